@@ -302,7 +302,7 @@ def write_tags(out: bytearray, tags: Sequence[tuple[int, bytes]], name: str) -> 
     last = -1
     for tag, data in sorted(tags, key=lambda item: item[0]):
         if tag == last:
-            raise EncodeError(name, "the tag stands twice", have=tag)
+            raise EncodeError(name, "the tag occurs twice", have=tag)
         last = tag
         out += write_uvarint32(tag)
         out += write_uvarint32(len(data))

@@ -393,7 +393,7 @@ class ByteSource:
         index, before = 0, (-1, 0)
         while self.at < self.end or self._left > 0:
             if before == (self.at, self._left):
-                raise Malformed(name, "an element without bytes would repeat for ever", at=self.at)
+                raise Malformed(name, "an element without bytes would repeat forever", at=self.at)
             if held and index >= self.state.opt.elements:
                 raise too_many(name, self.at, self.state.opt)
             before = self.at, self._left

@@ -45,6 +45,34 @@ def test_a_comment_of_another_language_goes_on_in_the_next_line() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.ksy", "doc: |\n  It has a bad\n  word.\n"),
+        ("a.py.j2", "{# It has a bad\n   word. #}\n"),
+        ("A.java", "/** It has a bad\n * word. */\n"),
+        ("a.c", "/* It has a bad\n   word. */\n"),
+        ("a.h", "int a; /* a bad word */\n"),
+        ("a.pyx", '"""It has a bad\n    word."""\n'),
+        ("a.pxi", "# It has a bad\n# word.\n"),
+        ("a.go", "// It has a bad\n// word.\n"),
+        ("a.rs", "//! It has a bad\n//! word.\n"),
+        ("a.ts", "/* It has a bad\n * word. */\n"),
+        ("a.mjs", "// It has a bad\n// word.\n"),
+        ("a.sh", "# It has a bad\n# word.\n"),
+        ("a.toml", "# It has a bad\n# word.\n"),
+    ],
+)
+def test_all_kinds_of_files_are_read(
+    name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert any(path.suffix == Path(name).suffix for path in words.files())
+    monkeypatch.setattr(words, "pairs", lambda _: PHRASES)
+    (tmp_path / name).write_text(text)
+    assert words.main([str(tmp_path / name)]) == 1
+    assert ": a bad word: a good one" in capsys.readouterr().out
+
+
 def test_the_command_names_place_and_replacement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

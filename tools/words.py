@@ -1,7 +1,8 @@
 """Finds phrases in prose that docs/contributing.md lists under "Words"; `make lint` runs it.
 
-It reads pages outside code, docstrings, comments and texts of Python, and whole files of scripts
-and settings. Exits with 1 after printing `file:line: phrase: replacement` for each phrase.
+It reads pages outside code, docstrings, comments and texts of Python, and whole files of schemas,
+templates, scripts, settings and other languages. Exits with 1 after printing
+`file:line: phrase: replacement` for each phrase.
 
 Usage: words.py [FILE...]   (all files of the repository when none is named)
 """
@@ -20,11 +21,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # The table has the phrases themselves; results are dated; generated files follow their schemas and templates.
 _SKIPPED = ("benchmarks/results/", "generated/", "tests/data/", "tests/golden/", "src/kodec/generated/")
-_OTHERS = {".sh", ".yml"}
+_OTHERS = {
+    *(".c", ".go", ".h", ".in", ".j2", ".java", ".js", ".ksy", ".mjs", ".pxd", ".pxi", ".pyi"),
+    *(".pyx", ".rs", ".sh", ".toml", ".ts", ".yml"),
+}
 # fenced blocks, indented blocks, code in a line
 _CODE = re.compile(r"^```[\s\S]*?^```$|(?<=\n\n)(?: {4}.*\n)+|`[^`\n]+`", re.MULTILINE)
 # marks of comments at the start of a line, which a phrase may cross
-_MARKS = r"(?:\n\s*(?:#|//+|\*|\{#)|\s)+"
+_MARKS = r"(?:\n\s*(?:#|//+!?|\*|\{#)|\s)+"
 
 
 def pairs(page: str) -> dict[str, str]:
@@ -96,6 +100,9 @@ def main(names: list[str]) -> int:
     wanted = pattern(phrases)
     number = 0
     for path in [Path(name).resolve() for name in names] or files():
+        # a file without any of the phrases, which almost all are, need not be parsed
+        if not wanted.search(path.read_text("utf-8")):
+            continue
         for line, phrase, better in found_in(prose_of(path), phrases, wanted):
             number += 1
             print(

@@ -61,7 +61,7 @@ typedef struct {
   } message;
   size_t unit_start, unit_size; /* where it is in the buffer, in bytes */
   uint32_t checksum_stored;
-  int checksum_field;           /* -1 where there is none */
+  int checksum_field;           /* -1 if there is none */
   kd_span checksum_of;
   uint32_t (*checksum)(const uint8_t *, size_t);
 } message_set_unit;
@@ -104,7 +104,7 @@ typedef struct {
 
 int message_set_read(const uint8_t *buf, size_t pos, size_t end, message_set_unit *u, kd_where *where);
 int message_set_verify(const message_set_unit *u, kd_where *where);
-/* How the content is compressed; NULL where the schema has no such codec. */
+/* The codec of the content; NULL if the schema does not define it. */
 const char *message_set_codec(const message_set_unit *u);
 /* Append the rows of unit after unit, from `pos`; `*next` is where it stopped, `u` the unit there. */
 int message_set_run(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
@@ -130,7 +130,7 @@ typedef struct {
   kd_span value;
 } message_set_object;
 
-/* The unit at `pos`, which is a row; where its content is compressed, only its head. */
+/* The unit at `pos`, which is a row; if its content is compressed, only its head. */
 int message_set_take(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     message_set_unit *u, message_set_object *out, kd_where *where);
 void message_set_prepare(void);

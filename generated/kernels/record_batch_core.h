@@ -102,7 +102,7 @@ typedef struct {
   kd_span records;
   size_t unit_start, unit_size; /* where it is in the buffer, in bytes */
   uint32_t checksum_stored;
-  int checksum_field;           /* -1 where there is none */
+  int checksum_field;           /* -1 if there is none */
   kd_span checksum_of;
   uint32_t (*checksum)(const uint8_t *, size_t);
 } record_batch_unit;
@@ -177,7 +177,7 @@ typedef struct {
 
 int record_batch_read(const uint8_t *buf, size_t pos, size_t end, record_batch_unit *u, kd_where *where);
 int record_batch_verify(const record_batch_unit *u, kd_where *where);
-/* How the content is compressed; NULL where the schema has no such codec. */
+/* The codec of the content; NULL if the schema does not define it. */
 const char *record_batch_codec(const record_batch_unit *u);
 /* Append the rows of `u`, whose content is `data`; after an error none are appended. */
 int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t size,

@@ -159,7 +159,7 @@ def read_log_segment(
         if len(entries) > opt.elements:
             raise too_many("entries", pos, opt)
         if pos == before:
-            raise Malformed("entries", "an element without bytes would repeat for ever", at=pos)
+            raise Malformed("entries", "an element without bytes would repeat forever", at=pos)
     return LogSegment(entries), pos
 
 

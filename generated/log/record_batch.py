@@ -349,7 +349,7 @@ def read_record_batch_head(
     if len_batch != computed:
         raise Malformed(
             "len_batch",
-            "not the length of what it covers",
+            "not the length of the fields it covers",
             at=start_of_len_batch,
             need=computed,
             have=len_batch,
@@ -439,7 +439,7 @@ def _unpack_record_batch(v: RecordBatch, start: int, stop: int, opt: ReadOptions
     ):
         raise Malformed(
             "last_offset_delta",
-            "not what last(records.offset_delta) gives",
+            "differs from last(records.offset_delta)",
             at=at,
             need=f"at least {found[-1].body.offset_delta}",
             have=v.last_offset_delta,
@@ -453,14 +453,14 @@ def _unpack_record_batch(v: RecordBatch, start: int, stop: int, opt: ReadOptions
     ):
         raise Malformed(
             "max_timestamp",
-            "not what max(records.timestamp_delta) gives",
+            "differs from max(records.timestamp_delta)",
             at=at,
             need=max(item.body.timestamp_delta for item in found) + v.base_timestamp,
             have=v.max_timestamp,
         )
     if v.num_records is not None and v.num_records != len(found):
         raise Malformed(
-            "num_records", "not what count_of(records) gives", at=at, need=len(found), have=v.num_records
+            "num_records", "differs from count_of(records)", at=at, need=len(found), have=v.num_records
         )
 
 
@@ -488,12 +488,12 @@ def write_record_batch(out: bytearray, v: RecordBatch, opt: WriteOptions = DEFAU
     last_offset_delta = v.last_offset_delta
     if last_offset_delta is None:
         if isinstance(v.records, bytes) or not v.records:
-            raise EncodeError("last_offset_delta", "cannot be derived here: give it")
+            raise EncodeError("last_offset_delta", "cannot be derived here: a value is required")
         last_offset_delta = v.records[-1].body.offset_delta
     max_timestamp = v.max_timestamp
     if max_timestamp is None:
         if isinstance(v.records, bytes) or not v.records or not (v.attributes.timestamp_type == 0):
-            raise EncodeError("max_timestamp", "cannot be derived here: give it")
+            raise EncodeError("max_timestamp", "cannot be derived here: a value is required")
         max_timestamp = max(item.body.timestamp_delta for item in v.records) + v.base_timestamp
     if isinstance(v.records, bytes):
         if v.num_records is None:
@@ -566,7 +566,7 @@ def read_record_batch_rows(
 
     `make` is a class with these attributes: offset, timestamp, timestamp_type, key, value, headers. Its objects
     are filled without a call of `__init__`, which would take a fifth of the time.
-    Nothing is read where `num_records` is 0. Raises FormatError; its `at` counts in `data`.
+    Nothing is read if `num_records` is 0. Raises FormatError; its `at` counts in `data`.
     """
     rows: list[T] = []
     expected = batch.num_records or 0

@@ -80,7 +80,11 @@ def read_message_set_send(
     computed = pos - start_of_error_code
     if len_body != computed:
         raise Malformed(
-            "len_body", "not the length of what it covers", at=start_of_len_body, need=computed, have=len_body
+            "len_body",
+            "not the length of the fields it covers",
+            at=start_of_len_body,
+            need=computed,
+            have=len_body,
         )
     return MessageSetSend(error_code, messages), pos
 

@@ -111,7 +111,11 @@ def read_multi_message_set_send(
     computed = pos - start_of_error_code
     if len_body != computed:
         raise Malformed(
-            "len_body", "not the length of what it covers", at=start_of_len_body, need=computed, have=len_body
+            "len_body",
+            "not the length of the fields it covers",
+            at=start_of_len_body,
+            need=computed,
+            have=len_body,
         )
     return MultiMessageSetSend(error_code, parts), pos
 

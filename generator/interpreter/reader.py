@@ -334,7 +334,7 @@ class PlanReader:
             del self._within[depth:]
             found.append(item)
             if step.count is None and step.until is None and self.pos == before:
-                raise Malformed(step.name, "an element without bytes would repeat for ever", at=self.pos)
+                raise Malformed(step.name, "an element without bytes would repeat forever", at=self.pos)
             if step.until is not None and self.value(step.until, frame, item):
                 return
 
@@ -497,7 +497,9 @@ class PlanReader:
                 return
             wanted = end - start + (0 if step.plus is None else self.value(step.plus, frame))
             if wanted != mine:
-                raise Malformed(step.name, "not the length of what it covers", at=at, need=wanted, have=mine)
+                raise Malformed(
+                    step.name, "not the length of the fields it covers", at=at, need=wanted, have=mine
+                )
             return
         items = frame.values[step.of]
         when = step.when is None or self.value(step.when, frame)
@@ -513,7 +515,11 @@ class PlanReader:
         wanted += 0 if step.plus is None else self.value(step.plus, frame)
         if mine < wanted or (mine != wanted and not step.at_least):
             raise Malformed(
-                step.name, "not what it is derived of", at=frame.at or self.pos, need=wanted, have=mine
+                step.name,
+                "differs from the value it is derived from",
+                at=frame.at or self.pos,
+                need=wanted,
+                have=mine,
             )
 
     @staticmethod

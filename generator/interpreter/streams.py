@@ -354,7 +354,7 @@ class StreamReader:
                 if at.io.at >= at.io.end and at.io.left <= 0:
                     return
                 if before == here:
-                    raise Malformed(step.name, "an element without bytes would repeat for ever", at=at.io.at)
+                    raise Malformed(step.name, "an element without bytes would repeat forever", at=at.io.at)
             if count is None and index >= self.opt.elements:
                 raise too_many(step.name, at.io.at, self.opt)
             before = here

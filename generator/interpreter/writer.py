@@ -100,7 +100,7 @@ class PlanWriter:
                 found = len(made[derived.of])
             case kind:
                 if not of or (derived.when is not None and not self.values.value(derived.when, frame)):
-                    raise EncodeError(derived.name, "cannot be derived here: give it")
+                    raise EncodeError(derived.name, "cannot be derived here: a value is required")
                 members = [self.values.member(each, derived.member) for each in of]
                 found = members[-1] if kind == "last" else max(members)
         frame.values[derived.name] = found + plus

@@ -436,7 +436,7 @@ class EdgeOf:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """A value as one of `type`; fails where it is none. Errors call it `name`."""
+    """A value as one of `type`; fails if it is not one. Errors call it `name`."""
 
     of: Value
     name: str

@@ -1,7 +1,7 @@
-/* Compressed data: LZ4 and snappy of our own, as Kafka frames them; gzip and zstd through zlib and libzstd.
+/* Compressed data: own implementations of LZ4 and snappy, as Kafka frames them; gzip and zstd through zlib and libzstd.
  *
- * Source: lz4_Block_format.md, lz4_Frame_format.md, snappy's format_description.txt, xxHash's
- * specification; for what is around the blocks org.apache.kafka.common.compress and org.xerial.snappy. */
+ * Source: lz4_Block_format.md, lz4_Frame_format.md, snappy's format_description.txt, xxHash's specification; for the
+ * framing org.apache.kafka.common.compress and org.xerial.snappy. */
 #include "kodec_codecs.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static kodec_code stop(const task *t, kodec_code code, size_t at, const char *re
 static kodec_code over_limit(const task *t) {
   return stop(t, KODEC_LIMIT_EXCEEDED, 0, "too many decompressed bytes");
 }
-/* Make room behind the bytes that are there; `out->room` says how much there is. */
+/* Make room at the end; `out->room` is the room that there is. */
 static kodec_code grow(const task *t, size_t more) {
   const size_t size = t->out->size;
   kd_writer w = {t->out, t->error};
@@ -92,8 +92,8 @@ static uint8_t *put_snappy(uint8_t *to, const uint8_t *from, size_t run, size_t 
 }
 static size_t hash_of(const uint8_t *p) { return kd_load_u4le(p) * 2654435761U >> (32 - HASH_BITS); }
 
-/* At most 64 KiB, by the last place where four bytes with the same hash were. Returns the end of what is
- * written. */
+/* Compress at most 64 KiB, with matches at the last position where four bytes had the same hash. Returns the end of the
+ * output. */
 static uint8_t *put_block(uint8_t *to, const uint8_t *from, size_t size,
                           uint8_t *(*put)(uint8_t *, const uint8_t *, size_t, size_t, size_t)) {
   uint16_t seen[1 << HASH_BITS] = {0};
@@ -102,7 +102,7 @@ static uint8_t *put_block(uint8_t *to, const uint8_t *from, size_t size,
     const size_t hash = hash_of(from + at), before = seen[hash];
     seen[hash] = (uint16_t)at;
     if (kd_load_u4le(from + before) != kd_load_u4le(from + at)) {
-      at += 1 + ((at - literals) >> 6); /* what does not repeat is gone over faster and faster */
+      at += 1 + ((at - literals) >> 6); /* data without repetitions is skipped in growing steps */
       continue;
     }
     size_t match = 4;
@@ -148,9 +148,8 @@ static uint32_t xxhash32(const uint8_t *p, size_t size) {
   return value ^ value >> 16;
 }
 
-/* The first frame, of independent blocks; what follows it is ignored. The content's size and checksum are
- * not looked at. `checked` says whether the header's checksum is: that of messages of magic 0 is a wrong
- * one. */
+/* The first frame, of independent blocks; bytes after it are ignored. The content's size and checksum are not verified.
+ * `checked`: whether to verify the header checksum, which is wrong in messages of magic 0. */
 static kodec_code unpack_lz4(const task *t, bool checked) {
   const uint8_t *const p = t->data.data;
   const size_t size = t->data.size;
@@ -231,7 +230,7 @@ static kodec_code unpack_snappy_block(const task *t, size_t at, size_t end) {
     return stop(t, KODEC_MALFORMED, at, "no size in front of the block");
   size = (uint32_t)size;
   if (size > t->limit - t->out->size) return over_limit(t);
-  /* three bytes give at most 64 */
+  /* three bytes decompress to at most 64 */
   if (size > (uint64_t)(end - at) * 22) return stop(t, KODEC_MALFORMED, at, "size in front of the block");
   const kodec_code code = grow(t, (size_t)size + KD_SLACK);
   if (code != KODEC_OK) return code;
@@ -241,7 +240,7 @@ static kodec_code unpack_snappy_block(const task *t, size_t at, size_t end) {
   return KODEC_OK;
 }
 
-/* Chunks as snappy-java frames them, through repeated headers; else one raw block. */
+/* Chunks as snappy-java frames them, with repeated headers; otherwise one raw block. */
 static kodec_code unpack_snappy(const task *t) {
   const uint8_t *const p = t->data.data;
   const size_t size = t->data.size;
@@ -291,7 +290,7 @@ static kodec_code pack_snappy(const task *t) {
 #ifdef KODEC_WITH_ZLIB
 enum { GZIP_WINDOW = 31 };
 
-/* Every member in turn; what is behind them and no header of one is ignored, as Java does. */
+/* All members; bytes after them that are not a member's header are ignored, as in Java. */
 static kodec_code unpack_gzip(const task *t) {
   z_stream z = {0};
   size_t at = 0;
@@ -306,7 +305,7 @@ static kodec_code unpack_gzip(const task *t) {
     code = grow(t, left < 1024 ? 4096 : 1 << 16);
     if (code != KODEC_OK) break;
     size_t room = t->out->room - t->out->size;
-    /* one byte more than allowed says that it is too much */
+    /* one byte above the limit shows that there is too much */
     if (room > t->limit - t->out->size + 1) room = t->limit - t->out->size + 1;
     if (room > UINT_MAX / 2) room = UINT_MAX / 2;
     const uInt given = left < UINT_MAX / 2 ? (uInt)left : UINT_MAX / 2;
@@ -331,7 +330,7 @@ static kodec_code unpack_gzip(const task *t) {
 
 static kodec_code pack_gzip(const task *t) {
   z_stream z = {0};
-  if (t->data.size > UINT_MAX / 2) return stop(t, KODEC_LIMIT_EXCEEDED, 0, "too much at once");
+  if (t->data.size > UINT_MAX / 2) return stop(t, KODEC_LIMIT_EXCEEDED, 0, "too much data for zlib");
   if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
     return stop(t, KODEC_LIMIT_EXCEEDED, 0, "no memory");
   const size_t room = deflateBound(&z, (uLong)t->data.size);
@@ -486,7 +485,7 @@ kodec_code kd_outside(kd_reader *r, kodec_code code, const char *name, const cha
 
 kodec_code kd_pack(kd_writer *w, const char *name, const char *codec, kd_part *part) {
   if (strcmp(codec, "none") == 0) return KODEC_OK;
-  /* what is compressed is in the buffer that grows */
+  /* the compressed bytes are in the growing buffer */
   kodec_buffer made = {0};
   const kodec_bytes content = {part->size != 0 ? w->out->data + part->at : kodec_empty, part->size};
   kodec_code code = kodec_compress(codec, content, &made, w->error);

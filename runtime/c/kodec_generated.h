@@ -1,4 +1,4 @@
-/* What generated sources stand on: a reader and a writer, and how both stop. Not for users of the library.
+/* The runtime of generated sources: a reader, a writer, and their errors. Not for users of the library.
  */
 #ifndef KODEC_GENERATED_H
 #define KODEC_GENERATED_H
@@ -12,7 +12,7 @@
 #define KD_INTERNAL
 #endif
 
-/* Bytes up to `end`, of which `pos` is the next. After an error the rest is not looked at again. */
+/* Bytes up to `end`; `pos` is the next one. After an error the rest is not read. */
 typedef struct {
   const uint8_t *buf;
   size_t pos, end;
@@ -23,7 +23,7 @@ typedef struct {
   bool compressed; /* whether these bytes were decompressed already */
 } kd_reader;
 
-/* Bytes are put behind those of `out`. */
+/* Appends bytes to `out`. */
 typedef struct {
   kodec_buffer *out;
   kodec_error *error;
@@ -40,7 +40,7 @@ typedef struct {
   char text[48];
 } kd_shown;
 
-/* Bytes of `out` that are written again where they belong, or dropped. */
+/* Bytes of `out` that are rewritten at their final position, or dropped. */
 typedef struct {
   size_t at, size;
 } kd_part;
@@ -96,7 +96,7 @@ KD_INTERNAL kodec_code kd_not_encodable(kd_writer *w, const char *name, const ch
 
 KD_INTERNAL kd_reader kd_open(const uint8_t *data, size_t size, const kodec_options *options,
                               kodec_arena *arena, kodec_error *error);
-/* Memory for so many; not NULL for none of them. NULL is an error. */
+/* Memory for a number of elements, also for 0; NULL is an error. */
 KD_INTERNAL void *kd_make(kd_reader *r, const char *name, size_t count, size_t size);
 /* A list that has room for one more than `count`. */
 KD_INTERNAL void *kd_more(kd_reader *r, const char *name, void *items, size_t count, size_t *room,
@@ -111,21 +111,21 @@ KD_INTERNAL kodec_code kd_read_tags(kd_reader *r, const char *name, kd_tag **tag
 /* Add an unknown tagged field, of `more` that there may be. */
 KD_INTERNAL kodec_code kd_keep_tag(kd_reader *r, const char *name, kodec_tags *tags, size_t more,
                                    uint32_t number);
-/* A reader of what stored bytes decompress to. */
+/* A reader of decompressed bytes. */
 KD_INTERNAL kodec_code kd_unpack(kd_reader *r, const char *name, const char *codec, kodec_bytes stored,
                                  size_t at, kd_reader *inner);
-/* An error of the content as one of what holds it. */
+/* An error of the content, as one of the field that contains it. */
 KD_INTERNAL kodec_code kd_outside(kd_reader *r, kodec_code code, const char *name, const char *codec,
                                   size_t at);
 
-/* The next bytes of a run, or NULL where they are not all there. */
+/* The next bytes of a run, or NULL if some are missing. */
 static inline const uint8_t *kd_take(kd_reader *r, size_t size) {
   if (r->end - r->pos < size) return NULL;
   const uint8_t *const found = r->buf + r->pos;
   r->pos += size;
   return found;
 }
-/* Where so many bytes end. */
+/* The end of the next `size` bytes. */
 static inline kodec_code kd_span_of(kd_reader *r, const char *name, int64_t size, size_t *stop) {
   *stop = r->pos;
   if (size < 0 || (uint64_t)size > r->end - r->pos) return kd_wrong_span(r, name, size);
@@ -192,7 +192,7 @@ static inline int64_t kd_floor_mod(int64_t a, int64_t b) { return a - b * kd_flo
 
 /* ------------------------------------------------------------------ writing */
 
-/* Room for so many bytes, which count as written; NULL is an error. */
+/* Room for `size` bytes, which count as written; NULL is an error. */
 KD_INTERNAL uint8_t *kd_extend(kd_writer *w, size_t size);
 KD_INTERNAL kodec_code kd_put(kd_writer *w, const uint8_t *data, size_t size);
 KD_INTERNAL kodec_code kd_put_uvarint(kd_writer *w, uint64_t value);

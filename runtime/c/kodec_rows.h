@@ -6,7 +6,7 @@
 #include "kodec_columns.h"
 #include "kodec_generated.h"
 
-/* The options of a kernel; `order` has the columns that are asked for. False for one that there is not. */
+/* The options of a kernel; `order` has the selected columns. Returns false if one does not exist. */
 KD_UNUSED static bool kd_rows_options(const kodec_columns_options *given, const char *const *names,
                                       int most, kd_options *o, int *order, int *count) {
   const kodec_columns_options none = {0};

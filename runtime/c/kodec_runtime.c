@@ -1,4 +1,4 @@
-/* Errors, memory, and what readers and writers of all types share. */
+/* Errors, memory, and the common parts of readers and writers of all types. */
 #include "kodec_generated.h"
 
 #include <stdio.h>
@@ -125,7 +125,7 @@ kodec_code kd_wrong_bytes(kd_reader *r, const char *name, size_t at) {
   return kd_stop(r->error, KODEC_MALFORMED, name, "wrong fixed bytes", at, "", "");
 }
 kodec_code kd_wrong_length(kd_reader *r, const char *name, size_t at, int64_t need, int64_t have) {
-  return kd_stop(r->error, KODEC_MALFORMED, name, "not the length of what it covers", at,
+  return kd_stop(r->error, KODEC_MALFORMED, name, "not the length of the fields it covers", at,
                  kd_show_int(need).text, kd_show_int(have).text);
 }
 kodec_code kd_wrong_sum(kd_reader *r, const char *name, size_t at, uint64_t need, uint64_t have) {
@@ -133,7 +133,7 @@ kodec_code kd_wrong_sum(kd_reader *r, const char *name, size_t at, uint64_t need
                  kd_show_uint(have).text);
 }
 kodec_code kd_not_derived(kd_reader *r, const char *name, size_t at, int64_t need, int64_t have) {
-  return kd_stop(r->error, KODEC_MALFORMED, name, "not what it is derived of", at, kd_show_int(need).text,
+  return kd_stop(r->error, KODEC_MALFORMED, name, "differs from the value it is derived from", at, kd_show_int(need).text,
                  kd_show_int(have).text);
 }
 kodec_code kd_unknown_version(kd_reader *r, const char *name, size_t at, const char *need, int64_t have) {
@@ -147,11 +147,11 @@ kodec_code kd_too_many(kd_reader *r, const char *name) {
                  kd_show_uint(r->opt.most_elements + 1).text, kd_show_uint(r->opt.most_elements).text);
 }
 kodec_code kd_too_deep(kd_reader *r) {
-  return kd_stop(r->error, KODEC_LIMIT_EXCEEDED, "", "values are in each other too deep", r->pos,
+  return kd_stop(r->error, KODEC_LIMIT_EXCEEDED, "", "values nest too deep", r->pos,
                  kd_show_uint(r->depth).text, kd_show_uint(r->opt.most_depth).text);
 }
 kodec_code kd_endless(kd_reader *r, const char *name) {
-  return kd_stop(r->error, KODEC_MALFORMED, name, "an element without bytes would repeat for ever", r->pos,
+  return kd_stop(r->error, KODEC_MALFORMED, name, "an element without bytes would repeat forever", r->pos,
                  "", "");
 }
 kodec_code kd_bad_varint(kd_reader *r, const char *name, size_t most) {
@@ -165,7 +165,7 @@ kodec_code kd_not_encodable(kd_writer *w, const char *name, const char *reason, 
 
 /* ------------------------------------------------------------------ memory */
 
-/* Memory that is given out from its start; or, where it was somebody else's, `data` alone. */
+/* Memory that is allocated from its start; for memory of others, only `data`. */
 typedef struct kodec_block {
   struct kodec_block *next;
   size_t used, room;
@@ -251,7 +251,7 @@ bool kd_adopt(kodec_arena *arena, kodec_buffer *buffer) {
   if (block == NULL) return false;
   block->used = block->room;
   block->data = buffer->data;
-  if (first != NULL) { /* what has room stays in front */
+  if (first != NULL) { /* blocks with room stay first */
     arena->blocks = first;
     block->next = first->next;
     first->next = block;
@@ -389,7 +389,7 @@ kodec_code kd_put(kd_writer *w, const uint8_t *data, size_t size) {
 }
 
 kodec_code kd_put_uvarint(kd_writer *w, uint64_t value) {
-  uint8_t made[10]; /* what is written may be a byte longer than the number */
+  uint8_t made[10]; /* the encoding may be one byte longer than the number */
   return kd_put(w, made, (size_t)(kd_write_uvarint(made, value) - made));
 }
 
@@ -411,7 +411,7 @@ void kd_drop(kd_writer *w, size_t from, size_t to) {
 typedef struct {
   uint32_t number;
   size_t size, at;
-  const uint8_t *data; /* NULL where it is in the buffer, at `at` */
+  const uint8_t *data; /* NULL if it is in the buffer, at `at` */
 } any_tag;
 
 static int by_number(const void *one, const void *other) {
@@ -436,7 +436,7 @@ kodec_code kd_put_tags(kd_writer *w, const char *name, const kd_known *known, si
   kodec_code code = kd_put_uvarint(w, all);
   for (size_t i = 0; code == KODEC_OK && i < all; i++) {
     if (i > 0 && tags[i - 1].number == tags[i].number) {
-      code = kd_not_encodable(w, name, "the tag stands twice", kd_show_uint(tags[i].number));
+      code = kd_not_encodable(w, name, "the tag occurs twice", kd_show_uint(tags[i].number));
       break;
     }
     code = kd_put_uvarint(w, tags[i].number);

@@ -13,7 +13,7 @@ extern "C" {
 
 /* ------------------------------------------------------------------ errors */
 
-/* What is wrong with bytes, or with a value that is to be written. */
+/* Kinds of errors of bytes, or of values to write. */
 typedef enum {
   KODEC_OK = 0,
   KODEC_TRUNCATED,
@@ -27,28 +27,28 @@ typedef enum {
 /* The word for a code, the same in every language: `truncated`, `bad_checksum`, ... */
 const char *kodec_code_name(kodec_code code);
 
-/* What is wrong, in which field and at which byte, what was needed and what is there. */
+/* An error: its kind, field and byte, what was needed and what was found. */
 typedef struct {
   kodec_code code;
-  char path[512];  /* `records[3].value`; empty for the whole value, cut where it is longer */
+  char path[512];  /* `records[3].value`; empty for the whole value; truncated if it is longer */
   char reason[96]; /* a phrase for people; may be empty */
   size_t
-      at; /* bytes from the start of the input; where `inside` is set, where the compressed bytes start */
-  char need[96]; /* empty where there is nothing to say */
+      at; /* bytes from the start of the input; if `inside` is set, the start of the compressed bytes */
+  char need[96]; /* empty if there is none */
   char have[96];
   const char *inside; /* the codec in whose decompressed bytes the field is, at `at_inside`; or NULL */
   size_t at_inside;
 } kodec_error;
 
-/* An error as one line; what does not fit `size` is cut. Returns `text`. */
+/* An error as one line, truncated to `size`. Returns `text`. */
 char *kodec_error_text(const kodec_error *error, char *text, size_t size);
 
 /* ------------------------------------------------------------------ memory */
 
-/* Where readers put what they make. It is released as a whole; what was read then is no more. */
+/* Memory for the results of readers. It is released as a whole, with everything in it. */
 typedef struct {
   struct kodec_block *blocks;
-  size_t used;  /* bytes, with what is around them */
+  size_t used;  /* bytes, including overhead */
   size_t limit; /* the most; reading more is `limit_exceeded` */
 } kodec_arena;
 
@@ -57,7 +57,7 @@ void kodec_arena_init(kodec_arena *arena, size_t limit);
 /* Release all but the largest block, which is used again. */
 void kodec_arena_reset(kodec_arena *arena);
 void kodec_arena_free(kodec_arena *arena);
-/* Memory for anything, all bits 0; NULL beyond the limit, or where there is none. */
+/* Zeroed memory; NULL beyond the limit or if there is none. */
 void *kodec_arena_alloc(kodec_arena *arena, size_t size);
 
 /* Bytes that grow; {0} is an empty one. */
@@ -71,13 +71,13 @@ void kodec_buffer_free(kodec_buffer *buffer);
 
 /* ------------------------------------------------------------------ values */
 
-/* Bytes or text, without a 0 at their end; `data` is NULL for null. Readers give parts of their input. */
+/* Bytes or text, without a terminating 0; `data` is NULL for null. Readers return parts of their input. */
 typedef struct {
   const uint8_t *data;
   size_t size;
 } kodec_bytes;
 
-/* Text or a list that is empty, but not null, points here. */
+/* An empty text or list, which is not null, points here. */
 extern uint8_t kodec_empty[];
 
 /* The bytes of a C string; null of NULL. */
@@ -104,21 +104,21 @@ typedef struct {
 /* How strict a reader is, and how much it may allocate; NULL and {0} are the defaults. */
 typedef struct {
   bool ignore_checksums;
-  bool ignore_derived;      /* the largest or the last of a list is not compared with what a field says */
+  bool ignore_derived;      /* the largest or last element of a list differs from the field derived from it */
   size_t most_elements;     /* of one list; 4,000,000 by default */
   size_t most_decompressed; /* bytes of one compressed field; 256 MiB by default */
-  unsigned most_depth;      /* how deep values may be in each other; 100 by default */
+  unsigned most_depth;      /* how deep values may nest; 100 by default */
 } kodec_options;
 
 /* CRC-32C (Castagnoli), and CRC-32 as in zlib. */
 uint32_t kodec_crc32c(const uint8_t *data, size_t size);
 uint32_t kodec_crc32(const uint8_t *data, size_t size);
 
-/* Decompress at most `limit` bytes behind those of `out`; the codecs are gzip, snappy, lz4, lz4_legacy and
- * zstd, as far as they were there when the library was built. */
+/* Append at most `limit` decompressed bytes to `out`; the codecs are gzip, snappy, lz4, lz4_legacy and zstd, if their
+ * libraries were available when this one was built. */
 kodec_code kodec_decompress(const char *codec, kodec_bytes data, size_t limit, kodec_buffer *out,
                             kodec_error *error);
-/* Compress behind the bytes of `out`. */
+/* Append compressed bytes to `out`. */
 kodec_code kodec_compress(const char *codec, kodec_bytes data, kodec_buffer *out, kodec_error *error);
 
 #ifdef __cplusplus

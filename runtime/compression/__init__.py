@@ -39,7 +39,7 @@ def _listed(file: str) -> tuple[Codec, ...]:
 
 @cache
 def _codec(name: str) -> Codec | None:
-    """The codec of this name; None where there is none."""
+    """The codec of this name; None if there is none."""
     file = name.partition("_")[0]
     listed = _listed(file) if file in _files() else ()
     return next((codec for codec in listed if codec.name == name), None)

@@ -13,10 +13,10 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// leastWindow is what a decoder of zstd is recommended to take (RFC 8878, 3.1.1.1.2), however short the content is.
+// leastWindow is the window size that decoders of zstd should support (RFC 8878, 3.1.1.1.2), even for short content.
 const leastWindow = 8 << 20
 
-// unpacked is a reader of what stored bytes decompress to; one that has failed where there is none.
+// unpacked returns a reader of decompressed bytes, or a failed reader if they cannot be decompressed.
 func (r *reader) unpacked(name, codec string, stored []byte, at int) *reader {
 	if r.err == nil && codec == "none" {
 		return &reader{buf: stored, end: len(stored), opt: r.opt, compressed: r.compressed}
@@ -36,7 +36,7 @@ func (r *reader) unpacked(name, codec string, stored []byte, at int) *reader {
 	return &reader{buf: data, end: len(data), opt: r.opt, err: r.err, compressed: true}
 }
 
-// took requires that all of the content has been read; an error there is one of what holds it.
+// took requires that all of the content has been read, and reports an error in it as one of the field that contains it.
 func (r *reader) took(inner *reader, name, codec string, at int) {
 	if inner.ended(""); inner.err == nil || r.err != nil {
 		return
@@ -198,7 +198,7 @@ func snap(data []byte) []byte {
 	return out
 }
 
-// headerSize is where the header checksum of an LZ4 frame stands; 0 where there is none.
+// headerSize is the position of the header checksum of an LZ4 frame; 0 if there is none.
 func headerSize(frame []byte) int {
 	if len(frame) < 7 {
 		return 0

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// What is wrong with bytes, or with a value that is to be written: the words are the same in every language.
+// Kinds of errors of bytes, or of values to write, with the same names in every language.
 const (
 	Truncated     = "truncated"
 	Malformed     = "malformed"
@@ -22,12 +22,12 @@ const (
 	NotEncodable  = "not_encodable"
 )
 
-// Error says what is wrong, in which field (records[3].value) and at which byte, what was needed and what is there.
+// Error describes an error: its kind, the field (records[3].value), the byte, what was needed and what was found.
 type Error struct {
 	Code   string
 	Path   string
 	Reason string
-	At     int // bytes from the start of the input; where Inside is set, where the compressed bytes start
+	At     int // bytes from the start of the input; if Inside is set, the start of the compressed bytes
 	Need   any
 	Have   any
 	Inside string // the codec in whose decompressed bytes the field is
@@ -79,10 +79,10 @@ type RawTag struct {
 	Data   []byte
 }
 
-// Options says how strict a reader is, and how much it may allocate. The zero value is the default.
+// Options sets how strict a reader is, and how much it may allocate. The zero value is the default.
 type Options struct {
 	IgnoreChecksums bool
-	IgnoreDerived   bool // the largest or the last of a list is not compared with what a field says
+	IgnoreDerived   bool // do not verify fields derived from the largest or last element of a list
 	MaxElements     int  // of one list; 4,000,000 by default
 	MaxDecompressed int  // bytes of one compressed field; 256 MiB by default
 }
@@ -131,7 +131,7 @@ func (r *reader) within(name string) {
 	}
 }
 
-// failedIn says whether there is an error, which is one of an element of a list.
+// failedIn reports whether there is an error, and adds the index of a list's element to it.
 func (r *reader) failedIn(name string, index int) bool {
 	if r.err != nil {
 		r.within(nth(name, index))
@@ -139,7 +139,7 @@ func (r *reader) failedIn(name string, index int) bool {
 	return r.err != nil
 }
 
-// take goes over the next bytes, and returns what begins with them; zeros where they are not all there.
+// take skips the next bytes and returns the slice that starts with them; zeros if some are missing.
 func (r *reader) take(name string, size int) []byte {
 	if r.pos += size; r.pos > r.end {
 		return r.lacks(name, size)
@@ -154,7 +154,7 @@ func (r *reader) lacks(name string, size int) []byte {
 	return make([]byte, size)
 }
 
-// peek is the next bytes, which are not taken.
+// peek returns the next bytes without skipping them.
 func (r *reader) peek(names string, size int) []byte {
 	at := r.pos
 	x := r.take(names, size)
@@ -162,7 +162,7 @@ func (r *reader) peek(names string, size int) []byte {
 	return x
 }
 
-// fixed is the next bytes of a run, or nil where they are not all there.
+// fixed returns the next bytes of a run, or nil if some are missing.
 func (r *reader) fixed(size int) []byte {
 	at := r.pos
 	if r.end-at < size {
@@ -190,7 +190,7 @@ func (r *reader) short(fields ...field) {
 	}
 }
 
-// lacksSize is the error for a size that is negative, or more than there is.
+// lacksSize reports a size that is negative or larger than the bytes left.
 //
 //go:noinline
 func (r *reader) lacksSize(name string, size int64) []byte {
@@ -218,7 +218,7 @@ func (r *reader) rest() []byte {
 	return r.buf[at:r.end:r.end]
 }
 
-// enter goes into a part of so many bytes, and returns where what holds it ends.
+// enter limits the reader to the next bytes, and returns the previous limit.
 func (r *reader) enter(size int64) int {
 	end := r.end
 	if uint64(size) > uint64(end-r.pos) {
@@ -229,14 +229,14 @@ func (r *reader) enter(size int64) int {
 	return end
 }
 
-// leave requires that a part has been read to its end, and goes on in what holds it.
+// leave requires that the limited bytes have been read, and restores the previous limit.
 func (r *reader) leave(end int) {
 	if r.ended(""); r.err == nil {
 		r.end = end
 	}
 }
 
-// ended requires that what fills a size has ended there.
+// ended requires that the value has used all of its bytes.
 func (r *reader) ended(name string) {
 	if r.pos != r.end {
 		r.fail(Malformed, name, "bytes are left over after the field's content", r.pos, 0, r.end-r.pos)
@@ -267,7 +267,7 @@ func (r *reader) tooMany(name string) {
 	r.fail(LimitExceeded, name, "too many elements", r.pos, most+1, most)
 }
 
-// more says whether there is another element; the last that there can be ends with the bytes.
+// more reports whether there is another element: a list extends to the end of its bytes.
 func (r *reader) more(name string, index int) bool {
 	if r.pos < r.end && index >= r.opt.elements() {
 		r.tooMany(name)
@@ -275,10 +275,10 @@ func (r *reader) more(name string, index int) bool {
 	return r.pos < r.end
 }
 
-// stays says whether an element had no bytes, which is an error where as many follow as there are bytes.
+// stays reports whether an element had no bytes, which is an error in a list that fills its bytes.
 func (r *reader) stays(name string, at int) bool {
 	if r.pos == at {
-		r.fail(Malformed, name, "an element without bytes would repeat for ever", at, nil, nil)
+		r.fail(Malformed, name, "an element without bytes would repeat forever", at, nil, nil)
 	}
 	return r.pos == at
 }
@@ -334,13 +334,13 @@ func (r *reader) tags(name string) int {
 	return count
 }
 
-// tag goes into the next field of a tagged section, and returns its number and where what holds it ends.
+// tag enters the next field of a tagged section, and returns its number and the previous limit.
 func (r *reader) tag() (uint32, int) {
 	number := r.uvarint32("")
 	return number, r.enter(int64(r.uvarint32("")))
 }
 
-// contents requires the bytes that always stand there.
+// contents requires fixed bytes.
 func (r *reader) contents(name string, at int, need, have []byte) {
 	if !bytes.Equal(have, need) {
 		r.fail(Malformed, name, "wrong fixed bytes", at, need, have)
@@ -351,7 +351,7 @@ func (r *reader) refuse(name string, at int, need string, have any) {
 	r.fail(Malformed, name, "value not allowed", at, need, have)
 }
 
-// exactly requires of a field what follows from others.
+// exactly requires that a field has the value derived from others.
 func (r *reader) exactly(name string, at int, have, need int64) {
 	if have != need {
 		r.refuse(name, at, strconv.FormatInt(need, 10), have)
@@ -364,10 +364,10 @@ func (r *reader) atLeast(name string, at int, have, need int64) {
 	}
 }
 
-// covers requires that a field is the length of what is there.
+// covers requires that a field has the length of the fields it covers.
 func (r *reader) covers(name string, at int, have, need int64) {
 	if have != need {
-		r.fail(Malformed, name, "not the length of what it covers", at, need, have)
+		r.fail(Malformed, name, "not the length of the fields it covers", at, need, have)
 	}
 }
 
@@ -403,7 +403,7 @@ func notEncodable(name, reason string, have any) error {
 	return &Error{Code: NotEncodable, Path: name, Reason: reason, Have: have}
 }
 
-// pick is yes where the test holds, else no.
+// pick returns yes if the test is true, otherwise no.
 func pick[T any](test bool, yes, no T) T {
 	if test {
 		return yes
@@ -459,10 +459,10 @@ type section struct {
 	tags    []RawTag // the unknown ones that are not written yet
 	count   int
 	start   int // where the first tag begins
-	content int // where that of the last known one begins
+	content int // where the last known tag begins
 }
 
-// newSection begins behind b; it refuses an unknown tag that stands there twice.
+// newSection starts after b; it rejects an unknown tag that occurs twice.
 func newSection(b []byte, name string, tags []RawTag) (section, error) {
 	byNumber := func(a, b RawTag) int { return cmp.Compare(a.Number, b.Number) }
 	if !slices.IsSortedFunc(tags, byNumber) {
@@ -478,7 +478,7 @@ func newSection(b []byte, name string, tags []RawTag) (section, error) {
 }
 
 func twice(name string, number uint32) error {
-	return notEncodable(name, "the tag stands twice", number)
+	return notEncodable(name, "the tag occurs twice", number)
 }
 
 func appendTags(b []byte, tags []RawTag) []byte {
@@ -515,7 +515,7 @@ func (s *section) closed(b []byte) []byte {
 	return inFront(appendTags(b, s.tags), s.start, s.count)
 }
 
-// inFront puts a number in front of what begins at a place.
+// inFront inserts a number before the bytes that start at a position.
 func inFront(b []byte, at, number int) []byte {
 	size := len(b) - at
 	b = appendUvarint32(b, uint32(number))
@@ -526,7 +526,7 @@ func inFront(b []byte, at, number int) []byte {
 	return b
 }
 
-// text is what a pointer to text points to; empty without one.
+// text returns the text that a pointer points to; empty for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""

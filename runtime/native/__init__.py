@@ -1,4 +1,4 @@
-"""Native code: modules that replace Python where they were built, and the C headers of generated kernels."""
+"""Native code: modules that replace Python code if built, and the C headers of generated kernels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["include_dir", "native_module"]
 def native_module(name: str) -> ModuleType | None:
     """The module `name` of this package; None if it was not built, or KODEC_PURE=1 selects pure Python.
 
-    Raises ImportError where it was built and cannot be imported.
+    Raises ImportError if it was built and cannot be imported.
     """
     full = f"{__name__}.{name}"
     if os.environ.get("KODEC_PURE") == "1" or importlib.util.find_spec(full) is None:

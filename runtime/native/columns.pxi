@@ -132,7 +132,7 @@ cdef class Rows(Bound):
             raise ValueError(f"columns: some of {', '.join(known)}, each once; not {wanted}")
         memset(&self.o, 0, sizeof(self.o))
         memset(&self.content_of, 0, sizeof(self.content_of))
-        # where a unit is a row, the unit around it changes the rows inside
+        # if a unit is a row, the unit around it changes the inner rows
         self.most_content = decompressed_bytes if self.k.rows != NULL else 0
         self.count = len(wanted)
         for i, name in enumerate(wanted):
@@ -289,7 +289,7 @@ cdef class Rows(Bound):
         self.busy = False
 
     cdef char *numbers(self, int index, size_t first) except NULL:
-        """The numbers of a column. Raises ValueError where it has none."""
+        """The numbers of a column. Raises ValueError if it has none."""
         cdef const kd_column *column = &self.k.columns[index]
         if self.busy:
             raise ValueError("already in use by another call")
@@ -338,7 +338,7 @@ cdef class Rows(Bound):
         return columns_of(&made)
 
 
-@no_gc_clear  # where a cycle of objects is collected, a view is released after its Numbers were cleared
+@no_gc_clear  # when a cycle of objects is collected, a view is released after its Numbers were cleared
 cdef class Numbers:
     """The numbers of a column from a row on, valid until they move."""
 

@@ -3,7 +3,7 @@
 cdef extern from *:
     """
     #ifdef _WIN32
-    /* Nothing that reads at a position and leaves the file's own alone: whoever asked reads the file another way. */
+    /* No function reads at a position without moving the file's own; the caller reads the file in another way. */
     static int64_t kd_read_at(int fd, uint8_t *out, size_t size, int64_t at) {
       (void)fd; (void)out; (void)size; (void)at;
       return -1;
@@ -19,9 +19,9 @@ cdef extern from *:
       return (int64_t)pread(fd, out, size, (off_t)at);
     }
     #endif
-    /* As kd_read_at; has the system read on up to `*ahead` where the file is not in memory. It reads a page for each
-       head otherwise, which takes many times as long as reading everything. Asked for in steps, as systems do no more
-       than so much at once. */
+    /* Like kd_read_at; if the file is not in memory, also starts reading ahead, up to `*ahead`. Otherwise the system
+       reads a page for each head, which takes many times as long as reading everything. In steps, as systems limit
+       the size of a request. */
     static int64_t kd_read_on(int fd, uint8_t *out, size_t size, int64_t at, int64_t far, int64_t *ahead) {
     #if defined(SYS_preadv2) && defined(RWF_NOWAIT) && defined(POSIX_FADV_WILLNEED)
       const struct iovec part = {out, size};

@@ -7,7 +7,7 @@
 #include "kodec_arrow_abi.h"
 #include "kodec_core.h"
 
-/* An array of one kind, with its schema; what is built and then split into the two. */
+/* An array of one type with its schema, which are built together and then split. */
 typedef struct {
   struct ArrowSchema schema;
   struct ArrowArray array;
@@ -57,7 +57,7 @@ KD_UNUSED static int kd_arrow_start(kd_arrow *out, const char *format, const cha
   }
   return KD_OK;
 }
-/* Drop what was built. */
+/* Release what was built. */
 KD_UNUSED static void kd_arrow_drop(kd_arrow *out) {
   if (out->schema.release != NULL) out->schema.release(&out->schema);
   if (out->array.release != NULL) out->array.release(&out->array);
@@ -78,7 +78,7 @@ KD_UNUSED static int kd_arrow_adopt(kd_arrow *parent, kd_arrow *child) {
   parent->array.children[parent->array.n_children++] = array;
   return KD_OK;
 }
-/* So many bytes may be left over in a buffer that is given away, beside three times as many as are in use. */
+/* A buffer that is handed over may have this number of unused bytes, and three times its used bytes. */
 #ifndef KD_SPARE
 #define KD_SPARE 65536
 #endif
@@ -100,7 +100,7 @@ KD_UNUSED static void *kd_give(kd_buffer *buffer) {
   return data;
 }
 
-/* Numbers of `width` bytes; the rows there are may be more than were there when room was made. */
+/* Numbers of `width` bytes; there may be more rows than when room was made. */
 KD_UNUSED static int kd_arrow_fixed(kd_arrow *out, kd_fixed *column, const char *format, const char *name, size_t rows,
                                     size_t width) {
   if (kd_arrow_start(out, format, name, 0, rows, 2, 0)) return KD_MEMORY;
@@ -156,7 +156,7 @@ KD_UNUSED static int kd_arrow_list(kd_arrow *out, kd_list *column, const char *n
   column->count = 0;
   return KD_OK;
 }
-/* The child of that name, with one of the formats in `accepted` (each behind a blank); NULL where there is none. */
+/* The child of that name, with one of the formats in `accepted` (each after a blank); NULL if there is none. */
 KD_UNUSED static const struct ArrowSchema *kd_arrow_schema(const struct ArrowSchema *schema, const char *name) {
   for (int64_t i = 0; i < schema->n_children; i++)
     if (strcmp(schema->children[i]->name, name) == 0) return schema->children[i];

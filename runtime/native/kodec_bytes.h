@@ -23,7 +23,7 @@
 #define KD_UNUSED __attribute__((unused))
 #define KD_INLINE static inline __attribute__((always_inline, unused))
 #define KD_COLD static __attribute__((noinline, cold, unused))
-#define KD_INLINED inline __attribute__((always_inline)) /* where it is called in its file; others can link it too */
+#define KD_INLINED inline __attribute__((always_inline)) /* inline within its file; others can link it too */
 #else
 #define KD_LIKELY(x) (x)
 #define KD_UNLIKELY(x) (x)
@@ -38,18 +38,18 @@
 /* Why a kernel stopped. The first four are not errors. */
 enum {
   KD_OK = 0,
-  KD_END = 1,        /* the bytes end where a unit ends */
-  KD_FULL = 2,       /* as many rows or bytes as were asked for */
+  KD_END = 1,        /* the bytes end at the end of a unit */
+  KD_FULL = 2,       /* the wanted number of rows or bytes */
   KD_COMPRESSED = 3, /* the next unit's content is compressed: decompress it, then read its rows */
   KD_TRUNCATED = 4,  /* the bytes end before the field does */
   KD_VALUE = 5,      /* a value that the schema does not allow */
   KD_VARINT = 6,     /* a varint longer than its type */
-  KD_LENGTH = 7,     /* a length that is not that of what it covers */
+  KD_LENGTH = 7,     /* a length that differs from the fields it covers */
   KD_COUNT = 8,      /* a count that is not that of the elements */
   KD_CHECKSUM = 9,   /* the stored checksum is not that of the bytes */
   KD_LIMIT = 10,     /* more elements or bytes than allowed */
   KD_OVERFLOW = 11,  /* a computed value that does not fit 64 bits, or its column's type */
-  KD_NULL = 12,      /* a null where the format has none (writing) */
+  KD_NULL = 12,      /* a null that the format does not allow (writing) */
   KD_MEMORY = 13,    /* no memory */
   KD_HIDDEN = 14     /* no error: the next unit's rows are not for users, and it was to stop there */
 };
@@ -106,7 +106,7 @@ KD_INLINE void kd_store_le(uint8_t *p, uint64_t value, int size) {
 
 /* ------------------------------------------------------------------ numbers that may not fit */
 
-/* Each sets `*wrong` where the result does not fit 64 bits, and is looked at once for several. */
+/* Each sets `*wrong` if the result does not fit 64 bits; callers check it once for several. */
 #if KD_GNU
 KD_INLINE int64_t kd_add(int64_t a, int64_t b, int *wrong) {
   int64_t out;

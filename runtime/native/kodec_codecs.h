@@ -1,15 +1,14 @@
 /* LZ4 and snappy as Kafka's Java producer writes them, decompressed into a buffer that is used again and again.
  *
- * Only what is usual and right: of anything else nothing is said here but that it is for the codecs in Python
- * (runtime/compression), which then decompress it or say what is wrong. So each rule here may be stricter than theirs.
- * Source: lz4_Block_format.md, lz4_Frame_format.md; snappy's format_description.txt; for what is around the blocks
- * runtime/compression/lz4.py and snappy.py. */
+ * Only usual and valid data: anything else is left to the codecs in Python (runtime/compression), which decompress it
+ * or report the error. Each rule here may therefore be stricter than theirs. Source: lz4_Block_format.md,
+ * lz4_Frame_format.md; snappy's format_description.txt; for the framing runtime/compression/lz4.py and snappy.py. */
 #ifndef KODEC_CODECS_H
 #define KODEC_CODECS_H
 
 #include "kodec_core.h"
 
-/* How long a run is cannot be foreseen, so up to 32 bytes are copied without a look at it. */
+/* The length of a run cannot be predicted, so up to 32 bytes are copied without checking it. */
 KD_INLINE void kd_copy_16(uint8_t *to, const uint8_t *from) { memcpy(to, from, 16); }
 KD_INLINE void kd_copy_run(uint8_t *to, const uint8_t *from, size_t size) {
   kd_copy_16(to, from);
@@ -20,19 +19,19 @@ KD_INLINE void kd_copy_run(uint8_t *to, const uint8_t *from, size_t size) {
   }
 }
 
-/* Copy `size` bytes that start `offset` before `to`, fewer than 16, and so run into what is being written. */
+/* Copy `size` bytes that start `offset` (less than 16) before `to`, and so overlap the output. */
 KD_INLINE void kd_copy_near(uint8_t *to, size_t offset, size_t size) {
   const uint8_t *const from = to - offset;
   size_t back = offset, done = 0;
   if (offset < 8) {
-    /* eight bytes of the pattern: it also is one of a multiple of its length, which is at least eight */
+    /* eight bytes of the pattern, which also repeats with a multiple of its length that is at least eight */
     for (; done < 8; done++) to[done] = from[done];
     back = offset * ((8 + offset - 1) / offset);
   }
   for (; done < size; done += 8) memcpy(to + done, to + done - back, 8);
 }
 
-/* Copy `size` bytes, of which all are there, and `left` in all. */
+/* Copy `size` bytes; `left` bytes are available. */
 KD_INLINE void kd_copy_literals(uint8_t *to, const uint8_t *from, size_t size, size_t left) {
   if (KD_LIKELY(left >= size + 32)) {
     kd_copy_run(to, from, size);
@@ -41,7 +40,7 @@ KD_INLINE void kd_copy_literals(uint8_t *to, const uint8_t *from, size_t size, s
   }
 }
 
-/* How long a run is that goes on in bytes behind its token; 0 where they end. */
+/* The length of a run that continues in bytes after its token; 0 if these end. */
 KD_INLINE size_t kd_lz4_more(const uint8_t **pos, const uint8_t *end) {
   size_t size = 15;
   for (const uint8_t *p = *pos; p < end; p++) {
@@ -54,7 +53,7 @@ KD_INLINE size_t kd_lz4_more(const uint8_t **pos, const uint8_t *end) {
   return 0;
 }
 
-/* One block of at most `room` bytes; behind `to + room` is KD_SLACK more. Whether it is as it should be. */
+/* Decompress one block of at most `room` bytes, with KD_SLACK after `to + room`. Returns whether it is valid. */
 static int kd_lz4_block(const uint8_t *p, size_t size, uint8_t *const to, size_t room, size_t *made) {
   const uint8_t *const end = p + size;
   uint8_t *at = to, *const stop = to + room, *matched = NULL;
@@ -90,7 +89,7 @@ static int kd_lz4_block(const uint8_t *p, size_t size, uint8_t *const to, size_t
     matched = at;
   }
   *made = (size_t)(at - to);
-  /* the format wants five literals at the end; what has fewer is for the library to accept or not */
+  /* the format requires five literals at the end; the library decides about blocks with fewer */
   return matched == NULL || at - matched >= 5;
 }
 
@@ -132,7 +131,7 @@ static int kd_lz4(const uint8_t *p, size_t size, size_t limit, kd_buffer *out) {
   }
 }
 
-/* One block that is to become `room` bytes; behind `to + room` is KD_SLACK more. Whether it does. */
+/* Decompress one block to exactly `room` bytes, with KD_SLACK after `to + room`. Returns whether it is valid. */
 static int kd_snappy_block(const uint8_t *p, const uint8_t *const end, uint8_t *const to, size_t room) {
   uint8_t *at = to, *const stop = to + room;
   while (p < end) {
@@ -175,7 +174,7 @@ static int kd_snappy_block(const uint8_t *p, const uint8_t *const end, uint8_t *
   return at == stop;
 }
 
-/* Chunks behind one header, as snappy-java writes them. */
+/* Chunks after one header, as snappy-java writes them. */
 static int kd_snappy(const uint8_t *p, size_t size, size_t limit, kd_buffer *out) {
   const uint8_t *const end = p + size;
   if (size < 16 || memcmp(p, "\x82SNAPPY", 8) != 0) return 0;
@@ -194,8 +193,8 @@ static int kd_snappy(const uint8_t *p, size_t size, size_t limit, kd_buffer *out
   return 1;
 }
 
-/* Put into `out` what `data` decompresses to, at most `limit` bytes; whether it was done. `out` grows to at most twice
- * what comes out, as far as the codec's sizes say. */
+/* Decompress `data` into `out`, at most `limit` bytes. Returns whether this was possible. `out` grows to at most twice
+ * the decompressed size, if the codec has sizes. */
 KD_UNUSED static int kd_decompress(const char *codec, const uint8_t *data, size_t size, size_t limit, kd_buffer *out) {
   out->size = 0;
   if (strcmp(codec, "lz4") == 0) return kd_lz4(data, size, limit, out);

@@ -1,7 +1,7 @@
-/* What every generated kernel stands on: statuses, checksums, growing buffers, columns.
+/* The runtime of every generated kernel: statuses, checksums, growing buffers, columns.
  *
- * Plain C11 without Python.h, so that a kernel can be fuzzed and sanitised alone. All functions are static:
- * a kernel is one translation unit that includes this file. */
+ * Plain C11 without Python.h, so that a kernel can be fuzzed and sanitised alone. All functions are static: a kernel is
+ * one translation unit that includes this file. */
 #ifndef KODEC_CORE_H
 #define KODEC_CORE_H
 
@@ -40,7 +40,7 @@ typedef struct {
   size_t size;
 } kd_span;
 
-/* Elements of a list that were not taken yet: how many, and the bytes that they are in. */
+/* Elements of a list that were not read yet: their number, and their bytes. */
 typedef struct {
   const uint8_t *data, *end;
   size_t count;
@@ -53,9 +53,9 @@ typedef struct {
   int check;          /* verify checksums */
   int everything;     /* also the rows of containers that are not for users, */
   int stop_at_hidden; /* or stop at such a container */
-  int filtered;       /* whether `least` and `most` say anything */
-  size_t most_rows;   /* stop before the next unit once there are so many rows, */
-  size_t most_bytes;  /* or so many bytes in columns of bytes */
+  int filtered;       /* whether `least` and `most` are set */
+  size_t most_rows;   /* stop before the next unit at this number of rows, */
+  size_t most_bytes;  /* or at this number of bytes in columns of bytes */
   size_t unit_bytes;  /* the largest unit that is read */
   size_t elements;    /* the most rows, with the elements of their lists, in one unit */
   int64_t least[KD_MOST_COLUMNS], most[KD_MOST_COLUMNS];
@@ -63,11 +63,11 @@ typedef struct {
 
 /* ------------------------------------------------------------------ memory */
 
-/* What is released is kept for the next that needs as much, up to a bound: fresh memory costs a page fault
- * for every 4 KiB, which is more than filling it. Each block says in front how large it is. */
+/* Released memory is kept for reuse, up to a limit: fresh memory costs a page fault per 4 KiB, which takes longer than
+ * filling it. Each block starts with its size. */
 typedef struct {
   size_t room;
-  size_t padding; /* what follows is aligned as malloc's memory is */
+  size_t padding; /* the memory after it is aligned as malloc's */
 } kd_block;
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -95,7 +95,7 @@ KD_UNUSED static kd_block *kd_take_kept(size_t room) {
   if (__atomic_test_and_set(&kd_kept.busy, __ATOMIC_ACQUIRE)) return NULL;
   for (int i = kd_kept.count - 1; i >= 0; i--) {
     const size_t has = kd_kept.blocks[i]->room;
-    /* the smallest: a larger one is for who needs it, and would have to get a new one */
+    /* the smallest one: a larger one is kept for those who need it */
     if (has >= room && has <= 2 * room && (best < 0 || has < kd_kept.blocks[best]->room)) best = i;
   }
   kd_block *const found = best < 0 ? NULL : kd_kept.blocks[best];
@@ -128,7 +128,7 @@ KD_UNUSED static void kd_release(void *data) {
   kd_block *block = (kd_block *)data - 1;
   if (block->room < KD_KEPT_LEAST || !kd_keep(block)) free(block);
 }
-/* Memory of at least `room` bytes that starts with the first `used` ones of `data`, which it takes over. */
+/* Memory of at least `room` bytes that starts with the first `used` bytes of `data`, which is released. */
 KD_UNUSED static void *kd_resize(void *data, size_t used, size_t room) {
   kd_block *block = room < KD_KEPT_LEAST ? NULL : kd_take_kept(room);
   if (block != NULL) {
@@ -153,7 +153,7 @@ typedef struct {
   size_t size; /* in bytes */
   size_t room;
   size_t hope; /* how much room to start with */
-  int fixed;   /* the memory is somebody else's: where it is too small, `hope` says how much would do */
+  int fixed;   /* the memory belongs to others: if it is too small, `hope` is set to the size that would do */
 } kd_buffer;
 
 KD_COLD int kd_grow(kd_buffer *buffer, size_t more) {
@@ -173,14 +173,14 @@ KD_COLD int kd_grow(kd_buffer *buffer, size_t more) {
   buffer->room = kd_room(data);
   return KD_OK;
 }
-/* Make room for `more` bytes behind the end. */
+/* Make room for `more` bytes at the end. */
 KD_INLINE int kd_reserve(kd_buffer *buffer, size_t more) {
   if (KD_LIKELY(buffer->room - buffer->size >= more + KD_SLACK && buffer->room != 0)) return KD_OK;
   return kd_grow(buffer, more);
 }
 /* Where a reserved buffer is written, and up to where, in locals; the buffer's own size is set at the end. */
 typedef struct {
-  uint8_t *p; /* NULL where there was no memory */
+  uint8_t *p; /* NULL if there was no memory */
   const uint8_t *end;
 } kd_pen;
 KD_INLINE kd_pen kd_pen_of(const kd_buffer *buffer) {
@@ -202,7 +202,7 @@ KD_INLINE void kd_free(kd_buffer *buffer) {
 KD_INLINE void kd_expect(kd_buffer *buffer, size_t bytes) {
   if (buffer->room == 0 && buffer->hope == 0) buffer->hope = bytes;
 }
-/* Copy `size` bytes; up to 63 more may be read and written where `source_left` says that they are there. */
+/* Copy `size` bytes; up to 63 more may be read and written if `source_left` bytes allow it. */
 KD_INLINE void kd_copy(uint8_t *to, const uint8_t *from, size_t size, size_t source_left) {
   if (KD_LIKELY(size <= 128 && source_left >= 128)) {
     memcpy(to, from, 32);
@@ -222,16 +222,16 @@ typedef struct {
   kd_buffer values;
 } kd_fixed;
 
-/* Byte strings: where each starts (and the last ends), their bytes, and for each whether it is there. */
+/* Byte strings: the start of each (and the end of the last), their bytes, and whether each is present. */
 typedef struct {
   kd_buffer starts; /* int32_t, one more than there are rows */
   kd_buffer bytes;
   kd_buffer there; /* uint8_t; packed to bits when it is handed over, and only if a null is among them */
   size_t nulls;
-  int not_ascii; /* whether a text may be something else than ASCII */
+  int not_ascii; /* whether a text may be other than ASCII */
 } kd_blob;
 
-/* What an element of a list counts for, beside its bytes, when columns are weighed: even an empty one takes
+/* The size of an element of a list, beside its bytes, when the size of columns is computed: even an empty one uses
  * memory. */
 enum { KD_ITEM = 16 };
 
@@ -252,7 +252,7 @@ KD_INLINE int kd_blob_reserve(kd_blob *blob, size_t rows, size_t bytes) {
   }
   return KD_OK;
 }
-/* Append one; room must be there. `limit` is where the bytes end that `span` is among. */
+/* Append one; there must be room. `limit` is the end of the bytes that contain `span`. */
 KD_INLINE void kd_blob_push(kd_blob *blob, kd_span span, const uint8_t *limit) {
   size_t at = blob->bytes.size;
   uint8_t there = span.data != NULL;
@@ -267,7 +267,7 @@ KD_INLINE void kd_blob_push(kd_blob *blob, kd_span span, const uint8_t *limit) {
   blob->starts.size += 4;
   blob->bytes.size = at;
 }
-/* A column of bytes while rows are added to it, in locals; what is not put back never was. */
+/* A column of bytes in locals while rows are added; changes are lost unless they are put back. */
 typedef struct {
   uint8_t *bytes, *there;
   int32_t *stops; /* of row n its n-th */
@@ -294,7 +294,7 @@ KD_INLINE void kd_blob_close(kd_blob *blob, const kd_blob_end *end, size_t rows)
   blob->starts.size = 4 * (rows + 1);
   blob->nulls = end->nulls;
 }
-/* Note whether a text holds something else than ASCII: whoever takes it then looks whether it is UTF-8. */
+/* Note whether a text is other than ASCII: its reader then verifies that it is UTF-8. */
 KD_INLINE void kd_blob_look(kd_blob *blob, kd_span span) {
   uint8_t any = 0;
   for (size_t i = 0; i < span.size; i++) any |= span.data[i];
@@ -350,7 +350,7 @@ KD_INLINE void kd_list_cut(kd_list *list, size_t rows) {
 typedef struct {
   const int32_t *starts;
   const uint8_t *bytes;
-  const uint8_t *valid; /* NULL where there is no null */
+  const uint8_t *valid; /* NULL if there is no null */
   int64_t offset;       /* of the first row, in bits of `valid` */
   const uint8_t *end;
 } kd_text;
@@ -366,7 +366,7 @@ KD_INLINE kd_span kd_text_at(const kd_text *text, int64_t row) {
 
 /* ------------------------------------------------------------------ checksums */
 
-/* Tables for eight bytes at a step, made once for each polynomial (reflected). */
+/* Tables for eight bytes per step, computed once for each polynomial (reflected). */
 typedef struct {
   uint32_t table[8][256];
   int ready;
@@ -399,7 +399,7 @@ KD_INLINE uint32_t kd_crc_by_table(const kd_crc_tables *t, uint32_t crc, const u
 #define KD_CRC_HARDWARE 1
 #include <cpuid.h>
 #include <immintrin.h>
-/* Clang from 14 on has the CRC instruction as a feature of its own, which sse4.2 does not bring. */
+/* Clang from version 14 has the CRC instruction as a separate feature, which sse4.2 does not include. */
 #if defined(__clang__) && __clang_major__ >= 14
 #define KD_SSE42 "sse4.2,crc32"
 #else
@@ -408,7 +408,7 @@ KD_INLINE uint32_t kd_crc_by_table(const kd_crc_tables *t, uint32_t crc, const u
 #define KD_TARGET_CRC __attribute__((target(KD_SSE42)))
 #define KD_CRC_8(crc, p) _mm_crc32_u64((crc), kd_load_u8le(p))
 #define KD_CRC_1(crc, byte) _mm_crc32_u8((uint32_t)(crc), (byte))
-/* Not __builtin_cpu_supports: it needs a symbol that not every compiler's library has (zig's has none). */
+/* Not __builtin_cpu_supports: it needs a symbol that not every compiler's library has (zig's does not). */
 static int kd_cpu_has(unsigned bits) {
   unsigned a, b, c, d;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bits) == bits;
@@ -424,8 +424,8 @@ static int kd_crc_has_hardware(void) { return 1; }
 #endif
 
 #ifdef KD_CRC_HARDWARE
-/* The instruction takes three steps until its result is there, so three stretches are summed side by side;
- * the sum of the first is then moved over the zeros of the stretches behind it, four table look-ups each. */
+/* The result of the instruction is available after three cycles, so three ranges are processed in parallel; the CRC of
+ * the first is then shifted over the length of the ranges after it, with four table lookups each. */
 enum { KD_LONG = 4096, KD_SHORT = 256 };
 typedef struct {
   uint32_t over_long[4][256], over_short[4][256];
@@ -438,7 +438,7 @@ static uint32_t kd_gf2_times(const uint32_t *matrix, uint32_t vector) {
     if (vector & 1) sum ^= matrix[i];
   return sum;
 }
-/* Tables that say what a CRC becomes after `zeros` zero bytes (a power of two). */
+/* Tables that shift a CRC over `zeros` zero bytes (a power of two). */
 static void kd_crc_prepare_shift(uint32_t table[4][256], uint32_t polynomial, size_t zeros) {
   uint32_t matrix[32], square[32];
   matrix[0] = polynomial; /* the operator for one zero bit */
@@ -526,7 +526,7 @@ KD_TARGET_FOLD static uint32_t kd_crc32_by_folding(uint32_t crc, const uint8_t *
 #if (defined(__clang__) && __clang_major__ >= 7) || (!defined(__clang__) && __GNUC__ >= 8)
 #define KD_CRC_FOLDS_WIDE 1
 #define KD_TARGET_WIDE __attribute__((target(KD_SSE42 ",pclmul,avx2,vpclmulqdq")))
-/* From so many bytes on it pays; at least the 128 that it begins with. */
+/* It is faster from this number of bytes; at least the 128 that it starts with. */
 enum { KD_WIDE_LEAST = 1024 };
 
 /* Whether the processor has the instructions, and the system keeps the registers that they need. */
@@ -538,8 +538,8 @@ static int kd_cpu_folds_wide(void) {
   return (b & bit_AVX2) && (c & 1U << 10);
 }
 #define KD_LOAD_32(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
-/* Two times 16 bytes at once. The sum of all but the last 0 to 15 bytes is that of the 16 in `rest`; gives how many
- * bytes these last are. */
+/* Twice 16 bytes per step. The CRC of all but the last 0 to 15 bytes is that of the 16 in `rest`; returns the number of
+ * these last bytes. */
 KD_TARGET_WIDE static size_t kd_crc_fold_wide(const kd_crc_folds *folds, uint32_t crc, const uint8_t *p,
                                               size_t size, uint8_t rest[128]) {
   const __m256i over_128 = _mm256_broadcastsi128_si256(KD_LOAD_16(folds->over_128));
@@ -562,7 +562,7 @@ KD_TARGET_WIDE static size_t kd_crc_fold_wide(const kd_crc_folds *folds, uint32_
 #endif
 #endif
 
-/* Make the tables; to be called once, before anything else, from one thread. */
+/* Compute the tables; call it once, before all other functions, from one thread. */
 KD_UNUSED static void kd_prepare(void) {
   if (kd_crc32_tables.ready) return;
 #ifdef KD_CRC_HARDWARE

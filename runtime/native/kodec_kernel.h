@@ -1,7 +1,7 @@
 /* How the Python bindings (bindings.pyx) reach a kernel: one table of facts and functions for each.
  *
- * A kernel as a Python module is one translation unit: its core, how objects are made of its rows, and this table.
- * What is a struct of the kernel's own is here a pointer to anything, of the size that the table says. */
+ * A kernel as a Python module is one translation unit: its core, the code that makes objects of its rows, and this
+ * table. A struct of the kernel is a void pointer here; the table has its size. */
 #ifndef KODEC_KERNEL_H
 #define KODEC_KERNEL_H
 
@@ -10,7 +10,7 @@
 #include "kodec_arrow.h"
 #include "kodec_objects.h"
 
-/* To be raised with each change of what is below, and of what it is made of. */
+/* Increase this with each change of the declarations below and of their types. */
 enum { KD_KERNEL_VERSION = 4 };
 
 /* Of `before_content`: it is not always the same. */
@@ -19,12 +19,12 @@ enum { KD_KERNEL_VERSION = 4 };
 /* A column of rows. */
 typedef struct {
   const char *name;
-  const char *format; /* of its numbers, as Python's memoryview has it; NULL where it has none */
+  const char *format; /* of its numbers, as in Python's memoryview; NULL if it has none */
   size_t width;       /* bytes of a number */
   size_t at;          /* where in the struct of columns its kd_fixed is */
   int filtered;       /* whether its numbers can have bounds */
   int wide;           /* whether they are signed and have 64 bits */
-  int members;        /* whether objects can stand for them */
+  int members;        /* whether objects can represent them */
 } kd_column;
 
 /* A number in the head of a unit. */
@@ -34,7 +34,7 @@ typedef struct {
   size_t at; /* where in the struct of a unit it is */
 } kd_number;
 
-/* Where a unit is in the bytes that were read, and what of it may be compressed. */
+/* The position of a unit in the bytes that were read, and its compressible content. */
 typedef struct {
   size_t start, size;
   kd_span content;
@@ -58,7 +58,7 @@ typedef struct {
   int (*run)(const uint8_t *buf, size_t pos, size_t end, const kd_options *options, void *columns, void *unit,
              size_t *next, kd_where *where);
   int (*rows)(const void *unit, const uint8_t *data, size_t size, const kd_options *options, void *columns,
-              kd_where *where); /* NULL where a unit is a row */
+              kd_where *where); /* NULL if a unit is a row */
   void (*cut)(const kd_options *options, void *columns, size_t rows);
   int (*not_ascii)(const void *columns);
   size_t (*bytes)(const void *columns);
@@ -81,7 +81,7 @@ typedef struct {
               const kd_shape *shape, kd_texts *kept, PyObject *list, kd_where *where);
   int (*make_units)(const uint8_t *buf, size_t pos, size_t end, size_t most, const kd_options *options,
                     const kd_shape *shape, kd_texts *kept, PyObject *list, size_t *ends, void *unit,
-                    size_t *next, kd_where *where); /* in place of the two above where a unit is a row */
+                    size_t *next, kd_where *where); /* replaces the two above if a unit is a row */
 } kd_kernel;
 
 /* ------------------------------------------------------------------ functions for the table */

@@ -1,17 +1,17 @@
 /* Layouts of messages, as `messages.c` reads and writes by them. Needs Python.h.
  *
- * A layout is what one version of a class is on the wire, field by field, with where an object keeps each value. It is
- * made of the rows that the generator wrote (`Wire` of `kodec.runtime.messages`) when a version is first met.
- * Nothing here knows a format: there are wire types, lengths, lists, objects and tags. */
+ * A layout has the fields of one version of a class, as they are on the wire, with the slot of an object for each
+ * value. It is made of the rows that the generator wrote (`Wire` of `kodec.runtime.messages`) when a version is first
+ * used. Nothing here depends on a format: there are wire types, lengths, lists, objects and tags. */
 #ifndef KODEC_MESSAGE_H
 #define KODEC_MESSAGE_H
 
 #include "kodec_objects.h"
 
 enum {
-  KM_MOST_DEPTH = 64, /* objects in each other, beyond which pure Python goes on */
+  KM_MOST_DEPTH = 64, /* nested objects; pure Python handles deeper ones */
   KM_MOST_TAGS = 64,
-  KM_ANY = -1 /* as a version: of a class that has none */
+  KM_ANY = -1 /* as a version: of a class without versions */
 };
 
 /* Wire types. Those of fixed width come first. */
@@ -22,7 +22,7 @@ typedef enum {
 
 static const struct {
   const char *name;
-  int width; /* 0 where it varies */
+  int width; /* 0 if it varies */
   int least; /* the fewest bytes */
 } km_kinds[] = {
     {"u1", 1, 1}, {"s1", 1, 1}, {"u2", 2, 2}, {"s2", 2, 2}, {"u4", 4, 4}, {"s4", 4, 4}, 
@@ -34,18 +34,18 @@ static const struct {
 typedef struct km_layout km_layout;
 typedef struct km_message km_message;
 
-/* What stands on the wire for one value. */
+/* The encoding of one value. */
 typedef struct km_value {
   uint8_t kind;
-  uint8_t counted;  /* whether a length, a count or a presence stands in front, a number of kind `length` */
+  uint8_t counted;  /* whether a length, a count or a presence comes first, a number of kind `length` */
   uint8_t length;
-  uint8_t plus;     /* what is added to it when it is stored; what is stored for null is less by one */
+  uint8_t plus;     /* added to it when it is stored; the stored number for null is less by one */
   uint8_t nullable;
   uint8_t has_only; /* whether `only` is the one number that is allowed */
   int64_t only;
   struct km_value *element; /* of a list */
   km_layout *layout;        /* of an object */
-  km_message *message;      /* what the layout belongs to; a reference */
+  km_message *message;      /* the class of the layout; a reference */
 } km_value;
 
 /* How the value of an attribute comes about that the bytes do not have. */
@@ -54,23 +54,23 @@ typedef enum { KM_SHARED, KM_NEW_LIST, KM_BLANK, KM_CALLED } km_start;
 typedef struct {
   km_value value;
   Py_ssize_t slot;
-  int need;        /* bytes of the neighbours of fixed width that start here; 0 where they were looked at before */
+  int need;        /* bytes of the adjacent fields of fixed width that start here; 0 if an earlier field includes them */
   uint32_t tag;
   uint8_t start;
-  uint8_t ignorable; /* what a version lacks of it is dropped when it is written */
-  PyObject *initial; /* the value itself, or what is called for it; a reference */
+  uint8_t ignorable; /* fields that a version does not have are dropped when it is written */
+  PyObject *initial; /* the value itself, or the callable that returns it; a reference */
   km_layout *blank;   /* of KM_BLANK, an object of one of these classes: a layout of it, to name its attributes */
-  km_message *called; /* what that belongs to; a reference */
+  km_message *called; /* its class; a reference */
 } km_field;
 
 struct km_layout {
   PyTypeObject *cls; /* the message's reference */
   Py_ssize_t fields, tags, absent;
-  km_field *field; /* as they stand on the wire */
+  km_field *field; /* in the order on the wire */
   km_field *tag;   /* of the section of tags, by their numbers */
-  km_field *gone;  /* what this version lacks */
-  Py_ssize_t least; /* the fewest bytes; less where that is not known */
-  int whole;        /* made without an error */
+  km_field *gone;  /* fields that this version does not have */
+  Py_ssize_t least; /* the smallest size in bytes; a lower bound if it is not known */
+  int whole;        /* completed without an error */
 };
 
 /* A class and its rows. */
@@ -78,9 +78,9 @@ struct km_message {
   PyObject_HEAD
   PyObject *cls, *rows, *peers, *defaults;
   PyObject *initials;    /* what `defaults` gave for `rows`: (value, whether it is called); NULL until it is needed */
-  int started;           /* whether what follows is known */
-  long first, versions;  /* 0 versions: the class has none */
-  int inside;            /* whether the bytes say the version: at `at`, a number of kind `kind`, kept at `slot` */
+  int started;           /* whether the other members are set */
+  long first, versions;  /* 0 versions: the class has no versions */
+  int inside;            /* whether the bytes contain the version: at `at`, a number of kind `kind`, kept in `slot` */
   Py_ssize_t at, slot;
   uint8_t kind;
   km_layout **layouts;
@@ -89,14 +89,14 @@ struct km_message {
 static km_layout *km_make(km_message *message, long version);
 static PyTypeObject *km_message_type;
 
-/* The places in a row, as `Wire` has them, and in what it says of a value, as `Only` and `Counted` have them. */
+/* The indexes in a row, as in `Wire`, and in the description of a value, as in `Only` and `Counted`. */
 enum { KM_NAME, KM_HOW, KM_FIRST, KM_LAST, KM_IGNORABLE, KM_TAG, KM_SAYS_VERSION, KM_ROW };
 enum { KM_WIRE, KM_ONLY, KM_ONE_VALUE };
 enum { KM_WHAT, KM_LENGTH, KM_ELEMENT, KM_PLUS, KM_NULL, KM_LONG_VALUE };
 
 /* ------------------------------------------------------------------ from rows to layouts */
 
-/* The kind that a text names; -1 where it names none, or is no text. */
+/* The kind that a text names; -1 if there is none, or it is not a text. */
 static int km_kind_named(PyObject *text) {
   for (int kind = KM_U1; PyUnicode_Check(text) && kind <= KM_TAGS; kind++)
     if (PyUnicode_CompareWithASCIIString(text, km_kinds[kind].name) == 0) return kind;
@@ -127,7 +127,7 @@ static int km_set_object(km_message *message, PyObject *cls, long version, km_va
   return value->layout == NULL ? -1 : 0;
 }
 
-/* What a row says of a value: a wire type, an `Only`, a `Counted` or a class. */
+/* The description of a value in a row: a wire type, an `Only`, a `Counted` or a class. */
 static int km_set_value(km_message *message, PyObject *how, long version, km_value *value) {
   PyObject *element;
   int kind;
@@ -168,7 +168,7 @@ static int km_set_value(km_message *message, PyObject *how, long version, km_val
   return km_set_value(message, element, version, value->element);
 }
 
-/* The fewest bytes that a value takes. */
+/* The smallest size of a value in bytes. */
 static Py_ssize_t km_least(const km_value *value) {
   if (value->counted) return km_kinds[value->length].least;
   return value->kind == KM_OBJECT ? value->layout->least : km_kinds[value->kind].least;
@@ -203,7 +203,7 @@ static int km_set_field(km_message *message, Py_ssize_t at, long version, km_fie
   return present ? km_set_value(message, PyTuple_GET_ITEM(row, KM_HOW), version, &field->value) : 0;
 }
 
-/* Whether a row holds for the version. */
+/* Whether a row applies to the version. */
 static int km_holds(PyObject *row, long version) {
   const long first = PyLong_AsLong(PyTuple_GET_ITEM(row, KM_FIRST)), last = PyLong_AsLong(PyTuple_GET_ITEM(row, KM_LAST));
   return first < 0 || (first <= version && version <= last);
@@ -220,7 +220,7 @@ static int km_same(PyObject *row, PyObject *other) {
   return PyUnicode_Compare(name, PyTuple_GET_ITEM(other, KM_NAME)) == 0;
 }
 
-/* Whether the attribute of a row has one that holds for the version. */
+/* Whether the attribute of a row has a row that applies to the version. */
 static int km_has(PyObject *rows, PyObject *row, long version) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows); i++)
     if (km_same(PyTuple_GET_ITEM(rows, i), row) && km_holds(PyTuple_GET_ITEM(rows, i), version)) return 1;
@@ -365,14 +365,15 @@ static int km_begin_all(km_message *message) {
   return status;
 }
 
-/* The place of a version's layout; -1 where the class has no such version. A class that has none may be in any. */
+/* The index of a version's layout; -1 if the class does not have the version. A class without versions can be in any.
+ * */
 KD_INLINE long km_index(const km_message *message, long version) {
   if (!message->versions) return 0;
   return version < message->first || version - message->first >= message->versions ? -1 : version - message->first;
 }
 
-/* The layout of a version, made now where it is not there. All classes have begun: no Python runs in here, and so no
- * other thread, which would see a part of a layout. */
+/* The layout of a version, made now if it does not exist. All classes have been started, so no Python code runs here,
+ * and no other thread sees an incomplete layout. */
 static km_layout *km_make(km_message *message, long version) {
   const long index = message->started ? km_index(message, version) : -1;
   km_layout *layout = index < 0 ? NULL : message->layouts[index];
@@ -391,12 +392,12 @@ static km_layout *km_make(km_message *message, long version) {
   if (layout->whole) return layout;
   layout->whole = 1; /* a type may hold itself */
   if (km_fill(message, version, layout) == 0) return layout;
-  /* others may have it already: it stays where it is, empty, and is filled when it is asked for again */
+  /* others may refer to it already: it stays in place, empty, and is completed at the next request */
   km_layout_clear(layout);
   return NULL;
 }
 
-/* The layout of a version. NULL with an error, or without one where the class has no such version. */
+/* The layout of a version. NULL with an error, or without one if the class does not have the version. */
 KD_INLINE const km_layout *km_layout_of(km_message *message, long version) {
   long index;
   if (KD_UNLIKELY(km_begin(message) < 0)) return NULL;

@@ -1,10 +1,10 @@
 /* Messages from bytes, by their layouts. Needs Python.h.
  *
- * What is read is right, or NULL is given, mostly without an error: the reader in Python then says what is wrong with
- * the same bytes, or reads what is not done here. Nothing is allocated for a count that the bytes cannot hold.
+ * The result is correct, or NULL, mostly without an error: the reader in Python then reports the error of the same
+ * bytes, or reads what is not supported here. Nothing is allocated for a count that the bytes cannot hold.
  *
- * The collector is told of the objects and lists of a message when all of it is there: it never sees a part of one,
- * and does not look again and again at what cannot be garbage yet. */
+ * The garbage collector tracks the objects and lists of a message once it is complete: it never sees a part of one, and
+ * does not visit repeatedly what cannot be garbage yet. */
 #ifndef KODEC_MESSAGE_READ_H
 #define KODEC_MESSAGE_READ_H
 
@@ -16,7 +16,7 @@ typedef struct {
   const uint8_t *p, *end;
   int64_t elements; /* the most that a list may have */
   int depth;
-  size_t count, room;   /* of `made`: what the collector does not know yet; borrowed references */
+  size_t count, room;   /* of `made`: objects that the collector does not track yet; borrowed references */
   PyObject **made;
   PyObject *few[KM_FEW];
 } km_reader;
@@ -34,9 +34,9 @@ static void km_reader_end(km_reader *r, int well) {
   if (r->made != r->few) PyMem_Free(r->made);
 }
 
-/* Nothing that was made is let go of unless the whole message is: what is not tracked yet must be there at the end.
+/* Objects are released only with the whole message: untracked ones must exist at the end.
  *
- * Keep an object in mind that the collector does not know; NULL, and it is gone, where there is no memory. */
+ * Remember an object that the collector does not track; returns NULL, and releases it, if there is no memory. */
 static PyObject *km_made_more(km_reader *r, PyObject *object) {
   const size_t room = r->room * 2;
   PyObject **const made = PyMem_Realloc(r->made == r->few ? NULL : r->made, room * sizeof *made);
@@ -73,14 +73,14 @@ KD_INLINE PyObject *km_new_list(km_reader *r, Py_ssize_t count) {
   return km_made(r, list);
 }
 
-/* `uuid.UUID`: its class and where it keeps its two values; `zero` is the one of all zeros. */
+/* `uuid.UUID`: its class and its two slots; `zero` is the UUID of all zeros. */
 static struct {
   PyTypeObject *cls;
   Py_ssize_t number, safe;
   PyObject *unknown, *zero;
 } km_uuids;
 
-/* The most elements of a list, where nobody says otherwise. */
+/* The default limit of elements of a list. */
 static int64_t km_elements;
 
 static PyObject *km_read_object(km_reader *r, const km_layout *layout);
@@ -137,7 +137,7 @@ static PyObject *km_uuid(km_reader *r, const uint8_t *p) {
   return found;
 }
 
-/* A value of fixed width, all of whose bytes are there. */
+/* A value of fixed width, whose bytes are available. */
 KD_INLINE PyObject *km_fixed(km_reader *r, const uint8_t *p, int kind) {
   switch (kind) {
     case KM_U1: return PyLong_FromLong(*p);
@@ -171,7 +171,7 @@ KD_INLINE PyObject *km_fixed(km_reader *r, const uint8_t *p, int kind) {
   }
 }
 
-/* A number as C has it, of the kinds that can stand in front of something, or say a version. */
+/* A number in C, of the kinds that can be a length, a count, a presence or a version. */
 KD_INLINE int64_t km_number(const uint8_t *p, int kind) {
   switch (kind) {
     case KM_U1: return *p;
@@ -291,7 +291,7 @@ KD_INLINE PyObject *km_initial(km_reader *r, const km_field *field) {
   return field->initial;
 }
 
-/* An object of which nothing was said. */
+/* An object with all defaults. */
 static PyObject *km_blank(km_reader *r, const km_layout *layout) {
   const km_field *const lists[] = {layout->field, layout->tag, layout->gone};
   const Py_ssize_t counts[] = {layout->fields, layout->tags, layout->absent};
@@ -306,7 +306,7 @@ static PyObject *km_blank(km_reader *r, const km_layout *layout) {
   return object;
 }
 
-/* The section of tags: those that the layout has into their slots, others as pairs into a list, which is given. */
+/* The section of tags: known ones into their slots, others as pairs into a list, which is returned. */
 static PyObject *km_read_tags(km_reader *r, const km_layout *layout, PyObject *object) {
   PyObject *const others = km_new_list(r, 0);
   const uint8_t *const end = r->end;
@@ -323,7 +323,7 @@ static PyObject *km_read_tags(km_reader *r, const km_layout *layout, PyObject *o
     while (at < layout->tags && layout->tag[at].tag != tag) at++;
     if (at < layout->tags) {
       PyObject *value;
-      if (*kd_in(object, layout->tag[at].slot) != NULL) goto bad; /* it stands twice */
+      if (*kd_in(object, layout->tag[at].slot) != NULL) goto bad; /* it occurs twice */
       r->end = r->p + size;
       value = km_read_value(r, &layout->tag[at].value);
       if (value == NULL || r->p != r->end) {

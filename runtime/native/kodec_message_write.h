@@ -1,8 +1,8 @@
 /* Messages to bytes, by their layouts. Needs Python.h.
  *
- * Only what is exactly of the type that it should be is written: nothing here calls any Python, so nothing changes
- * meanwhile. At anything else, and at what the version cannot carry, -1 is given, mostly without an error: the writer
- * in Python then writes it, or says what is wrong. */
+ * Only values of exactly the expected types are written: nothing here calls Python code, so nothing changes meanwhile.
+ * For other values, and those that the version does not have, the result is -1, mostly without an error: the writer in
+ * Python then writes them, or reports the error. */
 #ifndef KODEC_MESSAGE_WRITE_H
 #define KODEC_MESSAGE_WRITE_H
 
@@ -41,7 +41,7 @@ static int km_grow(km_writer *w, size_t more) {
   return 0;
 }
 
-/* Room for `more` bytes, and for `KM_SLACK` behind them. */
+/* Room for `more` bytes, and for `KM_SLACK` after them. */
 KD_INLINE int km_room(km_writer *w, size_t more) {
   return KD_LIKELY(w->room - w->used >= more + KM_SLACK) ? 0 : km_grow(w, more);
 }
@@ -107,7 +107,7 @@ static int km_uuid_bytes(PyObject *object, uint8_t *p) {
 #endif
 }
 
-/* A value of fixed width; there is room for it. */
+/* A value of fixed width, for which there is room. */
 KD_INLINE int km_put_fixed(km_writer *w, const km_value *value, PyObject *object) {
   uint8_t *const p = w->data + w->used;
   const int kind = value->kind;
@@ -130,7 +130,7 @@ KD_INLINE int km_put_fixed(km_writer *w, const km_value *value, PyObject *object
       if (isfinite(number) && fabs(number) > FLT_MAX) return -1; /* too large, or not when it is rounded */
       narrow = (float)number;
       memcpy(&few, &narrow, sizeof few);
-      if (isnan(number)) { /* its bits are kept, as many as there is room for */
+      if (isnan(number)) { /* its low bits are kept */
         const uint32_t kept = (uint32_t)(bits >> 29) & 0x7FFFFF;
         few = (uint32_t)(bits >> 63) << 31 | 0x7F800000u | (kept ? kept : 1u << 22);
       }
@@ -222,7 +222,7 @@ static int km_write_value(km_writer *w, const km_value *value, PyObject *object)
 
 static int km_is_initial(const km_field *field, PyObject *value);
 
-/* Whether an object is as `km_blank` makes it; -1 where Python has to be asked. */
+/* Whether an object equals one of `km_blank`; -1 if Python must decide. */
 static int km_is_blank(const km_layout *layout, PyObject *object) {
   const km_field *const lists[] = {layout->field, layout->tag, layout->gone};
   const Py_ssize_t counts[] = {layout->fields, layout->tags, layout->absent};
@@ -239,7 +239,7 @@ static int km_is_blank(const km_layout *layout, PyObject *object) {
   return found;
 }
 
-/* Whether `value` equals what the attribute is where nothing says otherwise; -1 where Python has to be asked. */
+/* Whether `value` equals the attribute's default; -1 if Python must decide. */
 static int km_is_initial(const km_field *field, PyObject *value) {
   PyObject *const initial = field->initial;
   if (field->start == KM_NEW_LIST) {
@@ -249,7 +249,7 @@ static int km_is_initial(const km_field *field, PyObject *value) {
   if (field->start == KM_BLANK) return km_is_blank(field->blank, value);
   if (field->start == KM_CALLED) return -1;
   if (PyFloat_CheckExact(value) && PyFloat_CheckExact(initial))
-    return PyFloat_AS_DOUBLE(value) == PyFloat_AS_DOUBLE(initial); /* what is not a number equals nothing */
+    return PyFloat_AS_DOUBLE(value) == PyFloat_AS_DOUBLE(initial); /* NaN equals nothing */
   if (value == initial) return 1;
   if (initial == Py_None || value == Py_None) {
     PyObject *const other = initial == Py_None ? value : initial;
@@ -299,7 +299,7 @@ static int km_write_tag(km_writer *w, const km_field *field, PyObject *value) {
   return 0;
 }
 
-/* The section of tags, in ascending order: those of the layout that are not what they are without, and `others`. */
+/* The section of tags, in ascending order: those of the layout that differ from their defaults, and `others`. */
 static int km_write_tags(km_writer *w, const km_layout *layout, PyObject *object, PyObject *others) {
   uint64_t given = 0;
   Py_ssize_t count, at = 0;

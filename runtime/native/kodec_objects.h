@@ -1,9 +1,8 @@
-/* What the part of a generated kernel stands on that makes Python objects of rows. Needs Python.h.
+/* The runtime of the part of a generated kernel that makes Python objects of rows. Needs Python.h.
  *
- * An object is an ordinary one of a class with slots: its values are stored where the class's own member
- * descriptors say that they are. What nobody else holds, objects and their values, is written again in place:
- * that nobody else holds it is asked of each right before, and nothing of Python runs in between. The GIL is held
- * throughout. */
+ * An object is an ordinary instance of a class with slots: its values are stored at the offsets of the class's member
+ * descriptors. Objects and values without other references are overwritten in place: this is checked directly before,
+ * and no Python code runs in between. The GIL is held throughout. */
 #ifndef KODEC_OBJECTS_H
 #define KODEC_OBJECTS_H
 
@@ -14,12 +13,12 @@
 
 enum {
   KD_MOST_SLOTS = 80,    /* columns, and slots that are no columns */
-  KD_LEAST_MEMBER = -1,  /* numbers for which a member is looked up in an array: from this one on, */
+  KD_LEAST_MEMBER = -1,  /* numbers whose member is looked up in an array: from this one, */
   KD_SMALL_MEMBERS = 16, /* so many */
   KD_KEPT_TEXTS = 8
 };
 
-/* Which object stands for which number of a column. All references are borrowed. */
+/* The objects that represent numbers of a column. All references are borrowed. */
 typedef struct {
   PyObject *small[KD_SMALL_MEMBERS]; /* from KD_LEAST_MEMBER on; NULL is an int */
   PyObject *all;                     /* a dict; NULL where each number is an int */
@@ -28,14 +27,14 @@ typedef struct {
 /* Where the objects of a class keep the values of a row. All references are borrowed. */
 typedef struct {
   PyTypeObject *cls;
-  int refills;          /* an object that nobody else holds may be filled again */
+  int refills;          /* an object without other references may be reused */
   int columns, others;  /* the slots of columns come first */
   Py_ssize_t slots[KD_MOST_SLOTS];
-  PyObject *constants[KD_MOST_SLOTS]; /* what is in slots that are no columns */
+  PyObject *constants[KD_MOST_SLOTS]; /* values of slots that are not columns */
   kd_members members[KD_MOST_SLOTS];
 } kd_shape;
 
-/* Texts that were made before, one for each place in a list: the next row is likely to have the same there. */
+/* Earlier texts, one for each index in a list: the next row is likely to have the same. */
 typedef struct {
   PyObject *texts[KD_KEPT_TEXTS];
 } kd_texts;
@@ -46,7 +45,7 @@ KD_UNUSED static void kd_texts_clear(kd_texts *kept) {
 
 /* ------------------------------------------------------------------ the class */
 
-/* Where the objects of `cls` keep the attribute `name`; -1, and TypeError, where that is no slot of theirs. */
+/* The offset of the slot `name` in objects of `cls`; -1, and TypeError, if it is not a slot. */
 KD_UNUSED static Py_ssize_t kd_slot(PyTypeObject *cls, PyObject *name) {
   PyObject *found = PyObject_GetAttr((PyObject *)cls, name);
   if (found == NULL) {
@@ -73,13 +72,13 @@ KD_UNUSED static Py_ssize_t kd_slot(PyTypeObject *cls, PyObject *name) {
 KD_INLINE int kd_is_alone(PyObject *object) {
 #ifdef Py_GIL_DISABLED
   (void)object;
-  return 0; /* another thread may have one that its count does not say */
+  return 0; /* another thread may hold a reference that its count does not include */
 #else
   return Py_REFCNT(object) == 1;
 #endif
 }
 
-/* Whether an object of `cls` is nothing but `slots` slots, so that filling these makes it a new one. */
+/* Whether an object of `cls` consists of `slots` slots only, so that setting these makes a new one of it. */
 KD_INLINE int kd_is_all_slots(const PyTypeObject *cls, Py_ssize_t slots) {
   return cls->tp_basicsize == (Py_ssize_t)(sizeof(PyObject) + (size_t)slots * sizeof(PyObject *)) &&
          cls->tp_itemsize == 0 && cls->tp_dictoffset == 0 && cls->tp_weaklistoffset == 0 &&
@@ -88,8 +87,8 @@ KD_INLINE int kd_is_all_slots(const PyTypeObject *cls, Py_ssize_t slots) {
 
 /* ------------------------------------------------------------------ objects */
 
-/* The object at `i` of the list, a new reference: the one that is there where it may be filled again, else a
- * new one in its place. `i` is at most the list's length. */
+/* The object at `i` of the list, a new reference: the existing one if it may be reused, otherwise a new one in its
+ * place. `i` is at most the list's length. */
 KD_INLINE PyObject *kd_object(const kd_shape *shape, PyObject *list, Py_ssize_t i) {
   PyObject *item;
   if (i < PyList_GET_SIZE(list)) {
@@ -111,11 +110,11 @@ KD_INLINE PyObject *kd_object(const kd_shape *shape, PyObject *list, Py_ssize_t 
   return NULL;
 }
 
-/* Where an object keeps a value; and where a tuple does. */
+/* The place of a value in an object, and in a tuple. */
 KD_INLINE PyObject **kd_in(PyObject *item, Py_ssize_t slot) { return (PyObject **)(void *)((char *)item + slot); }
 KD_INLINE PyObject **kd_of(PyObject *tuple, size_t i) { return ((PyTupleObject *)tuple)->ob_item + i; }
 
-/* Store a value, whose reference is taken over; what was there is dropped. -1 where `value` is NULL. */
+/* Store a value, stealing its reference; the previous one is released. Returns -1 if `value` is NULL. */
 KD_INLINE int kd_put(PyObject **at, PyObject *value) {
   PyObject *const before = *at;
   if (KD_UNLIKELY(value == NULL)) return -1;
@@ -124,15 +123,14 @@ KD_INLINE int kd_put(PyObject **at, PyObject *value) {
   return 0;
 }
 
-/* The same of a value whose reference is not taken over; nothing to do where it is there already, as in an
- * object that is filled again it often is. */
+/* The same without stealing the reference; does nothing if it is already stored, which is common in reused objects. */
 KD_INLINE void kd_put_same(PyObject **at, PyObject *value) {
   if (*at == value) return;
   Py_INCREF(value);
   kd_put(at, value);
 }
 
-/* Store what is in the slots that are no columns. */
+/* Store the values of slots that are not columns. */
 KD_INLINE void kd_put_others(const kd_shape *shape, PyObject *item) {
   for (int i = shape->columns; i < shape->columns + shape->others; i++)
     kd_put_same(kd_in(item, shape->slots[i]), shape->constants[i]);
@@ -140,8 +138,8 @@ KD_INLINE void kd_put_others(const kd_shape *shape, PyObject *item) {
 
 /* ------------------------------------------------------------------ values that are written again */
 
-/* Whether the value at `at` is of the class, is held by nobody else, and is laid out as in the versions of CPython
- * for which this was written. Values that Python shares (small numbers, single bytes, the empty tuple) have other
+/* Whether the value at `at` is of the class, has no other references, and has the layout of the versions of CPython for
+ * which this was written. Values that Python shares (small numbers, single bytes, the empty tuple) have other
  * references. */
 KD_INLINE int kd_rewrites(PyObject **at, PyTypeObject *cls) {
 #if PY_VERSION_HEX < 0x030F0000
@@ -152,7 +150,7 @@ KD_INLINE int kd_rewrites(PyObject **at, PyTypeObject *cls) {
   return 0;
 #endif
 }
-/* Bytes of the size of those that are there. */
+/* Bytes of the same size as the stored ones. */
 KD_INLINE int kd_rewrite_bytes(PyObject **at, kd_span span) {
   if (!kd_rewrites(at, &PyBytes_Type) || (size_t)PyBytes_GET_SIZE(*at) != span.size) return 0;
   memcpy(PyBytes_AS_STRING(*at), span.data, span.size);
@@ -162,14 +160,14 @@ KD_INLINE int kd_rewrite_bytes(PyObject **at, kd_span span) {
   _Py_COMP_DIAG_POP
   return 1;
 }
-/* A number of as many digits as the one that is there; not a small one, of which Python has but one object. */
+/* A number of as many digits as the stored one; not a small one, which Python shares. */
 KD_INLINE int kd_rewrite_int(PyObject **at, int64_t number) {
   if (number <= 1024 || number >> (2 * PyLong_SHIFT) || !kd_rewrites(at, &PyLong_Type)) return 0;
   const int two = number >> PyLong_SHIFT != 0;
   PyLongObject *const integer = (PyLongObject *)*at;
 #if PY_VERSION_HEX >= 0x030C0000
   digit *const digits = integer->long_value.ob_digit;
-  if (integer->long_value.lv_tag != (uintptr_t)(1 + two) << 3) return 0; /* positive, and so many digits */
+  if (integer->long_value.lv_tag != (uintptr_t)(1 + two) << 3) return 0; /* positive, with this number of digits */
 #else
   digit *const digits = integer->ob_digit;
   if (Py_SIZE(integer) != 1 + two) return 0;
@@ -178,7 +176,7 @@ KD_INLINE int kd_rewrite_int(PyObject **at, int64_t number) {
   if (two) digits[1] = (digit)(number >> PyLong_SHIFT);
   return 1;
 }
-/* A tuple of as many items; of the one that has none there is nothing to write. */
+/* A tuple with the same number of items; the empty one needs no writing. */
 KD_INLINE int kd_rewrite_tuple(PyObject **at, size_t count) {
   if (*at == NULL || !PyTuple_CheckExact(*at) || (size_t)PyTuple_GET_SIZE(*at) != count) return 0;
   if (count == 0) return 1;
@@ -189,7 +187,7 @@ KD_INLINE int kd_rewrite_tuple(PyObject **at, size_t count) {
   return 1;
 }
 
-/* ------------------------------------------------------------------ values; each put gives -1 where it cannot */
+/* ------------------------------------------------------------------ values; each put returns -1 on failure */
 
 KD_INLINE int kd_put_bytes(PyObject **at, kd_span span) {
   if (span.data == NULL) {
@@ -207,7 +205,7 @@ KD_INLINE int kd_put_text(PyObject **at, kd_span span) {
   }
   return kd_put(at, PyUnicode_DecodeUTF8((const char *)span.data, (Py_ssize_t)span.size, "surrogateescape"));
 }
-/* The same; the text at `place` of the list before is given again where it is equal. */
+/* The same; the text at `place` of the previous list is reused if it is equal. */
 KD_INLINE int kd_put_likely_text(PyObject **at, kd_texts *kept, size_t place, kd_span span) {
   PyObject *text;
   if (span.data == NULL || place >= KD_KEPT_TEXTS) return kd_put_text(at, span);
@@ -227,7 +225,7 @@ KD_INLINE int kd_put_flag(PyObject **at, int value) {
 KD_INLINE int kd_put_int(PyObject **at, int64_t number) {
   return kd_rewrite_int(at, number) ? 0 : kd_put(at, PyLong_FromLongLong(number));
 }
-/* A number of which a member of the column may stand for some. */
+/* A number that a member of the column may represent. */
 KD_INLINE int kd_put_number(PyObject **at, const kd_members *members, int64_t number) {
   PyObject *found, *plain;
   if (number >= KD_LEAST_MEMBER && number < KD_LEAST_MEMBER + KD_SMALL_MEMBERS &&
@@ -248,9 +246,9 @@ KD_INLINE int kd_put_number(PyObject **at, const kd_members *members, int64_t nu
   Py_DECREF(plain);
   return 0;
 }
-/* A tuple that is to be filled, a new reference: its items are values, or NULL. What a value is put in place of may
- * run any code when it is dropped, also code that takes the tuple away. The collector need not follow it, as it will
- * hold only atoms, or tuples of them. NULL where there is no memory. */
+/* A tuple to fill, a new reference: its items are values, or NULL. Releasing a replaced value may run any code, also
+ * code that releases the tuple. The collector need not track it, as it will contain only atoms, or tuples of them. NULL
+ * if there is no memory. */
 KD_INLINE PyObject *kd_put_tuple(PyObject **at, size_t count) {
   PyObject *tuple;
   if (kd_rewrite_tuple(at, count)) {

@@ -1,8 +1,8 @@
-/* Streamed units as tables in memory: what `runtime/native/streams.c` follows. Needs Python.h.
+/* Streamed units as tables in memory, for `runtime/native/streams.c`. Needs Python.h.
  *
  * A unit's entry in its module's table is a dict: `loose`, `parameters`, `fields`, `instances`, `steps`
- * (generator/targets/python/streams/tables.py writes it). References to what is in it are borrowed: the unit holds
- * the entry. A form that is not known is an error in the table, and raises ValueError. */
+ * (generator/targets/python/streams/tables.py writes it). References to its contents are borrowed: the unit holds the
+ * entry. An unknown form is an error in the table, and raises ValueError. */
 #ifndef KODEC_STREAMS_H
 #define KODEC_STREAMS_H
 
@@ -22,7 +22,7 @@ typedef enum {
   KS_LESS, KS_AT_MOST, KS_MORE, KS_AT_LEAST, KS_DECODED, KS_OPS, KS_CONSTANT = KS_OPS, KS_CALL
 } ks_op;
 
-/* The name of each, and what follows it: `v` an expression, `n` a name, `e` an enum, `t` how text is stored. */
+/* The name of each, and its arguments: `v` an expression, `n` a name, `e` an enum, `t` the encoding of a text. */
 static const struct {
   const char *name, *parts;
 } ks_ops[KS_OPS] = {
@@ -42,7 +42,7 @@ static const struct {
     [KS_DECODED] = {"text", "vtt"},
 };
 
-/* A value: a whole number of 64 bits where `o` is NULL or an int of that value; else `o`, a reference of its own. */
+/* A value: a 64-bit integer if `o` is NULL or an int of that value; otherwise `o`, an owned reference. */
 typedef struct {
   PyObject *o;
   int64_t i;
@@ -69,8 +69,9 @@ struct ks_expr {
   ks_val constant;   /* of KS_CONSTANT, borrowed */
   PyObject *value;   /* of KS_CALL the function; of KS_FIELD and KS_MEMBER the name */
   ks_enum *members;
-  ks_expr *part[3];  /* NULL where it is None */
-  /* where an attribute was found last: of which class, in which slot, or computed by what; else Python is asked */
+  ks_expr *part[3];  /* NULL if it is None */
+  /* where an attribute was found last: its class, its slot, or the function that computes it; otherwise Python is
+   * called */
   PyTypeObject *seen; /* a reference */
   Py_ssize_t slot;
   ks_expr *computed;
@@ -88,7 +89,7 @@ static const char *const ks_orders[] = {"", "be", "le", "by", NULL};
 /* What a number is turned into. */
 typedef struct {
   int flag;
-  ks_enum *members; /* NULL where it stays what it is */
+  ks_enum *members; /* NULL if it is unchanged */
 } ks_cast;
 
 typedef enum { KS_IN_FIXED, KS_IN_SIZE, KS_IN_REST, KS_IN_UNTIL } ks_within;
@@ -101,7 +102,7 @@ typedef struct {
   int early, include, consume, needed, pad; /* -1: no padding */
   const char *contents, *terminator;        /* NULL: none */
   Py_ssize_t fixed, ending;                 /* their sizes */
-  PyObject *process, *whole;                /* `whole`: the contents as they are in the table; NULL: none */
+  PyObject *process, *whole;                /* `whole`: the contents as in the table; NULL if there are none */
 } ks_bounds;
 
 typedef enum { KS_E_NUMBER, KS_E_BITS, KS_E_BYTES, KS_E_TEXT, KS_E_OBJECT, KS_E_CHOICE } ks_kind;
@@ -123,9 +124,9 @@ struct ks_element {
   ks_charset charset;
   /* of an object */
   PyTypeObject *cls;
-  ks_unit *unit; /* NULL until it was looked for; borrowed of the class */
+  ks_unit *unit; /* NULL until it was looked up; borrowed from the class */
   int sought;
-  int own, rooted; /* whether its parent is the object that holds it; else whether it has the root of that */
+  int own, rooted; /* whether its parent is the object that contains it; otherwise whether it has the root of that */
   Py_ssize_t arguments;
   ks_expr **argument;
   ks_expr *parent; /* NULL: none */
@@ -162,7 +163,7 @@ typedef struct {
 struct ks_step {
   ks_what what;
   Py_ssize_t slot;
-  ks_expr *test; /* the condition, what an order goes by, the count or the end of a list */
+  ks_expr *test; /* the condition, the value that selects a byte order, the count or the end of a list */
   Py_ssize_t inner;
   ks_step *steps;
   Py_ssize_t size, slots;
@@ -201,8 +202,8 @@ struct ks_unit {
 
 typedef struct ks_memory {
   struct ks_memory *next;
-  ks_expr *expr;   /* what is in it, where it is an expression */
-  PyObject *owned; /* a reference of what is in it, or NULL */
+  ks_expr *expr;   /* its content, if it is an expression */
+  PyObject *owned; /* an owned reference to its content, or NULL */
   void *aligned;
 } ks_memory;
 
@@ -222,7 +223,7 @@ static int ks_refuse(const ks_unit *unit, PyObject *form) {
   return -1;
 }
 
-/* The number of a text among `names`; -1 where it is none of them. */
+/* The index of a text in `names`; -1 if it is not one of them. */
 static int ks_named(PyObject *text, const char *const *names) {
   for (int i = 0; PyUnicode_Check(text) && names[i] != NULL; i++)
     if (PyUnicode_CompareWithASCIIString(text, names[i]) == 0) return i;
@@ -275,7 +276,7 @@ static int ks_set_charset(PyObject *form, Py_ssize_t at, ks_charset *to) {
   return 0;
 }
 
-/* A value as it is used: `o` is taken over. */
+/* A value to use; steals the reference `o`. */
 static ks_val ks_val_of(PyObject *o) {
   ks_val found = {o, 0, KS_OBJECT};
   int overflow;
@@ -381,7 +382,7 @@ static int ks_set_bounds(ks_unit *unit, PyObject *form, ks_bounds **to) {
   return (*to = ks_bounds_of(unit, form)) == NULL ? -1 : 0;
 }
 
-/* Have the cases of a choice be looked up, where they are many, and no value has to be computed. */
+/* Prepare a lookup of the cases of a choice, if there are many and no value must be computed. */
 static int ks_set_numbers(ks_element *choice) {
   enum { FEW = 4 };
   Py_ssize_t values = 0;

@@ -1,19 +1,19 @@
 /* Messages read and written natively, for `kodec.runtime.messages`: the methods of generated classes.
  *
- * A `Message` is a class with the rows that say what it is on the wire (kodec_message.h); `Function` and `Method`
- * stand in place of its `from_bytes`, `read_from` and `to_bytes`. Each holds what it replaces, which is Python, and
- * calls it with the same arguments wherever the native code does not do it: so there is one set of errors. */
+ * A `Message` is a class with the rows that describe its encoding (kodec_message.h); `Function` and `Method` replace
+ * its `from_bytes`, `read_from` and `to_bytes`. Each holds the Python function that it replaces, and calls it with the
+ * same arguments if the native code does not support them: so there is one set of errors. */
 #define PY_SSIZE_T_CLEAN
 #include "kodec_message_write.h"
 
 typedef enum { KM_FROM_BYTES, KM_READ_FROM, KM_TO_BYTES } km_task;
 
-/* What stands in place of a method. It never changes. */
+/* The replacement of a method. It never changes. */
 typedef struct {
   PyObject_HEAD
   vectorcallfunc vectorcall;
   km_message *message;
-  PyObject *plain; /* what it replaces */
+  PyObject *plain; /* the function that it replaces */
   PyObject *name;
   km_task task;
 } km_function;
@@ -31,7 +31,7 @@ typedef struct {
   int versioned, exact;
 } km_options;
 
-/* What is given by name; -1 where Python has to look at it. */
+/* The keyword arguments; -1 if Python must handle them. */
 static int km_by_name(const km_function *self, PyObject *const *values, PyObject *names, km_options *options) {
   for (Py_ssize_t i = 0; names != NULL && i < PyTuple_GET_SIZE(names); i++) {
     PyObject *const name = PyTuple_GET_ITEM(names, i), *const value = values[i];
@@ -52,7 +52,7 @@ static int km_by_name(const km_function *self, PyObject *const *values, PyObject
   return 0;
 }
 
-/* The most elements of a list; -1 where Python has to look at the options. */
+/* The most elements of a list; -1 if Python must read the options. */
 static int64_t km_most_elements(PyObject *options) {
   PyObject *number;
   int64_t found;
@@ -190,7 +190,7 @@ static PyObject *km_call(PyObject *object, PyObject *const *args, size_t flags, 
   }
   if (KD_LIKELY(found != NULL)) return found;
   if (PyErr_Occurred()) {
-    /* what a value raised is raised again in Python, with the field that it is of */
+    /* an error of a value is raised again in Python, with its field */
     if (!PyErr_ExceptionMatches(PyExc_OverflowError) && !PyErr_ExceptionMatches(PyExc_UnicodeError)) return NULL;
     PyErr_Clear();
   }
@@ -242,7 +242,7 @@ static void km_function_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* All that is asked of it but to be called is asked of what it replaces: its name, its signature, its docstring. */
+/* All attributes are those of the function that it replaces: its name, its signature, its docstring. */
 static PyObject *km_function_getattro(PyObject *object, PyObject *name) {
   km_function *const self = (km_function *)object;
   PyObject *found;
@@ -403,7 +403,7 @@ static PyType_Spec km_message_spec = {
 
 /* ------------------------------------------------------------------ the module */
 
-/* Take what messages need of `uuid`, `kodec.runtime.uuids` and `kodec.runtime.fields`. */
+/* Import what messages need from `uuid`, `kodec.runtime.uuids` and `kodec.runtime.fields`. */
 static int km_import(void) {
   PyObject *const uuids = PyImport_ImportModule("uuid");
   PyObject *const ours = PyImport_ImportModule("kodec.runtime.uuids");

@@ -46,7 +46,7 @@ cdef class Shape:
 
 
 cdef class Objects(Bound):
-    """Goes from unit to unit and makes objects of a class from the rows of each.
+    """Makes objects of a class from the rows of unit after unit.
 
     The objects are complete, and independent of the bytes they were made from. A list and its objects are reused
     for the next unit if nothing else refers to them.
@@ -65,7 +65,7 @@ cdef class Objects(Bound):
     cdef kd_options o
     cdef kd_texts texts
     cdef list made
-    # where a unit is a row: where the unit of each object ends, and the number of these ends
+    # if a unit is a row: the end of the unit of each object, and the number of these ends
     cdef size_t *ends
     cdef Py_ssize_t ended
 
@@ -111,10 +111,10 @@ cdef class Objects(Bound):
     def next(self, data, size_t pos, size_t end):
         """Go to the next unit in `data[pos:end]` that has rows; return (status, place).
 
-        `ok`: `items` are its rows; the place is where it ends. `compressed`: see `content`; the place is where
-        it ends. `hidden`: its rows are not for users. `end`, and any other status: why there is none, and where
-        that unit starts. Where a unit is a row, `items` are consecutive rows, and the place is where the last of
-        them ends; the next call continues there.
+        `ok`: `items` are its rows; the place is where it ends. `compressed`: see `content`; the place is where it
+        ends. `hidden`: its rows are not for users. `end`, and any other status: why there is none, and where that
+        unit starts. If a unit is a row, `items` are consecutive rows, and the place is the end of the last one; the
+        next call continues there.
         """
         cdef Py_buffer view
         cdef size_t stop = pos

@@ -1,15 +1,15 @@
-/* Objects of streamed schemas read natively, for `kodec.runtime.streams`: the steps of a unit, taken on bytes.
+/* Reads objects of streamed schemas natively, for `kodec.runtime.streams`: executes the steps of a unit on bytes.
  *
  * A `Unit` is a class with its steps (kodec_streams.h). `read` fills an object, and those inside it, as the class's
- * `_read` does. Where anything is wrong with the bytes, or the steps need what is not here, it gives up: it puts the
- * object and its stream back and returns False, and Python reads all of it again. So there is one set of errors.
- * What only Python knows (instances that are read, expressions that are functions) is asked of Python in between;
- * before that, all streams are brought up to date, and looked at again after it. */
+ * `_read` does. If the bytes are invalid, or the steps need something unsupported, it restores the object and its
+ * stream and returns False, and Python reads all of it again: so there is one set of errors. It calls Python for what
+ * only Python can do (instances that are read, expressions that are functions); all streams are updated before such a
+ * call, and read again after it. */
 #define PY_SSIZE_T_CLEAN
 #include "kodec_streams.h"
 
 enum {
-  KS_MOST_NESTED = 300, /* objects in each other, as the C stack is finite; deeper ones are read in Python */
+  KS_MOST_NESTED = 300, /* nested objects, as the C stack is finite; deeper ones are read in Python */
   KS_MOST_ASKED = 100,  /* instances that need each other */
   KS_FORGOTTEN = -1     /* what `_left` is where bits were lost */
 };
@@ -47,7 +47,7 @@ typedef struct {
   ks_stream *top;
 } ks_run;
 
-/* Where a step is taken: in which object, on which stream, for which element of a list. */
+/* The context of a step: its object, its stream, the index in a list. */
 typedef struct {
   PyObject *node;
   ks_unit *unit;
@@ -74,7 +74,7 @@ static int ks_store(const ks_stream *io) {
   return kd_put(kd_in(io->source, ks.in_source.bits), PyLong_FromUnsignedLongLong(io->bits));
 }
 
-/* Have all streams and the state of the reading be what they are here; and here what they have become. */
+/* Write the state of all streams to Python before a call; and read it again after it. */
 static int ks_sync(const ks_run *run) {
   for (const ks_stream *each = run->top; each != NULL; each = each->outer)
     if (ks_store(each) < 0) return -1;
@@ -100,13 +100,13 @@ static int ks_reload(ks_run *run) {
   return ks_take_whole(run->state, ks.in_state.room, &run->room);
 }
 
-/* What Python returned, with the streams looked at again; NULL stays NULL. */
+/* The result of Python, with the streams read again; NULL stays NULL. */
 static PyObject *ks_back(ks_run *run, PyObject *found) {
   if (found != NULL && ks_reload(run) < 0) Py_CLEAR(found);
   return found;
 }
 
-/* A stream of bytes that are part of those of `buf`, or were made of some. */
+/* A stream of bytes that are part of `buf`, or were computed from them. */
 static int ks_open(ks_run *run, ks_stream *io, PyObject *buf, const uint8_t *bytes, Py_ssize_t base, Py_ssize_t end) {
   PyObject *const source = ks.source->tp_alloc(ks.source, 0);
   if (source == NULL) return -1;
@@ -131,7 +131,7 @@ static int ks_open(ks_run *run, ks_stream *io, PyObject *buf, const uint8_t *byt
   return 0;
 }
 
-/* End a stream; `status` is what came of reading it. */
+/* End a stream; `status` is the result of reading it. */
 static int ks_close(ks_run *run, ks_stream *io, int status) {
   run->top = io->outer;
   if (status == 0) status = ks_store(io);
@@ -145,7 +145,7 @@ static int ks_eval(ks_run *run, const ks_at *at, ks_expr *expr, ks_val *to);
 
 static void ks_drop(ks_val *value) { Py_CLEAR(value->o); }
 
-/* A value as an object, which takes it over; NULL without memory. */
+/* A value as an object, which steals its reference; NULL without memory. */
 static PyObject *ks_object_of(ks_val *value) {
   PyObject *found = value->o;
   value->o = NULL;
@@ -161,7 +161,7 @@ static PyObject *ks_eval_object(ks_run *run, const ks_at *at, ks_expr *expr) {
   return ks_eval(run, at, expr, &value) < 0 ? NULL : ks_object_of(&value);
 }
 
-/* A whole number of 64 bits; -1 where the value is none. */
+/* A 64-bit integer; -1 if the value is not one. */
 static int ks_eval_whole(ks_run *run, const ks_at *at, ks_expr *expr, int64_t *to) {
   ks_val value;
   int status;
@@ -195,14 +195,14 @@ static int ks_set_flag(ks_val *to, int value) {
   return value < 0 ? -1 : 0;
 }
 
-/* `o` is taken over. */
+/* Steals the reference `o`. */
 static int ks_set_object(ks_val *to, PyObject *o) {
   if (o == NULL) return -1;
   *to = ks_val_of(o);
   return 0;
 }
 
-/* The unit of a class, borrowed of it; NULL where it is read in Python, or with an error. */
+/* The unit of a class, borrowed from it; NULL if it is read in Python, or with an error. */
 static ks_unit *ks_unit_of(PyTypeObject *cls) {
   PyObject *found;
   if (!PyType_IsSubtype(cls, ks.node)) return NULL;
@@ -337,7 +337,7 @@ static int ks_multiply(int64_t a, int64_t b, int64_t *to) {
   return 0;
 }
 
-/* An operation on two whole numbers: 1 where 64 bits are not enough for it, or Python has to say what is wrong. */
+/* An operation on two integers: 1 if 64 bits are not enough, or Python must report an error. */
 static int ks_of_wholes(ks_op op, int64_t a, int64_t b, ks_val *to) {
   int64_t found = 0;
   switch (op) {
@@ -398,7 +398,7 @@ static PyObject *ks_of_objects(ks_op op, PyObject *a, PyObject *b) {
     case KS_BITS_XOR: return PyNumber_Xor(a, b);
     case KS_LEFT:
     case KS_RIGHT: {
-      /* Python knows how far a shift may be, and what one by less than nothing is */
+      /* Python has the rules for long and negative shifts */
       int overflow;
       const long by = PyLong_Check(b) ? PyLong_AsLongAndOverflow(b, &overflow) : -1;
       if (by < 0 || by > 128) return NULL;
@@ -637,7 +637,7 @@ static PyObject *ks_cast_of(const ks_cast *cast, int64_t value) {
   return cast->members != NULL ? ks_member_of(cast->members, value, NULL) : PyLong_FromLongLong(value);
 }
 
-/* 1 for little-endian, 0 for big-endian, -1 where nothing says it. */
+/* 1 for little-endian, 0 for big-endian, -1 if unset. */
 static int ks_little(const ks_at *at, ks_order order) {
   if (order == KS_BY) {
     PyObject *const little = *kd_in(at->node, ks.in_node.is_le);
@@ -696,7 +696,7 @@ static int ks_bits(ks_stream *io, int width, int little, int64_t *to) {
   return 0;
 }
 
-/* Where a terminator starts, at a whole number of its own size; -1 where it does not. */
+/* The start of a terminator, at a multiple of its size; -1 if there is none. */
 static Py_ssize_t ks_find(const uint8_t *p, Py_ssize_t size, const ks_bounds *bounds) {
   const Py_ssize_t unit = bounds->ending;
   if (unit == 1) {
@@ -708,7 +708,7 @@ static Py_ssize_t ks_find(const uint8_t *p, Py_ssize_t size, const ks_bounds *bo
   return -1;
 }
 
-/* The bytes of a value in a stream, which goes on behind them. */
+/* The bytes of a value in a stream, which then continues after them. */
 static int ks_span(ks_run *run, const ks_at *at, ks_stream *io, const ks_bounds *bounds, const uint8_t **p, Py_ssize_t *size) {
   int64_t given = -1;
   Py_ssize_t found;
@@ -753,7 +753,7 @@ static int ks_span(ks_run *run, const ks_at *at, ks_stream *io, const ks_bounds 
   return 0;
 }
 
-/* What a process makes of bytes. */
+/* Bytes after a process. */
 static PyObject *ks_processed(ks_run *run, const ks_at *at, const ks_bounds *bounds, const uint8_t *p, Py_ssize_t size) {
   PyObject *const data = PyBytes_FromStringAndSize((const char *)p, size);
   PyObject *found = NULL;
@@ -773,7 +773,7 @@ static void ks_initial(PyObject *node, Py_ssize_t slot, PyObject *value) {
   kd_put(kd_in(node, slot), value);
 }
 
-/* An object of a unit that stands next in a stream. */
+/* The next object of a unit in a stream. */
 static PyObject *ks_made(ks_run *run, const ks_at *at, ks_stream *io, ks_element *element, Py_ssize_t index) {
   ks_unit *const unit = element->unit;
   PyObject *parent = Py_None, *root, *node, *little;
@@ -884,7 +884,7 @@ static PyObject *ks_object_in(ks_run *run, const ks_at *at, ks_stream *io, ks_el
   return element->unit == NULL ? ks_by_python(run, at, io, element, index) : ks_made(run, at, io, element, index);
 }
 
-/* The stream that an element is read from, in `inner` where it is one of its own: 1, or 0 where it is `io`. */
+/* The stream that an element is read from: 1 if it is a substream, in `inner`; 0 if it is `io`. */
 static int ks_inside(ks_run *run, const ks_at *at, ks_stream *io, const ks_bounds *bounds, ks_stream *inner) {
   const uint8_t *p;
   Py_ssize_t size;
@@ -904,7 +904,7 @@ static int ks_inside(ks_run *run, const ks_at *at, ks_stream *io, const ks_bound
   return status < 0 ? -1 : 1;
 }
 
-/* The element of the case that equals `on`, or that of all others; -1 where that cannot be computed. */
+/* The element of the case that equals `on`, or the default; -1 if that cannot be computed. */
 static int ks_case_of(ks_run *run, const ks_at *at, const ks_element *choice, const ks_val *on, ks_element **to) {
   ks_val copy = *on;
   *to = choice->other;
@@ -1043,7 +1043,7 @@ static int ks_fixed(ks_run *run, const ks_at *at, const ks_step *step) {
   return 0;
 }
 
-/* The elements of a list, which is an attribute while it is read, where it is one. */
+/* The elements of a list; if it is an attribute, it is set while it is read. */
 static PyObject *ks_many(ks_run *run, const ks_at *at, const ks_step *step, int kept) {
   ks_stream *const io = at->io;
   ks_at inner = *at;
@@ -1169,7 +1169,7 @@ static int ks_option(PyObject *options, PyObject *name, int64_t *to) {
   return 0;
 }
 
-/* Whether what went wrong is for Python to say, which reads all of it again; else it is an error. */
+/* Whether Python must report the failure by reading all of it again; otherwise it is an error. */
 static int ks_given_up(const ks_run *run) {
   if (!PyErr_Occurred()) return 1;
   if (run->table || !PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)) return 0;
@@ -1177,7 +1177,7 @@ static int ks_given_up(const ks_run *run) {
   return 1;
 }
 
-/* The step that reads an instance; NULL where there is none. */
+/* The step that reads an instance; NULL if there is none. */
 static const ks_step *ks_step_called(const ks_unit *unit, PyObject *name) {
   for (Py_ssize_t i = 0; i < unit->reads; i++) {
     const int same = PyObject_RichCompareBool(unit->sought[i], name, Py_EQ);
@@ -1195,7 +1195,8 @@ static PyObject *ks_sought(ks_run *run, const ks_at *at, const ks_step *step) {
   return found;
 }
 
-/* Fill `node` from the stream `source`, or read what `of_instance` says into `*to`; 1, 0 where Python has to, or -1. */
+/* Fill `node` from the stream `source`, or read the instance `of_instance` into `*to`; 1, 0 if Python must do it, or
+ * -1. */
 static int ks_read(ks_unit *unit, PyObject *node, PyObject *source, PyObject *of_instance, PyObject **to) {
   PyObject *const stand = *kd_in(source, ks.in_source.stand), *const buf = *kd_in(source, ks.in_source.buf);
   PyObject *options, *bits, *little;

@@ -15,8 +15,8 @@ cdef enum: LEAST_ROOM = 64 << 10
 cdef class Writer(Bound):
     """Writes rows from Arrow columns.
 
-    Use: `load` columns, then for each unit `rows`, and `unit` with the content, compressed or not; `take` returns the
-    bytes. Where a unit is a row, `rows` writes units, and `unit` is not used.
+    Use: `load` columns, then for each unit `rows`, and `unit` with the content, compressed or not; `take` returns
+    the bytes. If a unit is a row, `rows` writes units, and `unit` is not used.
     """
 
     cdef char *i
@@ -107,8 +107,8 @@ cdef class Writer(Bound):
     def rows(self, int64_t first, int64_t last):
         """Write rows `first` to `last` (exclusive); return the status: `ok`, or the error.
 
-        They are the content of the next unit, whose head receives their count and the other derived numbers. Where
-        a unit is a row, numbers without a column come from `set`.
+        They are the content of the next unit, whose head receives their count and the other derived numbers. If a
+        unit is a row, numbers without a column come from `set`.
         """
         cdef int status
         self.start()

@@ -1,10 +1,10 @@
-//! Compressed content: what is decompressed is bounded before it is allocated.
+//! Compressed content; decompression is bounded before anything is allocated.
 
 use crate::runtime::{not_encodable, size, Code, Error, Reader, Result};
 use std::io::{self, Read};
 
 impl<'a> Reader<'a> {
-    /// A reader of what stored bytes decompress to.
+    /// A reader of decompressed bytes.
     pub(crate) fn unpacked(
         &mut self,
         name: &str,
@@ -91,7 +91,7 @@ fn decompress(codec: &str, data: &[u8], limit: usize, at: usize) -> Result<Vec<u
     })
 }
 
-/// Reads all that there is behind what `out` has, up to the limit.
+/// Appends all bytes to `out`, up to the limit.
 fn bounded(from: impl Read, out: &mut Vec<u8>, limit: usize) -> std::result::Result<(), Problem> {
     let left = (limit - out.len()) as u64;
     from.take(left.saturating_add(1)).read_to_end(out)?;
@@ -101,7 +101,7 @@ fn bounded(from: impl Read, out: &mut Vec<u8>, limit: usize) -> std::result::Res
     Ok(())
 }
 
-/// Members one after another, as Java reads them: what does not begin as one ends the data.
+/// Consecutive members, as Java reads them: bytes that do not start a member end the data.
 #[cfg(feature = "gzip")]
 fn gunzip(mut data: &[u8], limit: usize) -> std::result::Result<Vec<u8>, Problem> {
     let mut out = Vec::new();
@@ -123,7 +123,7 @@ fn unlz4(data: &[u8], limit: usize) -> std::result::Result<Vec<u8>, Problem> {
     Ok(out)
 }
 
-/// Where the checksum of an LZ4 frame's header stands.
+/// The position of the header checksum of an LZ4 frame.
 #[cfg(feature = "lz4")]
 fn header_checksum_at(data: &[u8]) -> usize {
     data.get(4)
@@ -163,7 +163,7 @@ fn unsnap(data: &[u8], limit: usize) -> std::result::Result<Vec<u8>, Problem> {
         return Ok(out);
     }
     let mut rest = &data[16..];
-    // as in Java, 1 to 3 bytes behind the last block mean nothing, and headers may repeat
+    // as in Java, 1 to 3 bytes after the last block are ignored, and headers may repeat
     while let Some((head, behind)) = rest.split_first_chunk::<4>() {
         if rest.len() >= 16 && rest.starts_with(XERIAL) {
             rest = &rest[16..];
@@ -185,7 +185,7 @@ fn unsnap(data: &[u8], limit: usize) -> std::result::Result<Vec<u8>, Problem> {
 fn unsnap_block(out: &mut Vec<u8>, block: &[u8], limit: usize) -> std::result::Result<(), Problem> {
     let wrong = |error: snap::Error| Problem::Io(error.into());
     let promised = snap::raw::decompress_len(block).map_err(wrong)?;
-    // three bytes give at most 64
+    // three bytes decompress to at most 64
     if promised > block.len() * 22 {
         return Err(Problem::Other(
             Code::Malformed,

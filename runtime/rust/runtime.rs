@@ -1,15 +1,15 @@
-//! What generated readers and writers stand on: bytes with a position, numbers, errors, limits.
+//! The runtime of generated readers and writers: bytes with a position, numbers, errors, limits.
 
 use std::cell::{Cell, OnceCell};
 use std::fmt;
 
-/// What is wrong with bytes, or with a value that is to be written.
+/// Kinds of errors of bytes, or of values to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Code {
     /// The bytes end before the field does.
     Truncated,
-    /// The bytes are not what the format allows.
+    /// The bytes do not match the format.
     Malformed,
     /// A checksum is not that of the bytes it covers.
     BadChecksum,
@@ -35,12 +35,12 @@ impl Code {
     }
 }
 
-/// What an error says was needed, or found.
+/// What was needed or found, in an error.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fact {
     /// A number, or a number of bytes or elements.
     Number(i128),
-    /// Anything else, as text.
+    /// Any other value, as text.
     Text(String),
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn shown<T: fmt::Debug + ?Sized>(value: &T) -> Fact {
     Fact::Text(format!("{value:?}"))
 }
 
-/// What a schema says was needed.
+/// What a schema requires.
 pub(crate) fn words(text: &str) -> Fact {
     Fact::Text(text.to_owned())
 }
@@ -85,7 +85,7 @@ struct Details {
     inside: Option<&'static str>,
 }
 
-/// What is wrong, in which field and at which byte, what was needed and what is there.
+/// An error: its kind, field and byte, what was needed and what was found.
 #[derive(Clone, Debug)]
 pub struct Error(Box<Details>);
 
@@ -129,7 +129,7 @@ impl Error {
         self.0.code
     }
 
-    /// The field, such as `records[3].value`; empty where it is the whole.
+    /// The field, such as `records[3].value`; empty for the whole value.
     pub fn path(&self) -> &str {
         &self.0.path
     }
@@ -171,7 +171,7 @@ impl Error {
         self.within(&format!("{name}[{index}]"))
     }
 
-    /// As an error of what holds the content that starts at `at`.
+    /// As an error of the field that contains the content, which starts at `at`.
     #[cold]
     pub(crate) fn outside(mut self, name: &str, codec: &'static str, at: usize) -> Self {
         if codec == "none" {
@@ -211,7 +211,7 @@ impl std::error::Error for Error {}
 pub struct Options {
     /// Whether checksums are compared.
     pub check_checksums: bool,
-    /// Whether the last and the largest of a list are compared with the fields that say them.
+    /// Whether fields derived from the last or largest element of a list are verified.
     pub check_derived: bool,
     /// The most elements of one list.
     pub max_elements: usize,
@@ -232,11 +232,11 @@ impl Default for Options {
 
 type Row = Box<[OnceCell<Vec<u8>>]>;
 
-/// Keeps what was decompressed for as long as values borrow from it.
+/// Keeps decompressed bytes as long as values borrow from them.
 #[derive(Debug, Default)]
 pub struct Arena {
     count: Cell<usize>,
-    // row n has 2^n places: none of them moves when there are more
+    // row n has 2^n places, which never move
     rows: [OnceCell<Row>; 32],
 }
 
@@ -262,7 +262,7 @@ impl Arena {
     }
 }
 
-/// Text as it is stored: it should be UTF-8, and is kept as it is where it is not.
+/// Text as stored: it should be UTF-8; invalid bytes are kept.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Text<'a>(pub &'a [u8]);
 
@@ -272,17 +272,17 @@ impl<'a> Text<'a> {
         self.0
     }
 
-    /// The text, where it is UTF-8.
+    /// The text, if it is valid UTF-8.
     pub fn to_str(self) -> std::result::Result<&'a str, std::str::Utf8Error> {
         std::str::from_utf8(self.0)
     }
 
-    /// The text, with U+FFFD in place of what is not UTF-8.
+    /// The text, with U+FFFD in place of invalid UTF-8.
     pub fn to_string_lossy(self) -> std::borrow::Cow<'a, str> {
         String::from_utf8_lossy(self.0)
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it is empty.
     pub fn is_empty(self) -> bool {
         self.0.is_empty()
     }
@@ -292,7 +292,7 @@ impl<'a> Text<'a> {
         self.0.len()
     }
 
-    /// The number of characters; a byte that belongs to none counts as one.
+    /// The number of characters; an invalid byte counts as one.
     pub(crate) fn characters(self) -> usize {
         self.0
             .utf8_chunks()
@@ -396,7 +396,7 @@ impl<'a> Reader<'a> {
         self.buf.len() - self.pos
     }
 
-    /// The next bytes of a run, or none where they are not all there.
+    /// The next bytes of a run, or an error if some are missing.
     #[inline(always)]
     pub fn run<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
         let found = self.buf.get(self.pos..)?.first_chunk()?;
@@ -429,7 +429,7 @@ impl<'a> Reader<'a> {
         Error::new(Code::Truncated, "", at)
     }
 
-    /// Where so many bytes end.
+    /// The end of the next `need` bytes.
     fn span(&self, name: &str, need: i64) -> Result<usize> {
         match usize::try_from(need) {
             Ok(need) if need <= self.left() => Ok(self.pos + need),
@@ -470,7 +470,7 @@ impl<'a> Reader<'a> {
             .have(size(self.left())))
     }
 
-    /// What must fill so many bytes.
+    /// A value that must use all of its bytes.
     pub fn inside<T>(&mut self, need: i64, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let stop = self.span("", need)?;
         let outer = self.buf;
@@ -481,7 +481,7 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
-    /// A list of so many elements, each of at least so many bytes.
+    /// A list with a number of elements, each of at least `least` bytes.
     #[inline]
     pub fn many<T>(
         &mut self,
@@ -491,7 +491,7 @@ impl<'a> Reader<'a> {
         mut read: impl FnMut(&mut Self) -> Result<T>,
     ) -> Result<Vec<T>> {
         let count = self.count(name, count, least)?;
-        // what a count promises is not allocated before it is there
+        // allocates no more than the bytes can hold, whatever the count
         let room = (64 << 10) / size_of::<T>().max(1);
         let mut found = Vec::with_capacity(count.min(room));
         for i in 0..count {
@@ -548,13 +548,13 @@ impl<'a> Reader<'a> {
             found.push(read(self).map_err(|error| error.within_item(name, found.len()))?);
             if self.pos == at {
                 return Err(Error::new(Code::Malformed, name, at)
-                    .because("an element without bytes would repeat for ever"));
+                    .because("an element without bytes would repeat forever"));
             }
         }
         Ok(found)
     }
 
-    /// A list up to the element of which `last` holds.
+    /// A list up to the element for which `last` is true.
     pub fn until<T>(
         &mut self,
         name: &str,
@@ -675,13 +675,13 @@ pub(crate) fn fit<T: TryFrom<N>, N: Copy + Into<i128>>(name: &str, number: N) ->
     T::try_from(number).map_err(|_| not_encodable(name, "out of range").have(number))
 }
 
-/// A value that has to be there.
+/// A value that must be present.
 #[inline]
 pub(crate) fn given<T>(name: &str, value: Option<T>) -> Result<T> {
     value.ok_or_else(|| not_encodable(name, "a value is missing"))
 }
 
-/// Requires that so many bytes or elements are written.
+/// Requires a number of bytes or elements.
 #[inline]
 pub(crate) fn sized(name: &str, have: usize, need: i64) -> Result<()> {
     if have as i128 == i128::from(need) {
@@ -757,7 +757,7 @@ pub(crate) fn put_tags(
     tags.extend(unknown.iter().map(|each| (each.number, each.data)));
     tags.sort_by_key(|each| each.0);
     if let Some(twice) = tags.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        return Err(not_encodable(name, "the tag stands twice").have(twice[0].0));
+        return Err(not_encodable(name, "the tag occurs twice").have(twice[0].0));
     }
     put_uvarint32(out, fit(name, tags.len() as i128)?);
     for (number, data) in tags {

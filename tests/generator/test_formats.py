@@ -119,7 +119,7 @@ def test_what_is_wrong_is_named(log: ModuleType) -> None:
     data = HEADER + block(READINGS)
     with pytest.raises(CrcMismatch, match=r"blocks\[0\]\.crc"):
         log.SensorLog.from_bytes(data[:-1] + b"\x03")
-    with pytest.raises(Malformed, match=r"blocks\[0\]\.span: not what last\(readings\.delta\) gives"):
+    with pytest.raises(Malformed, match=r"blocks\[0\]\.span: differs from last\(readings\.delta\)"):
         log.SensorLog.from_bytes(HEADER + block(READINGS, last=4))
     with pytest.raises(Malformed, match=r"blocks\[0\]\.num_readings"):
         log.SensorLog.from_bytes(HEADER + block(READINGS, count=3))

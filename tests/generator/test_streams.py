@@ -701,7 +701,7 @@ def test_elements_without_bytes_behind_bits_that_are_forgotten_end(codec: Codec)
         "seq:\n- {id: a, type: b2}\n- {id: b, type: e, repeat: eos}\n"
         "types:\n  e: {seq: [{id: c, size: 1, if: _root.i > 9}]}\ninstances:\n  i: {pos: 1, type: u1}\n"
     )
-    with pytest.raises(Malformed, match="b: an element without bytes would repeat for ever"):
+    with pytest.raises(Malformed, match="b: an element without bytes would repeat forever"):
         x.X.from_bytes(b"\xc1\x02\x03", opt=ReadOptions(elements=1000))
 
 

@@ -377,7 +377,7 @@ def codec_and_inner(codec: Codec) -> None:
         assert x.X.from_bytes(x.X.from_bytes(stored).to_bytes()).body == [7, 9]
     with pytest.raises(Unsupported, match="unknown codec"):
         x.X.from_bytes(b"\x02\x00\x00")
-    with pytest.raises(Malformed, match="n: not what count_of"):
+    with pytest.raises(Malformed, match="n: differs from count_of"):
         x.X.from_bytes(b"\x01\x00\x03" + gzip.compress(b"\x00\x07\x00\x09"))
     with pytest.raises(EncodeError, match="n: needed beside content"):
         x.X(body=b"\x00\x07").to_bytes()

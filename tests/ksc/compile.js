@@ -4,8 +4,8 @@
 //
 // JOB is JSON: {"targets": ["python", ...], "schemas": {"log/record": {the schema as parsed YAML}, ...}}. Imports are
 // relative to the importing schema. Each target's files go to OUT/TARGET/. Prints one line of JSON: {"failures":
-// [{"target", "schema", "error"}]}. Several jobs are a list, and each says its own `out`; so they have a list of answers.
-// NODE_PATH says where the package kaitai-struct-compiler is.
+// [{"target", "schema", "error"}]}. Several jobs are a list, each with its own `out`; the answers are a list too.
+// NODE_PATH is the folder with the package kaitai-struct-compiler.
 "use strict";
 const fs = require("fs");
 const path = require("path");

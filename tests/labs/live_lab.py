@@ -171,7 +171,7 @@ class Work(threading.Thread):
         known.quiet = [*known.quiet[-500:], (time.monotonic(), known.acknowledged)]
 
     def now(self) -> dict[str, tuple[Numbers, Numbers]]:
-        """For each topic what is acknowledged, and what has to be there as committed."""
+        """For each topic what is acknowledged, and what must be there as committed."""
         limit = time.monotonic() - SETTLED_SECONDS
         found = {}
         for name, known in self.known.items():

@@ -323,7 +323,7 @@ def recover(root: Path, topics: Iterable[str]) -> str:
 def compare_recovered(ours: Path, theirs: Path, snapshots: Collection[str] | None = None) -> str:
     """Compare a folder that we recovered with one that the broker did.
 
-    `snapshots`: the names of those to compare, all where it is None. Returns what differs as it may.
+    `snapshots`: the names of those to compare, all if it is None. Returns the permitted differences.
     Raises: Differs.
     """
     different = judges.compare_files(ours, theirs, (".log", *judges.INDEXES))

@@ -132,13 +132,13 @@ def test_a_time_after_all_records(logs: Path) -> None:
 
 def test_each_topic_partition_has_its_offset(logs: Path) -> None:
     with pytest.raises(
-        OptionError, match="startingOffsets: it does not say where t-1 is; use -2 for earliest"
+        OptionError, match="startingOffsets: it does not set where t-1 is; use -2 for earliest"
     ):
         rows(logs, subscribe="t", startingOffsets=by(p0=1))
     with pytest.raises(OptionError, match="endingOffsets: not among what is read: t-7; leave them out"):
         rows(logs, subscribe="t", endingOffsets=by(p0=1, p1=1, p7=1))
     with pytest.raises(
-        OptionError, match="endingOffsetsByTimestamp: it does not say where t-1 is; give each"
+        OptionError, match="endingOffsetsByTimestamp: it does not set where t-1 is; give each"
     ):
         rows(logs, subscribe="t", endingOffsetsByTimestamp=by(p0=1))
 

@@ -209,7 +209,7 @@ def test_a_directory_without_logs_is_told(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="neither a log directory"):
         read(tmp_path)
     (tmp_path / "meta.properties").touch()
-    with pytest.raises(ValueError, match="there is no topic-partition; say allowEmpty=true"):
+    with pytest.raises(ValueError, match="there is no topic-partition; set allowEmpty=true"):
         read(tmp_path)
     assert read(tmp_path, allowEmpty="true") == []
 

@@ -62,7 +62,7 @@ def test_columns_can_be_left_out(spark: Any, log_dir: Path) -> None:
 
 def test_an_empty_log_directory_is_an_empty_table_where_that_is_expected(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "meta.properties").touch()
-    with pytest.raises(Exception, match=r"kafka-log: path: .* say allowEmpty=true"):
+    with pytest.raises(Exception, match=r"kafka-log: path: .* set allowEmpty=true"):
         frame(spark, tmp_path).collect()
     assert frame(spark, tmp_path, allowEmpty="true").collect() == []
 

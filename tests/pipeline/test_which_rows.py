@@ -86,7 +86,7 @@ def test_a_log_directory_without_what_was_asked_for_says_what_there_is(logs: Pat
     (logs / "__consumer_offsets-0").mkdir()
     shutil.rmtree(logs / "t-0")
     with pytest.raises(
-        OptionError, match=r"not internal there are __consumer_offsets-0; say allowEmpty=true"
+        OptionError, match=r"not internal there are __consumer_offsets-0; set allowEmpty=true"
     ):
         rows(logs)
     with pytest.raises(OptionError, match="subscribe: not in the log directory: t; there are __consumer"):

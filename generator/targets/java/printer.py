@@ -413,7 +413,7 @@ class Printer:
         return literal(spec.absent.value, spec.type)
 
     def zero(self, kind: Type, constant: Constant | None) -> str:
-        """A constant; where it is none, an empty value of a type."""
+        """A constant; for null, an empty value of a type."""
         if constant is not None:
             return literal(constant.value, constant.type)
         match scalar(kind):

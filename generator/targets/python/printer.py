@@ -447,9 +447,9 @@ class Printer:
     def disagreement(self, check: _CHECKED) -> str:
         """The text of its error."""
         if isinstance(check, CheckCount):
-            return f"not what count_of({check.of}) gives"
+            return f"differs from count_of({check.of})"
         kind = "last" if isinstance(check, CheckLast) else "max"
-        return f"not what {kind}({check.of}.{check.member[-1]}) gives"
+        return f"differs from {kind}({check.of}.{check.member[-1]})"
 
 
 def _is_number(wire: str | None) -> bool:

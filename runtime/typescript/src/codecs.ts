@@ -21,7 +21,7 @@ const ZSTD_MAGIC = 0xfd2fb528;
 const SKIPPABLE = 0x184d2a5;
 const MOST_WINDOW = 0x8000000;
 
-/** What `decompress` gives, which stops at the limit by itself. */
+/** The result of `decompress`, which stops at the limit itself. */
 function bounded(codec: string, limit: number, decompress: (most: number) => Uint8Array): Uint8Array {
   try {
     return decompress(Math.max(limit, 1));
@@ -154,7 +154,7 @@ function cut(codec: string): FormatError {
   return new FormatError("truncated", { reason: `${codec}: a block is cut off` });
 }
 
-/** One block; it says its size itself, which is looked at before anything is allocated. */
+/** One block; its size is in its header, and is checked before anything is allocated. */
 function unsnap(block: Uint8Array, limit: number): Uint8Array {
   let size = 0;
   for (let at = 0; ; at++) {

@@ -1,6 +1,6 @@
 /** What generated readers and writers share: bytes with a position, errors, options, checksums. */
 
-/** What is wrong with bytes, or with a value that is to be written: the words are the same in every language. */
+/** Kinds of errors of bytes, or of values to write, with the same names in every language. */
 export type ErrorCode =
   "truncated" | "malformed" | "bad_checksum" | "unsupported" | "limit_exceeded" | "not_encodable";
 
@@ -9,13 +9,13 @@ export interface ErrorFacts {
   /** The field, from the outermost type inwards: `records[3].value`. */
   path?: string;
   reason?: string;
-  /** Bytes from the start of the input; with `inside`, where the compressed bytes start. */
+  /** Bytes from the start of the input; with `inside`, the start of the compressed bytes. */
   at?: number;
   need?: unknown;
   have?: unknown;
 }
 
-/** Bytes that are not what their format says, or a value that its format cannot hold. */
+/** Bytes that do not match their format, or a value that cannot be encoded. */
 export class FormatError extends Error {
   override readonly name = "FormatError";
   readonly code: ErrorCode;
@@ -48,7 +48,7 @@ export class FormatError extends Error {
     return this;
   }
 
-  /** Say where the compressed bytes start in whose content the error is. */
+  /** Set the start of the compressed bytes that contain the error. */
   outside(codec: string, at: number): this {
     if (codec === "none") {
       this.at = (this.at ?? 0) + at;
@@ -81,7 +81,7 @@ function bigintText(_key: string, value: unknown): unknown {
   return typeof value === "bigint" ? String(value) : value;
 }
 
-/** An error as one of the field `name`; what is no `FormatError` stays as it is. */
+/** An error within the field `name`; errors of other classes are returned unchanged. */
 export function within(error: unknown, name: string, index?: number): Error {
   if (error instanceof FormatError) return error.within(name, index);
   return error instanceof Error ? error : new Error(String(error));
@@ -108,7 +108,7 @@ export function noCase(name: string, at: number, have: unknown): FormatError {
   return new FormatError("unsupported", { path: name, reason: "no case for this value", at, have });
 }
 
-/** The error for bytes that are not those that always stand there. */
+/** The error for wrong fixed bytes. */
 export function wrongBytes(name: string, at: number, have: Uint8Array): FormatError {
   return new FormatError("malformed", { path: name, reason: "wrong fixed bytes", at, have });
 }
@@ -123,7 +123,7 @@ export function codecOf(number: number, names: Readonly<Record<number, string>>)
   return names[number];
 }
 
-/** A value that is there. Throws `not_encodable` for null. */
+/** A value that is not null. Throws `not_encodable` for null. */
 export function given<T>(name: string, value: T | null): T {
   if (value === null) throw notEncodable(name, "not given");
   return value;
@@ -131,7 +131,7 @@ export function given<T>(name: string, value: T | null): T {
 
 /** One compression: whole blocks of bytes, in memory. */
 export interface Codec {
-  /** The content, of at most `limit` bytes. Throws `FormatError`, or any other error for bytes that are none of its. */
+  /** The content, of at most `limit` bytes. Throws `FormatError`, or any other error for invalid bytes. */
   decompress(data: Uint8Array, limit: number): Uint8Array;
   compress(data: Uint8Array): Uint8Array;
 }
@@ -142,13 +142,13 @@ export type Codecs = Readonly<Partial<Record<string, Codec>>>;
 /** How strict a reader is, and how much it may allocate. */
 export interface ReadOptions {
   readonly ignoreChecksums?: boolean;
-  /** The largest or the last of a list is not compared with what a field says. */
+  /** Fields derived from the largest or last element of a list are not verified. */
   readonly ignoreDerived?: boolean;
   /** Of one list; 4,000,000 by default. */
   readonly maxElements?: number;
   /** Bytes of one compressed field; 256 MiB by default. */
   readonly maxDecompressed?: number;
-  /** What decompresses; none by default. */
+  /** Decompressors by codec; none by default. */
   readonly codecs?: Codecs;
 }
 
@@ -165,7 +165,7 @@ export interface TagPlace {
   readonly stop: number;
 }
 
-/** The frame of a tagged section, and what the reader goes on with. */
+/** The state of a reader within a tagged section, and of the bytes around it. */
 export interface Section {
   readonly tags: readonly TagPlace[];
   readonly after: number;
@@ -180,7 +180,7 @@ const SHORT_TEXT = 24;
 const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const ENCODER = new TextEncoder();
 
-/** Bytes up to `end`, of which `pos` is the next. What it gives shares memory with them. */
+/** Bytes up to `end`; `pos` is the next one. Results share memory with them. */
 export class Reader {
   pos = 0;
   end: number;
@@ -197,7 +197,7 @@ export class Reader {
     this.compressed = compressed;
   }
 
-  /** Where the next `size` bytes start, which are then behind. */
+  /** Skips the next `size` bytes, and returns their start. */
   private advance(name: string, size: number): number {
     const at = this.pos;
     if (this.end - at < size) throw this.truncated(name, size);
@@ -279,7 +279,7 @@ export class Reader {
     return text;
   }
 
-  /** A number of so many bytes, for bits. */
+  /** A number of `size` bytes, for bit fields. */
   whole(name: string, size: number, little = false): bigint {
     const at = this.advance(name, size);
     let value = 0n;
@@ -346,7 +346,7 @@ export class Reader {
     return new FormatError("malformed", { path: name, reason, at: this.pos });
   }
 
-  /** Where so many bytes end. */
+  /** The end of the next `size` bytes. */
   private span(name: string, size: number): number {
     if (size < 0) {
       const facts = { path: name, reason: "negative size", at: this.pos, need: "at least 0", have: size };
@@ -375,7 +375,7 @@ export class Reader {
     return this.view8(start, this.end);
   }
 
-  /** Text in UTF-8, or in ASCII; a byte that is none is the surrogate U+DC80 to U+DCFF, as in Python. */
+  /** Text in UTF-8 or ASCII; an invalid byte becomes a surrogate U+DC80 to U+DCFF, as in Python. */
   chars(name: string, size: number, ascii = false): string {
     const stop = this.span(name, size);
     const start = this.pos;
@@ -400,7 +400,7 @@ export class Reader {
     }
   }
 
-  /** Let the next `size` bytes be all there is; `leave` goes back to the end that this returns. */
+  /** Limit the reader to the next `size` bytes; `leave` restores the end that this returns. */
   enter(name: string, size: number): number {
     const end = this.end;
     this.end = this.span(name, size);
@@ -412,7 +412,7 @@ export class Reader {
     this.end = end;
   }
 
-  /** Require that what fills its bytes has ended there. */
+  /** Require that a value has used all of its bytes. */
   requireEnd(name: string): void {
     if (this.pos === this.end) return;
     const reason = "bytes are left over after the field's content";
@@ -425,7 +425,7 @@ export class Reader {
     });
   }
 
-  /** Require bytes that are looked at before they are read. */
+  /** Require bytes that are read ahead. */
   require(name: string, size: number): void {
     if (this.end - this.pos < size) throw this.truncated(name, size);
   }
@@ -465,7 +465,7 @@ export class Reader {
   /** Require that an element of such a list, which began at `at`, had bytes. */
   requireProgress(name: string, at: number): void {
     if (this.pos !== at) return;
-    const reason = "an element without bytes would repeat for ever";
+    const reason = "an element without bytes would repeat forever";
     throw new FormatError("malformed", { path: name, reason, at });
   }
 
@@ -496,26 +496,26 @@ export class Reader {
     this.end = section.end;
   }
 
-  /** Require that a field, which stands at `at`, has the length of what it covers. */
+  /** Require that a field at `at` has the length of the fields it covers. */
   requireLength(name: string, at: number, have: number | bigint, need: number | bigint): void {
     if (BigInt(have) === BigInt(need)) return;
     throw new FormatError("malformed", {
       path: name,
-      reason: "not the length of what it covers",
+      reason: "not the length of the fields it covers",
       at,
       need,
       have,
     });
   }
 
-  /** Require that a field, which stands at `at`, is the checksum of the bytes from `start` to `stop`. */
+  /** Require that a field at `at` is the checksum of the bytes from `start` to `stop`. */
   requireChecksum(name: string, sum: Checksum, start: number, stop: number, at: number, need: number): void {
     if (this.options.ignoreChecksums === true) return;
     const have = sum(this.bytes, start, stop);
     if (have !== need) throw new FormatError("bad_checksum", { path: name, at, need, have });
   }
 
-  /** Require that a field is, or is at least, what follows from a list; undefined is nothing. */
+  /** Require that a field equals, or is at least, a value derived from a list, unless this is undefined. */
   requireDerived(
     name: string,
     at: number,
@@ -560,7 +560,7 @@ export function tooLarge(codec: string, limit: number): FormatError {
   return new FormatError("limit_exceeded", { reason, need: limit + 1, have: limit });
 }
 
-/** The error of decompressed content as one of the field that holds it. */
+/** An error in decompressed content, as one of the field that contains it. */
 export function outside(error: unknown, name: string, codec: string, at: number): Error {
   const found = within(error, name);
   return found instanceof FormatError ? found.outside(codec, at) : found;
@@ -568,7 +568,7 @@ export function outside(error: unknown, name: string, codec: string, at: number)
 
 const NAN = new DataView(new ArrayBuffer(8));
 
-/** A NaN of 32 bits as one of 64: a conversion would make a signalling one quiet. */
+/** A 32-bit NaN as a 64-bit NaN: a conversion would make a signalling NaN quiet. */
 function wideNan(bits: number): number {
   NAN.setInt32(0, (bits & 0x80000000) | 0x7ff00000 | ((bits >>> 3) & 0xfffff));
   NAN.setInt32(4, bits << 29);
@@ -624,7 +624,7 @@ function isEscape(unit: number): boolean {
   return unit >= 0xdc80 && unit < 0xdd00;
 }
 
-/** Bytes that grow as values are put behind them. */
+/** Bytes that grow as values are appended. */
 export class Writer {
   pos = 0;
   private buffer: Uint8Array;
@@ -637,19 +637,19 @@ export class Writer {
     this.codecs = codecs;
   }
 
-  /** A copy of what was written. The writer starts again with nothing, in the memory that it has. */
+  /** A copy of the written bytes. The writer is then empty, and reuses its memory. */
   finish(): Uint8Array {
     const found = this.buffer.slice(0, this.pos);
     this.pos = 0;
     return found;
   }
 
-  /** The checksum of what was written. */
+  /** The checksum of the written bytes. */
   checksum(sum: Checksum, start: number, stop = this.pos): number {
     return sum(this.buffer, start, stop);
   }
 
-  /** Where the next `size` bytes start, which are then behind. */
+  /** Skips the next `size` bytes, and returns their start. */
   private advance(size: number): number {
     const at = this.pos;
     const stop = at + size;
@@ -751,7 +751,7 @@ export class Writer {
     for (let i = 0; i < 16; i++) this.view.setUint8(at + i, parseInt(digits.slice(2 * i, 2 * i + 2), 16));
   }
 
-  /** A number of so many bytes, for bits. */
+  /** A number of `size` bytes, for bit fields. */
   whole(value: bigint, size: number, little = false): void {
     const at = this.advance(size);
     let left = value;
@@ -800,13 +800,13 @@ export class Writer {
     this.buffer.set(data, at);
   }
 
-  /** So many bytes, of which some are put in later. */
+  /** A number of bytes, some of which are set later. */
   zeros(size: number): void {
     const at = this.advance(size);
     this.buffer.fill(0, at, at + size);
   }
 
-  /** Text as `Reader.chars` gives it. */
+  /** Text as returned by `Reader.chars`. */
   chars(name: string, text: string, ascii = false): void {
     let at = this.advance(text.length);
     for (let i = 0; i < text.length; i++) {
@@ -831,7 +831,7 @@ export class Writer {
     }
   }
 
-  /** The bytes that `write` writes, which are not kept here. */
+  /** The bytes that `write` writes; they are not kept here. */
   measured(write: () => void): Uint8Array {
     const start = this.pos;
     write();
@@ -840,7 +840,7 @@ export class Writer {
     return found;
   }
 
-  /** Write over what is there from `at` on. */
+  /** Overwrite the bytes from `at`. */
   patch(at: number, write: () => void): void {
     const pos = this.pos;
     this.pos = at;
@@ -854,7 +854,7 @@ export class Writer {
     this.uvarint32(name, tags.length);
     let last = -1;
     for (const { number, data } of tags) {
-      if (number === last) throw notEncodable(name, "the tag stands twice", number);
+      if (number === last) throw notEncodable(name, "the tag occurs twice", number);
       last = number;
       this.uvarint32(name, number);
       this.uvarint32(name, data.length);
@@ -876,24 +876,24 @@ function outOfRange(name: string, value: unknown): FormatError {
   return notEncodable(name, "out of range", value);
 }
 
-/** Require that a value has the size that other fields say. */
+/** Require that a value has the size set by other fields. */
 export function requireSize(name: string, have: number, need: number | bigint): void {
   if (BigInt(have) !== BigInt(need)) throw notEncodable(name, "wrong size", have);
 }
 
-/** A number of so many bits, of which there are at most 32. */
+/** A number of at most 32 bits. */
 export function fit(name: string, value: number | bigint | boolean, width: number): number {
   return Number(fitBig(name, value, width));
 }
 
-/** A number of so many bits. Throws `not_encodable` for one that they do not hold. */
+/** A number of `width` bits. Throws `not_encodable` if it does not fit. */
 export function fitBig(name: string, value: number | bigint | boolean, width: number): bigint {
   const found = BigInt(value);
   if (found >> BigInt(width) !== 0n) throw notEncodable(name, `does not fit ${String(width)} bits`, value);
   return found;
 }
 
-/** The largest that `of` gives for the items; undefined where there are none. */
+/** The largest result of `of` for the items; undefined if there are none. */
 export function most<T, N extends number | bigint>(items: readonly T[], of: (item: T) => N): N | undefined {
   let found: N | undefined;
   for (const item of items) {
@@ -903,15 +903,15 @@ export function most<T, N extends number | bigint>(items: readonly T[], of: (ite
   return found;
 }
 
-/** What `of` gives for the last item; undefined where there is none. */
+/** The result of `of` for the last item; undefined if there is none. */
 export function last<T, N extends number | bigint>(items: readonly T[], of: (item: T) => N): N | undefined {
   const item = items.at(-1);
   return item === undefined ? undefined : of(item);
 }
 
-/** A number that follows from a list. Throws `not_encodable` where it does not. */
+/** A number derived from a list. Throws `not_encodable` if it is undefined. */
 export function derived<N>(name: string, value: N | undefined): N {
-  if (value === undefined) throw notEncodable(name, "cannot be derived here: give it");
+  if (value === undefined) throw notEncodable(name, "cannot be derived here: a value is required");
   return value;
 }
 
@@ -956,7 +956,7 @@ export function floorMod(a: number | bigint, b: number | bigint): number | bigin
 /** A checksum of the bytes from `start` to `stop`. */
 export type Checksum = (bytes: Uint8Array, start: number, stop: number) => number;
 
-/** Eight tables, one behind the other, of a CRC whose bits are reflected. */
+/** Eight consecutive tables of a CRC with reflected bits. */
 function tablesOf(polynomial: number): Uint32Array {
   const tables = new Uint32Array(8 * 256);
   for (let byte = 0; byte < 256; byte++) {

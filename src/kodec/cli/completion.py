@@ -1,7 +1,7 @@
 """Completion of verbs, options and their values in bash, zsh and fish.
 
 A shell calls `kodec` with its own name in `_KODEC_COMPLETE` and the words up to the cursor as arguments. It
-gets a line for each word that fits, and completes paths itself where there is none.
+gets a line for each word that fits, and completes paths itself if there is none.
 """
 
 from __future__ import annotations

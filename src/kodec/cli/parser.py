@@ -201,7 +201,7 @@ class Parameter:
 
     @property
     def shown_default(self) -> str:
-        """The default for people; empty where there is none, or where the help has it."""
+        """The default for people; empty if there is none, or if the help has it."""
         value = self.default.value if isinstance(self.default, Enum) else self.default
         return "" if value in (None, False) or "default:" in self.help else str(value)
 

@@ -407,7 +407,7 @@ def _check_found(options: Options, finder: _Finder) -> None:
         raise OptionError(
             "path",
             f"{', '.join(map(shown, options.paths))}: of {options.chosen} {here}; "
-            "say allowEmpty=true where no rows are expected",
+            "set allowEmpty=true if no rows are expected",
         )
 
 
@@ -494,7 +494,7 @@ class Log:
         of = edge.of if isinstance(edge.of, int) else edge.of.get(self.owner)
         if of is None:
             hint = "give each topic-partition a time" if edge.timed else "use -2 for earliest, -1 for latest"
-            raise OptionError(edge.option, f"it does not say where {self.owner} is; {hint}")
+            raise OptionError(edge.option, f"it does not set where {self.owner} is; {hint}")
         if edge.timed:
             found = self.of_time(of)
             if found is not None:
@@ -660,7 +660,7 @@ def _in_parts(piece: SourceSegment, most: int) -> Iterator[SourceSegment]:
         return
     if (stop - piece.start) // most > _MOST_PARTS:
         raise OptionError(
-            "maxRecordsPerPartition", f"{most} would make more than {_MOST_PARTS} tasks; take more"
+            "maxRecordsPerPartition", f"{most} would make more than {_MOST_PARTS} tasks; set a larger number"
         )
     for first, end in pairwise([*range(piece.start, stop, most), stop]):
         yield piece._replace(first=first, end=end, tail=piece.tail and end == stop)

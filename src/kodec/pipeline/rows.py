@@ -304,7 +304,7 @@ class SegmentRows:
         at = pc.index(pc.or_(pc.less(millis, -most), pc.greater(millis, most)), True).as_py()
         raise TimestampOutOfRange(
             f"{shown(self.part.segment.log)}: the timestamp {millis[at]} ms at offset {found['offset'][at]} "
-            "is outside what Spark can hold"
+            "is outside Spark's range of timestamps"
         )
 
     # -- what is not among them -------------------------------------------------------------------

@@ -19,7 +19,7 @@ import org.apache.kafka.storage.internals.utils.Throttler;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 
 /**
- * Opens, compacts and trims folders of topic-partitions with Kafka's own classes, at the time it is told.
+ * Opens, compacts and trims folders of topic-partitions with Kafka's own classes, at the given time.
  *
  * A line of stdin is a question, of words with tabs between them; its answer is a line too:
  *   recover DIR NOW                                      -> ok START END

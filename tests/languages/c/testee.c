@@ -211,7 +211,7 @@ static void show_hex(const uint8_t *data, size_t size) {
   putchar('"');
 }
 void show_bytes(kodec_bytes value) { show_hex(value.data, value.size); }
-/* How many bytes the UTF-8 character at `p` takes; 0 where there is none. */
+/* The number of bytes of the UTF-8 character at `p`; 0 if there is none. */
 static size_t utf8(const uint8_t *p, const uint8_t *end) {
   const size_t size = *p < 0x80 ? 1 : *p >= 0xC2 && *p < 0xE0 ? 2 : *p >= 0xE0 && *p < 0xF0 ? 3 : *p < 0xF5 ? 4 : 0;
   if (size == 0 || (size == 4 && *p < 0xF0) || (size_t)(end - p) < size) return 0;

@@ -173,7 +173,7 @@ public final class Testee {
 
     // -- JSON to values ------------------------------------------------------------------------------
 
-    /** A value of a type, as JSON has it. Throws NoValue, ArithmeticException where it is none. */
+    /** A value of a type, as JSON has it. Throws NoValue, ArithmeticException if it is not one. */
     private static Object made(Type type, Object given, Field of) throws Exception {
         if (type instanceof ParameterizedType list) {
             if (given == null) {

@@ -242,7 +242,7 @@ class SkippedRanges(list[SkippedRange]):
             self.omit(skipped.end - skipped.start)
 
     def omit(self, size: int) -> None:
-        """Count a further range of so many bytes.
+        """Count a further range of bytes.
 
         Args:
             size: in bytes.

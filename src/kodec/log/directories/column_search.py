@@ -33,7 +33,7 @@ __all__ = ["ColumnSearch", "Part", "load_columns"]
 _MOST_WITHOUT, _LEAST = 64 << 20, 1 << 20
 # The headers of so many batches are checked together: few at first, as the caller may want one record.
 _FIRST_HEADS, _MOST_HEADS = 64, 4096
-# Batches are read together that are no further apart than so many bytes.
+# Batches at most this number of bytes apart are read together.
 _BRIDGED = 256 << 10
 _HEADS = (
     *("position", "size", "base_offset", "last_offset", "count", "max_timestamp", "timestamp_type"),

@@ -462,7 +462,7 @@ class Segment:
             return None if file is None else (file, log.size)
 
     def read_bytes(self, position: int, size: int) -> bytes:
-        """So many bytes of the log; fewer where it ends.
+        """This number of bytes of the log; fewer at its end.
 
         Args:
             position: where they start, in bytes.
@@ -471,7 +471,7 @@ class Segment:
         return self._read(position, size)
 
     def last_header(self, *, use_index: bool = True) -> BatchHeader | None:
-        """The header of the last whole batch; None where there is none.
+        """The header of the last whole batch; None if there is none.
 
         Args:
             use_index: look it up in the indexes; without it, read headers from the start.

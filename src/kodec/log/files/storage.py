@@ -49,7 +49,7 @@ SCHEMES = ("s3", "s3a", "gs", "az", "https", "http")
 T = TypeVar("T")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 WHOLE = 1 << 20
-"""An object of up to so many bytes is read with one request."""
+"""An object of up to this number of bytes is read with one request."""
 UNFINISHED = "_kodec-unfinished"
 """The mark in a folder of a store to which not all was written yet; see `upload.py`."""
 _COPIED = 1 << 20
@@ -451,7 +451,7 @@ def on_this_machine(path: str | os.PathLike[str]) -> Path:
 
 
 def if_there(read: Callable[[Path], T], path: Path, default: T) -> T:
-    """What `read` makes of a file; `default` where there is none. Raises what `read` raises."""
+    """What `read` returns for a file; `default` if there is none. Raises what `read` raises."""
     try:
         return read(path)
     except FileNotFoundError:

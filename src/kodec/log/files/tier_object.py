@@ -15,7 +15,7 @@ __all__ = ["TierLog", "read_index"]
 
 _NO_KEYS = TierKeys()
 
-# Chunks that stay decoded: so many bytes, and at least one of them.
+# Chunks that stay decoded: up to this number of bytes, and at least one chunk.
 _HELD = 8 << 20
 
 

@@ -106,7 +106,7 @@ class Order:
             if last > self.most:
                 raise _wrong(batch, "outside of its segment", f"at most {self.most}", last)
             if following is not None and self.last < following.offset <= last:
-                need = f"what the next batch, from {following.offset}, follows"
+                need = f"below {following.offset}, where the next batch starts"
                 raise _wrong(batch, "offsets ascend", need, f"{first} to {last}")
         return last
 

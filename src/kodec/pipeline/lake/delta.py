@@ -149,7 +149,7 @@ def _transactions(moves: Mapping[TopicPartition, Move]) -> Iterator[Transaction]
 
 
 def delta_table(uri: str, storage_options: Mapping[str, str] | None = None) -> DeltaLakeTable:
-    """A Delta table for `append_to_lake`, at a path or a URL of an object store; made where there is none.
+    """A Delta table for `append_to_lake`, at a path or a URL of an object store; created if there is none.
 
     Args:
         uri: a path, or a URL of an object store.

@@ -34,7 +34,7 @@ import org.apache.kafka.common.utils.ByteBufferOutputStream;
 import org.apache.kafka.common.utils.CloseableIterator;
 
 /**
- * Says what Kafka's own classes make of bytes: a server on standard input and output, one request after another.
+ * Decodes bytes with Kafka's own classes: a server on standard input and output, one request after another.
  *
  * A request is an int32 length, an operation and its body; an answer is an int32 length and its body. judge.py
  * is the other side and describes both. The process ends with its standard input, and halts where one input

@@ -246,7 +246,7 @@ public final class Lab {
         return rows.size();
     }
 
-    /** The offset of the first record that a consumer gets from an offset on; the end of the log where there is none. */
+    /** The offset of the first record that a consumer gets from an offset on; the end of the log if there is none. */
     private long first(String topic, long offset) {
         try (KafkaConsumer<byte[], byte[]> consumer = consumer("read_uncommitted", null)) {
             TopicPartition partition = new TopicPartition(topic, 0);

@@ -56,7 +56,7 @@ pub trait Spoken<'a>: Sized {
     fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, Wrong>;
 }
 
-/// A member of an object, or what `into` has where there is none.
+/// A member of an object, or what `into` has if there is none.
 pub fn hear_into<'a, T: Spoken<'a>>(
     into: &mut T,
     object: &'a Map<String, Value>,

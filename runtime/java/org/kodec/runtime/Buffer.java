@@ -2,7 +2,7 @@ package org.kodec.runtime;
 
 import java.util.Arrays;
 
-/** Bytes that grow at their end, by no more than is asked for and then only by doubling. */
+/** Bytes that grow at their end: to the requested size, or to twice the size if that is more. */
 public final class Buffer {
     /** The most bytes of an array. */
     private static final int MOST = Integer.MAX_VALUE - 16;
@@ -17,7 +17,7 @@ public final class Buffer {
         data = new byte[capacity];
     }
 
-    /** Makes room for {@code more} bytes behind those that are there. */
+    /** Makes room for {@code more} bytes at the end. */
     public void reserve(long more) {
         long need = size + more;
         if (need > MOST) {
@@ -28,7 +28,7 @@ public final class Buffer {
         }
     }
 
-    /** Makes room for {@code more} bytes and no others, where there is not as much. */
+    /** Makes room for exactly {@code more} bytes, if there is less. */
     void reserveExactly(long more) {
         if (size + more > data.length && size + more <= MOST) {
             data = Arrays.copyOf(data, (int) (size + more));
@@ -42,7 +42,7 @@ public final class Buffer {
         size += count;
     }
 
-    /** A copy of what is there. */
+    /** A copy of the bytes. */
     public byte[] bytes() {
         return Arrays.copyOf(data, size);
     }

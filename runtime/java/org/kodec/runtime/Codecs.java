@@ -25,22 +25,21 @@ import org.xerial.snappy.SnappyOutputStream;
 /**
  * Decompresses record data as Kafka's own code does, with a ceiling on the output.
  *
- * <p>gzip is the JDK's; for snappy, lz4 and zstd the jars {@code snappy-java}, {@code lz4-java} and
- * {@code zstd-jni} have to be there, which Spark and Kafka carry; a codec whose jar is missing is UNSUPPORTED.
- * For one thread.
+ * <p>gzip is the JDK's; for snappy, lz4 and zstd the jars {@code snappy-java}, {@code lz4-java} and {@code zstd-jni}
+ * are needed, which Spark and Kafka include; a codec whose jar is missing is UNSUPPORTED. For one thread.
  */
 public final class Codecs implements AutoCloseable {
     private static final int PIECE = 64 << 10;
     /** Output of more bytes than these is measured before it is held. */
     private static final int AT_ONCE = 16 << 20;
-    /** Room that is asked for behind what is there: that of the largest block. */
+    /** Room requested at the end: the size of the largest block. */
     private static final int MOST_PIECE = 4 << 20;
     private static final String LIMIT = "decompressed_bytes";
 
     private Lz4 lz4;
     private Zstd zstd;
 
-    /** What {@code codec} gives for the bytes. */
+    /** The bytes, decompressed by {@code codec}. */
     public static byte[] decompressed(String codec, byte[] src, long limit) {
         try (Codecs codecs = new Codecs()) {
             Buffer out = new Buffer(Math.min(PIECE, 4 * src.length + 64));
@@ -112,7 +111,7 @@ public final class Codecs implements AutoCloseable {
         }
     }
 
-    /** Appends the output; false, and it is as before, where that has more than {@link #AT_ONCE} bytes. */
+    /** Appends the output; returns false, and appends nothing, if it has more than {@link #AT_ONCE} bytes. */
     private boolean small(String codec, byte[] src, int start, int stop, Buffer out) {
         int size = out.size;
         try {
@@ -127,7 +126,7 @@ public final class Codecs implements AutoCloseable {
         }
     }
 
-    /** Where output goes, and how much there may be; where it is only measured, each piece makes room for the next. */
+    /** The destination of the output and its limit; if it is only measured, each piece overwrites the one before. */
     private static final class Sink {
         final Buffer out;
         final long limit;
@@ -152,7 +151,7 @@ public final class Codecs implements AutoCloseable {
             passedOver(codec, 0, at);
         }
 
-        /** Notes that {@code count} bytes more are not even made. */
+        /** Counts {@code count} further bytes that are not produced. */
         void passedOver(String codec, long count, long at) {
             passed += count;
             if (total() > limit) {
@@ -196,7 +195,7 @@ public final class Codecs implements AutoCloseable {
         }
     }
 
-    /** Releases what the libraries hold. */
+    /** Releases the resources of the libraries. */
     @Override
     public void close() {
         if (zstd != null) {
@@ -245,13 +244,13 @@ public final class Codecs implements AutoCloseable {
         }
     }
 
-    /** snappy-java's ("xerial") chunks, through repeated headers; else one raw block. */
+    /** snappy-java's ("xerial") chunks, with repeated headers; otherwise one raw block. */
     private static final class SnappyFrames {
         private static final byte[] MAGIC = {(byte) 0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0};
         private static final int HEADER = MAGIC.length + 8;
         private static final byte[] OFFICIAL = {(byte) 0xFF, 6, 0, 0, 's', 'N', 'a', 'P', 'p', 'Y'};
 
-        private static final int MOST_EXPANSION = 22; // three bytes give at most 64
+        private static final int MOST_EXPANSION = 22; // three bytes decompress to at most 64
 
         static void read(byte[] src, int start, int stop, Sink sink) {
             int size = stop - start;
@@ -450,7 +449,7 @@ public final class Codecs implements AutoCloseable {
         return text.toString();
     }
 
-    /** Zstandard: every frame in turn, with or without a content size; skippable frames give nothing. */
+    /** Zstandard: all frames, with or without a content size; skippable frames are ignored. */
     private static final class Zstd {
         private static final byte[] MAGIC = {0x28, (byte) 0xB5, 0x2F, (byte) 0xFD};
         private static final int[] DICTIONARY_SIZES = {0, 1, 2, 4};
@@ -458,7 +457,7 @@ public final class Codecs implements AutoCloseable {
         private static final long MOST_WINDOW = 1 << 27;
 
         private final ZstdDecompressCtx frames = new ZstdDecompressCtx();
-        // of the frame that was looked at last
+        // of the frame examined last
         private long window;
         private long content;
         private long least;
@@ -506,7 +505,7 @@ public final class Codecs implements AutoCloseable {
         }
 
         private void frame(byte[] src, int start, int pos, int end, Buffer out, long room, long limit) {
-            // a frame of few bytes may claim many: room is made as far as such frames mostly need, then more
+            // a short frame may claim a large size: first the room that such frames usually need, then more
             long size = content >= 0 ? content : Math.min(Math.min(most, room + 1), 16L * (end - pos) + PIECE);
             while (true) {
                 out.reserve(Math.max(1, size));
@@ -590,7 +589,8 @@ public final class Codecs implements AutoCloseable {
             return pos + end;
         }
 
-        /** Where the frame ends whose first block is at {@code pos}; notes the least and the most bytes that it can give. */
+        /** The end of the frame whose first block is at {@code pos}; notes the least and the most bytes that it can
+         * decompress to. */
         private int walk(byte[] src, int start, int pos, int stop, boolean checksum) {
             long mostBlock = Math.min(window, MOST_BLOCK);
             least = 0;

@@ -1,10 +1,10 @@
 package org.kodec.runtime;
 
 /**
- * The bytes are not what their format says: which field, at which byte, what was needed and what was found.
+ * The bytes do not match their format. Has the field, the byte, what was needed and what was found.
  *
- * <p>Paths grow from the inside out: the reader that fails names its own field, and each caller puts its part in
- * front ({@code records[3].body.value}).
+ * <p>Paths grow from the inside out: the reader that fails names its own field, and each caller prepends its part
+ * ({@code records[3].body.value}).
  */
 public final class FormatException extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -13,7 +13,7 @@ public final class FormatException extends RuntimeException {
     public enum Kind {
         /** The bytes end before the field does; {@code need} and {@code have} are numbers of bytes. */
         TRUNCATED,
-        /** The bytes are there, and break a rule of the format; {@code reason} says which. */
+        /** The bytes violate a rule of the format, described by {@code reason}. */
         MALFORMED,
         /** The stored checksum ({@code need}) is not that of the bytes ({@code have}). */
         CRC_MISMATCH,
@@ -21,7 +21,7 @@ public final class FormatException extends RuntimeException {
         UNSUPPORTED,
         /** A stated limit would be passed; nothing was allocated for it. */
         LIMIT_EXCEEDED,
-        /** A value that a writer was given has no place in the format. */
+        /** A value passed to a writer cannot be encoded in the format. */
         NOT_ENCODABLE
     }
 
@@ -51,7 +51,7 @@ public final class FormatException extends RuntimeException {
         this.limit = limit;
     }
 
-    /** The bytes end too early: {@code need} bytes are needed from {@code at}, {@code have} are there. */
+    /** The bytes end too early: {@code need} bytes are needed from {@code at}, {@code have} are available. */
     public static FormatException truncated(String path, String reason, long at, long need, long have) {
         return new FormatException(Kind.TRUNCATED, path, reason, at, need, have, null);
     }
@@ -87,7 +87,7 @@ public final class FormatException extends RuntimeException {
         return kind;
     }
 
-    /** The field, from the outermost type to the failing one; empty where it is all of the bytes. */
+    /** The field, from the outermost type to the failing one; empty for the bytes as a whole. */
     public String path() {
         return path;
     }
@@ -117,12 +117,12 @@ public final class FormatException extends RuntimeException {
         return inside;
     }
 
-    /** The byte in the decompressed bytes; -1 where there are none. */
+    /** The byte in the decompressed bytes; -1 if there are none. */
     public long atInside() {
         return atInside;
     }
 
-    /** The name of the file, where one is known; else null. */
+    /** The name of the file, or null if unknown. */
     public String source() {
         return source;
     }

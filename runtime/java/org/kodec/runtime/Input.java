@@ -25,7 +25,7 @@ public final class Input {
     public int pos;
     /** The byte after the last one that may be read. */
     public int end;
-    /** Where the content stands that {@link #content} went over last. */
+    /** The start of the content that {@link #content} skipped last. */
     public int content;
 
     /** All of {@code buf}. */
@@ -33,7 +33,7 @@ public final class Input {
         this(buf, 0, buf.length, opt);
     }
 
-    /** {@code buf} from {@code pos} to {@code end}. Throws IndexOutOfBoundsException where that is not in it. */
+    /** {@code buf} from {@code pos} to {@code end}. Throws IndexOutOfBoundsException if these are not within it. */
     public Input(byte[] buf, int pos, int end, ReadOptions opt) {
         if (pos < 0 || end < pos || end > buf.length) {
             throw new IndexOutOfBoundsException(pos + " to " + end + " of " + buf.length + " bytes");
@@ -44,7 +44,7 @@ public final class Input {
         this.opt = opt;
     }
 
-    /** Looks whether a field of {@code size} bytes is there. */
+    /** Requires that {@code size} bytes of a field are available. */
     public void need(String path, int size) {
         if (end - pos < size) {
             throw FormatException.truncated(path, "", pos, size, Math.max(0, end - pos));
@@ -163,7 +163,7 @@ public final class Input {
         return bytes(span(path, size));
     }
 
-    /** A copy of {@code size} bytes of content; null where it is read later, from {@link #content} on. */
+    /** A copy of {@code size} bytes of content; null if it is read later, from {@link #content}. */
     public byte[] content(String path, long size, boolean isKept) {
         content = pos;
         if (isKept) {
@@ -173,21 +173,21 @@ public final class Input {
         return null;
     }
 
-    /** Text of {@code size} bytes; one in UTF-8 or ASCII that is none keeps its bytes. */
+    /** Text of {@code size} bytes; invalid UTF-8 or ASCII keeps its bytes. */
     public String text(String path, long size, String charset) {
         int stop = span(path, size);
         boolean kept = charset.equals("UTF-8") || charset.equals("ASCII");
         return kept ? text(stop, charset) : text(stop, path, charset);
     }
 
-    /** Throws where a value that was read from {@code at} on breaks a rule. */
+    /** Throws if a value that was read at {@code at} violates a rule. */
     public void require(boolean holds, String path, int at, String need, Object have) {
         if (!holds) {
             throw FormatException.malformed(path, "value not allowed", at, need, have);
         }
     }
 
-    /** Throws where there is null in a version that does not allow it. */
+    /** Throws if a value is null in a version that does not allow it. */
     public void requireValue(boolean holds, String path, int at) {
         if (!holds) {
             String why = "null in a version that does not allow it";
@@ -202,7 +202,7 @@ public final class Input {
         }
     }
 
-    /** Throws where a version is none that the schema has. */
+    /** Throws if the schema does not have a version. */
     public void requireVersion(String path, int version, int first, int last, int at) {
         if (version < first || version > last) {
             String known = first == last ? String.valueOf(first) : first + "-" + last;
@@ -210,7 +210,7 @@ public final class Input {
         }
     }
 
-    /** What {@code reader} gives; errors in it are inside the field {@code path}. */
+    /** The result of {@code reader}; its errors are within the field {@code path}. */
     public <T> T field(String path, Supplier<T> reader) {
         try {
             return reader.get();
@@ -219,7 +219,7 @@ public final class Input {
         }
     }
 
-    /** The same of a field of {@code size} bytes, all of which it takes. */
+    /** The same for a field of {@code size} bytes, which must all be read. */
     public <T> T sized(String path, long size, Supplier<T> reader) {
         int outer = end;
         end = span(path, size);
@@ -271,7 +271,7 @@ public final class Input {
                 throw tooMany(path);
             }
             if (pos == before) {
-                String why = "an element without bytes would repeat for ever";
+                String why = "an element without bytes would repeat forever";
                 throw FormatException.malformed(path, why, pos, null, null);
             }
         }
@@ -319,7 +319,7 @@ public final class Input {
         }
     }
 
-    /** Where {@code size} bytes from here end. */
+    /** The end of the next {@code size} bytes. */
     public int span(String path, long size) {
         if (size < 0) {
             throw FormatException.malformed(path, "negative size", pos, "at least 0", size);
@@ -330,7 +330,7 @@ public final class Input {
         return pos + (int) size;
     }
 
-    /** A copy of the bytes up to {@code stop}, where reading goes on. */
+    /** A copy of the bytes up to {@code stop}, where reading continues. */
     public byte[] bytes(int stop) {
         byte[] found = Arrays.copyOfRange(buf, pos, stop);
         pos = stop;
@@ -345,7 +345,8 @@ public final class Input {
         }
     }
 
-    /** {@code count}, when so many elements of at least {@code least} bytes can be there at all. */
+    /** {@code count}, after checking that the bytes can hold this number of elements of at least {@code least} bytes.
+     * */
     public long count(String path, long count, int least) {
         if (count < 0) {
             throw FormatException.malformed(path, "negative count", pos, "at least 0", count);
@@ -425,14 +426,14 @@ public final class Input {
         return found;
     }
 
-    /** UTF-8 or ASCII up to {@code stop}; a byte that is neither becomes U+DC80 to U+DCFF, so that none is lost. */
+    /** UTF-8 or ASCII up to {@code stop}; an invalid byte becomes U+DC80 to U+DCFF, so that none is lost. */
     public String text(int stop, String charset) {
         String found = text(buf, pos, stop, charset.equals("ASCII"));
         pos = stop;
         return found;
     }
 
-    /** Text of another encoding up to {@code stop}. Throws where it is none. */
+    /** Text of another encoding up to {@code stop}. Throws if it is invalid. */
     public String text(int stop, String path, String charset) {
         CharsetDecoder decoder = Charset.forName(charset).newDecoder();
         decoder.onMalformedInput(CodingErrorAction.REPORT).onUnmappableCharacter(CodingErrorAction.REPORT);
@@ -445,7 +446,7 @@ public final class Input {
         }
     }
 
-    /** UTF-8 or ASCII; a byte that is neither becomes U+DC80 to U+DCFF, so that none is lost. */
+    /** UTF-8 or ASCII; an invalid byte becomes U+DC80 to U+DCFF, so that none is lost. */
     public static String text(byte[] buf, int start, int stop, boolean ascii) {
         boolean plain = true;
         for (int at = start; at < stop && plain; at++) {
@@ -474,7 +475,7 @@ public final class Input {
         return text.toString();
     }
 
-    /** The bytes of the character at {@code at}; 0 where there is none. */
+    /** The number of bytes of the character at {@code at}; 0 if it is invalid. */
     private static int sequence(byte[] buf, int at, int stop) {
         int first = buf[at] & 0xFF;
         if (first < 0x80) {
@@ -535,7 +536,7 @@ public final class Input {
             stop = count == 0 ? NO_PLACES : new int[count];
         }
 
-        /** Goes to the next field; behind the last one, to what follows the section. */
+        /** Goes to the next field; after the last one, to the end of the section. */
         public boolean next() {
             if (++index == number.length) {
                 pos = after;
@@ -557,7 +558,7 @@ public final class Input {
             return new TaggedField(number[index], bytes(end));
         }
 
-        /** Throws where a known field does not take all of its bytes. */
+        /** Throws if a known field does not use all of its bytes. */
         public void requireEnd(String path) {
             endsExactly(path);
         }

@@ -4,7 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
-/** Numbers of fixed width out of bytes; whoever calls has looked whether they are there. */
+/** Reads numbers of fixed width; callers check the bounds first. */
 public final class Load {
     static final VarHandle SHORT_BE = view(short[].class, ByteOrder.BIG_ENDIAN);
     private static final VarHandle SHORT_LE = view(short[].class, ByteOrder.LITTLE_ENDIAN);
@@ -79,7 +79,7 @@ public final class Load {
         return (long) LONG_LE.get(buf, at);
     }
 
-    /** Unsigned, 64 bits, most significant byte first: as {@link Long#toUnsignedString(long)} takes it. */
+    /** Unsigned, 64 bits, most significant byte first, for {@link Long#toUnsignedString(long)}. */
     public static long u8be(byte[] buf, int at) {
         return (long) LONG_BE.get(buf, at);
     }

@@ -24,12 +24,12 @@ public final class Output {
         return buffer.size;
     }
 
-    /** Nothing is there any more; what comes next takes the same memory. */
+    /** Removes all bytes; the memory is reused. */
     public void clear() {
         buffer.size = 0;
     }
 
-    /** A copy of what is there. */
+    /** A copy of the bytes. */
     public byte[] bytes() {
         return buffer.bytes();
     }
@@ -52,12 +52,12 @@ public final class Output {
         return codec.equals("none") ? part.taken() : Codecs.compressed(codec, part.taken());
     }
 
-    /** What is there, which is copied only where the array is longer; nothing is written behind it any more. */
+    /** The bytes, copied only if the array is longer; nothing may be written after this call. */
     private byte[] taken() {
         return buffer.size == buffer.data.length ? buffer.data : bytes();
     }
 
-    /** An empty one for bytes whose number stands in front of them, to be given to {@link #add} then. */
+    /** An empty output for bytes that {@link #add} appends after their length. */
     public Output part() {
         Output part = spare == null ? new Output() : spare;
         spare = null;
@@ -70,26 +70,26 @@ public final class Output {
         return FormatException.notEncodable(path, reason, null, have);
     }
 
-    /** Throws where a value breaks a rule. */
+    /** Throws if a value violates a rule. */
     public static void require(boolean holds, String path, String need, Object have) {
         if (!holds) {
             throw FormatException.notEncodable(path, "value not allowed", need, have);
         }
     }
 
-    /** Throws where a version is none that the schema has. */
+    /** Throws if the schema does not have a version. */
     public static void requireVersion(String path, int version, int first, int last) {
         if (version < first || version > last) {
             throw FormatException.notEncodable(path, "unknown version", first + "-" + last, version);
         }
     }
 
-    /** Throws where a field that is not written in this version has a value that would get lost. */
+    /** Throws if a field that this version does not have has a value that would be lost. */
     public static void requireAbsent(String path, Object value, Object absent) {
         requireAbsent(path, value, absent, absent);
     }
 
-    /** The same of a field that is one of two values where it is not there. */
+    /** The same for a field that has one of two values if it is absent. */
     public static void requireAbsent(String path, Object value, Object absent, Object initial) {
         if (!Objects.deepEquals(value, absent) && !Objects.deepEquals(value, initial)) {
             throw refused(path, "not in this version", value);
@@ -134,7 +134,7 @@ public final class Output {
         kind.put(buffer.data, at, value);
     }
 
-    /** Puts a number over bytes that are there. */
+    /** Overwrites bytes with a number. */
     public void set(String path, int at, Stored kind, long value) {
         requireRange(path, kind, value);
         kind.put(buffer.data, at, value);
@@ -302,7 +302,7 @@ public final class Output {
         buffer.add(present(path, value), 0, value.length);
     }
 
-    /** All bytes of {@code value}, which must be so many. */
+    /** All bytes of {@code value}, whose number is checked. */
     public void bytes(String path, byte[] value, long wanted) {
         requireSize(path, present(path, value).length, wanted);
         bytes(path, value);
@@ -319,7 +319,7 @@ public final class Output {
         bytes(path, encoded(path, value, charset));
     }
 
-    /** Text, which must take so many bytes. */
+    /** Text, whose number of bytes is checked. */
     public void text(String path, String value, String charset, long wanted) {
         bytes(path, encoded(path, value, charset), wanted);
     }
@@ -382,7 +382,7 @@ public final class Output {
         }
     }
 
-    /** The same of a field that must take so many bytes. */
+    /** The same for a field whose number of bytes is checked. */
     public void field(String path, long wanted, Runnable writer) {
         int before = size();
         field(path, writer);
@@ -410,13 +410,13 @@ public final class Output {
         }
     }
 
-    /** The same of a list that must have so many elements. */
+    /** The same for a list whose number of elements is checked. */
     public void s4beList(String path, List<Integer> items, long wanted) {
         requireSize(path, present(path, items).size(), wanted);
         s4beList(path, items);
     }
 
-    /** The same of a list that must have so many elements. */
+    /** The same for a list whose number of elements is checked. */
     public <T> void list(String path, List<T> items, long wanted, Consumer<T> writer) {
         requireSize(path, present(path, items).size(), wanted);
         list(path, items, writer);
@@ -457,7 +457,7 @@ public final class Output {
         long last = -1;
         for (TaggedField each : tags.fields) {
             if (each.tag() == last) {
-                throw refused(tags.path, "the tag stands twice", last);
+                throw refused(tags.path, "the tag occurs twice", last);
             }
             last = each.tag();
             uvarint32(tags.path, last);

@@ -4,10 +4,10 @@ package org.kodec.runtime;
  * How strict a generated reader is, and how much it may allocate.
  *
  * @param checkCrc verify checksum fields
- * @param verify verify the other derived fields (last, max) against what they derive from
- * @param decompressedBytes the most bytes that one compressed field may grow to
- * @param elements the most elements that one list may have; rows count together with the lists in them
- * @param compressed true inside decompressed bytes, where a second compression is refused
+ * @param verify verify the other derived fields (last, max) against their sources
+ * @param decompressedBytes the most bytes that one compressed field may decompress to
+ * @param elements the most elements of one list; rows count together with the lists in them
+ * @param compressed true inside decompressed bytes, where another compression is rejected
  */
 public record ReadOptions(
         boolean checkCrc, boolean verify, long decompressedBytes, long elements, boolean compressed) {

@@ -1,6 +1,6 @@
 package org.kodec.runtime;
 
-/** How a whole number is stored: to read or to set one where it stands, without what is around it. */
+/** The encoding of an integer, to read or set it in place. */
 public enum Stored {
     /** Signed, 8 bits. */
     S1(1, true, true),
@@ -26,7 +26,7 @@ public enum Stored {
     S8BE(8, true, true),
     /** Signed, 64 bits, least significant byte first. */
     S8LE(8, true, false),
-    /** Unsigned, 64 bits, most significant byte first: as {@link Long#toUnsignedString(long)} takes it. */
+    /** Unsigned, 64 bits, most significant byte first, for {@link Long#toUnsignedString(long)}. */
     U8BE(8, false, true),
     /** Unsigned, 64 bits, least significant byte first. */
     U8LE(8, false, false);

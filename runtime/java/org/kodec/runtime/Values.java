@@ -4,7 +4,7 @@ package org.kodec.runtime;
 public final class Values {
     private Values() {}
 
-    /** {@code value << by}. Throws ArithmeticException where that does not fit, or {@code by} is negative. */
+    /** {@code value << by}. Throws ArithmeticException if the result does not fit or {@code by} is negative. */
     public static long shiftLeft(long value, long by) {
         if (by < 0 || value != 0 && (by > 62 || value << by >> by != value)) {
             throw new ArithmeticException("a shift that does not fit 64 bits");
@@ -20,7 +20,7 @@ public final class Values {
         return value >> Math.min(by, 63);
     }
 
-    /** The bytes in hexadecimal; {@code null} where there are none. */
+    /** The bytes in hexadecimal; {@code null} for null. */
     public static String hex(byte[] data) {
         if (data == null) {
             return "null";

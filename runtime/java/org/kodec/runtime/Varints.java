@@ -1,11 +1,11 @@
 package org.kodec.runtime;
 
 /**
- * Variable-length integers, as {@code org.apache.kafka.common.utils.ByteUtils} has them: groups of 7 bits, least
- * significant first. For the fast paths of generated readers: a number and where it ends are two calls.
+ * Variable-length integers, as in {@code org.apache.kafka.common.utils.ByteUtils}: groups of 7 bits, least significant
+ * first. For the fast paths of generated readers: one call returns a number, another its end.
  */
 public final class Varints {
-    /** Thrown, without a stack, where a varint is too long: the careful reader says where. */
+    /** Thrown, without a stack trace, if a varint is too long; the full reader reports its position. */
     public static final class TooLong extends RuntimeException {
         private static final long serialVersionUID = 1L;
 

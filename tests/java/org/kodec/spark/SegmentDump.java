@@ -14,7 +14,7 @@ public final class SegmentDump {
     private SegmentDump() {}
 
     /**
-     * Reads one segment in tasks of so many bytes each; with skipping, the ranges that are left out come last.
+     * Reads one segment in tasks of a number of bytes each; with skipping, the skipped ranges come last.
      *
      * @param text path, base offset, the next segment's (-1 for none), first and last offset, bytes of a task,
      *     whether to skip damage, by tabs

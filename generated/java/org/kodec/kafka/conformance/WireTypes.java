@@ -26,30 +26,30 @@ public record WireTypes(
     public static final int FLAG_AT = 0;
     public static final int IDENTITY_AT = 1;
 
-    /** Reads one {@code wire_types}; the input is behind it then. */
+    /** Reads one {@code wire_types}, and moves the input after it. */
     public static WireTypes read(Input in) {
         boolean flag = in.bool8("flag");
         UUID identity = in.uuid("identity");
         return new WireTypes(flag, identity);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static WireTypes from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static WireTypes from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         out.bool8("flag", flag);
         out.uuid("identity", identity);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -61,28 +61,28 @@ public record WireTypes(
         public static final int MIN_SIZE = 1;
         public static final int NUMBER_AT = 0;
 
-        /** Reads one {@code one_varint}; the input is behind it then. */
+        /** Reads one {@code one_varint}, and moves the input after it. */
         public static OneVarint read(Input in) {
             int number = in.zigzag32("number");
             return new OneVarint(number);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static OneVarint from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static OneVarint from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.zigzag32("number", number);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -95,28 +95,28 @@ public record WireTypes(
         public static final int MIN_SIZE = 1;
         public static final int NUMBER_AT = 0;
 
-        /** Reads one {@code one_varlong}; the input is behind it then. */
+        /** Reads one {@code one_varlong}, and moves the input after it. */
         public static OneVarlong read(Input in) {
             long number = in.zigzag64("number");
             return new OneVarlong(number);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static OneVarlong from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static OneVarlong from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.zigzag64("number", number);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -129,28 +129,28 @@ public record WireTypes(
         public static final int MIN_SIZE = 1;
         public static final int NUMBER_AT = 0;
 
-        /** Reads one {@code one_unsigned_varint}; the input is behind it then. */
+        /** Reads one {@code one_unsigned_varint}, and moves the input after it. */
         public static OneUnsignedVarint read(Input in) {
             long number = in.uvarint32("number");
             return new OneUnsignedVarint(number);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static OneUnsignedVarint from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static OneUnsignedVarint from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.uvarint32("number", number);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -173,17 +173,17 @@ public record WireTypes(
             return new Object[] {name, note, data, more};
         }
 
-        /** Whether all components are equal, arrays by what they hold. */
+        /** Whether all components are equal; arrays are compared by their elements. */
         @Override public boolean equals(Object other) {
             return other instanceof Classic that && Arrays.deepEquals(all(), that.all());
         }
 
-        /** As {@link #equals} has it. */
+        /** Consistent with {@link #equals}. */
         @Override public int hashCode() {
             return Arrays.deepHashCode(all());
         }
 
-        /** Reads one {@code classic}; the input is behind it then. */
+        /** Reads one {@code classic}, and moves the input after it. */
         public static Classic read(Input in) {
             String name = in.field("name", () -> Text.read(in, false));
             String note = in.field("note", () -> NullableText.read(in, false));
@@ -192,17 +192,17 @@ public record WireTypes(
             return new Classic(name, note, data_, more);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Classic from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Classic from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("name", () -> Text.write(out, name, false));
             out.field("note", () -> NullableText.write(out, note, false));
@@ -210,7 +210,7 @@ public record WireTypes(
             out.field("more", () -> NullableBlob.write(out, more, false));
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -235,17 +235,17 @@ public record WireTypes(
             return new Object[] {name, note, data, more, taggedFields};
         }
 
-        /** Whether all components are equal, arrays by what they hold. */
+        /** Whether all components are equal; arrays are compared by their elements. */
         @Override public boolean equals(Object other) {
             return other instanceof Compact that && Arrays.deepEquals(all(), that.all());
         }
 
-        /** As {@link #equals} has it. */
+        /** Consistent with {@link #equals}. */
         @Override public int hashCode() {
             return Arrays.deepHashCode(all());
         }
 
-        /** Reads one {@code compact}; the input is behind it then. */
+        /** Reads one {@code compact}, and moves the input after it. */
         public static Compact read(Input in) {
             String name = in.field("name", () -> Text.read(in, true));
             String note = in.field("note", () -> NullableText.read(in, true));
@@ -255,17 +255,17 @@ public record WireTypes(
             return new Compact(name, note, data_, more, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Compact from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Compact from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("name", () -> Text.write(out, name, true));
             out.field("note", () -> NullableText.write(out, note, true));
@@ -274,7 +274,7 @@ public record WireTypes(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

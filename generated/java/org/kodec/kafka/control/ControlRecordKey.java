@@ -22,12 +22,12 @@ public record ControlRecordKey(
     public static final Stored VERSION_STORED = Stored.S2BE;
     public static final Stored CONTROL_TYPE_STORED = Stored.S2BE;
 
-    /** The member of the enum that {@code controlType} is; null where it has none. */
+    /** The member of the enum for {@code controlType}; null if there is none. */
     public ControlRecordType controlTypeEnum() {
         return ControlRecordType.of(controlType);
     }
 
-    /** Reads one {@code control_record_key}; the input is behind it then. */
+    /** Reads one {@code control_record_key}, and moves the input after it. */
     public static ControlRecordKey read(Input in) {
         int version = in.s2be("version");
         int controlType = in.s2be("control_type");
@@ -35,24 +35,24 @@ public record ControlRecordKey(
         return new ControlRecordKey(version, controlType);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ControlRecordKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ControlRecordKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.require(version >= 0, "version", "at least 0", version);
         out.s2be("version", version);
         out.s2be("control_type", controlType);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -80,12 +80,12 @@ public record ControlRecordKey(
             this.value = value;
         }
 
-        /** The number that is stored. */
+        /** The stored number. */
         public long value() {
             return value;
         }
 
-        /** The member with this number; null where there is none. */
+        /** The member with this number; null if there is none. */
         public static ControlRecordType of(long value) {
             for (ControlRecordType each : values()) {
                 if (each.value == value) {

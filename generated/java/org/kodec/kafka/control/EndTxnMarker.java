@@ -25,7 +25,7 @@ public record EndTxnMarker(
     public static final Stored VERSION_STORED = Stored.S2BE;
     public static final Stored COORDINATOR_EPOCH_STORED = Stored.S4BE;
 
-    /** Reads one {@code end_txn_marker}; the input is behind it then. */
+    /** Reads one {@code end_txn_marker}, and moves the input after it. */
     public static EndTxnMarker read(Input in) {
         int version = in.s2be("version");
         int coordinatorEpoch = in.s4be("coordinator_epoch");
@@ -33,24 +33,24 @@ public record EndTxnMarker(
         return new EndTxnMarker(version, coordinatorEpoch);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static EndTxnMarker from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static EndTxnMarker from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.require(version >= 0, "version", "at least 0", version);
         out.s2be("version", version);
         out.s4be("coordinator_epoch", coordinatorEpoch);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

@@ -24,7 +24,7 @@ public record KraftVersionRecord(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 5;
 
-    /** Reads one {@code kraft_version_record}, versions 0; the input is behind it then. */
+    /** Reads one {@code kraft_version_record}, versions 0, and moves the input after it. */
     public static KraftVersionRecord read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -33,17 +33,17 @@ public record KraftVersionRecord(
         return new KraftVersionRecord(version, kraftVersion, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static KraftVersionRecord from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static KraftVersionRecord from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         out.s2be("version", version);
@@ -51,7 +51,7 @@ public record KraftVersionRecord(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

@@ -30,7 +30,7 @@ public record LeaderChangeMessage(
     public static final int LAST_VERSION = 1;
     public static final int MIN_SIZE = 9;
 
-    /** Reads one {@code leader_change_message}, versions 0-1; the input is behind it then. */
+    /** Reads one {@code leader_change_message}, versions 0-1, and moves the input after it. */
     public static LeaderChangeMessage read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 1, in.pos - 2);
@@ -50,17 +50,17 @@ public record LeaderChangeMessage(
         return new LeaderChangeMessage(version, leaderId, voters, grantingVoters, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static LeaderChangeMessage from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static LeaderChangeMessage from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 1);
         long numVotersPlusOne = voters.size() + 1L;
@@ -74,7 +74,7 @@ public record LeaderChangeMessage(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -91,7 +91,7 @@ public record LeaderChangeMessage(
         public static final int LAST_VERSION = 1;
         public static final int MIN_SIZE = 5;
 
-        /** Reads one {@code voter}, versions 0-1; the input is behind it then. */
+        /** Reads one {@code voter}, versions 0-1, and moves the input after it. */
         public static Voter read(Input in, int version) {
             in.requireVersion("version", version, 0, 1, in.pos);
             int voterId = in.s4be("voter_id");
@@ -100,17 +100,17 @@ public record LeaderChangeMessage(
             return new Voter(voterId, voterDirectoryId, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Voter from(byte[] data, int version) {
             return from(data, ReadOptions.DEFAULT, version);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Voter from(byte[] data, ReadOptions opt, int version) {
             return Input.whole(data, opt, in -> read(in, version));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out, int version) {
             Output.requireVersion("version", version, 0, 1);
             out.s4be("voter_id", voterId);
@@ -122,7 +122,7 @@ public record LeaderChangeMessage(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes(int version) {
             return Output.bytesOf(out -> write(out, version));
         }

@@ -27,7 +27,7 @@ public record VotersRecord(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 4;
 
-    /** Reads one {@code voters_record}, versions 0; the input is behind it then. */
+    /** Reads one {@code voters_record}, versions 0, and moves the input after it. */
     public static VotersRecord read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -40,17 +40,17 @@ public record VotersRecord(
         return new VotersRecord(version, voters, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static VotersRecord from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static VotersRecord from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         long numVotersPlusOne = voters.size() + 1L;
@@ -60,7 +60,7 @@ public record VotersRecord(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -83,7 +83,7 @@ public record VotersRecord(
         public static final int NUM_ENDPOINTS_PLUS_ONE_AT = 20;
         public static final Stored VOTER_ID_STORED = Stored.S4BE;
 
-        /** Reads one {@code voter}; the input is behind it then. */
+        /** Reads one {@code voter}, and moves the input after it. */
         public static Voter read(Input in) {
             int voterId = in.s4be("voter_id");
             UUID voterDirectoryId = in.uuid("voter_directory_id");
@@ -99,17 +99,17 @@ public record VotersRecord(
             return new Voter(voterId, voterDirectoryId, endpoints, kraftVersionFeature, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Voter from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Voter from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             long numEndpointsPlusOne = endpoints.size() + 1L;
             out.s4be("voter_id", voterId);
@@ -120,7 +120,7 @@ public record VotersRecord(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -140,7 +140,7 @@ public record VotersRecord(
         public static final int NAME_AT = 0;
         public static final Stored PORT_STORED = Stored.U2BE;
 
-        /** Reads one {@code endpoint}; the input is behind it then. */
+        /** Reads one {@code endpoint}, and moves the input after it. */
         public static Endpoint read(Input in) {
             String name = in.field("name", () -> Text.read(in, true));
             String host = in.field("host", () -> Text.read(in, true));
@@ -149,17 +149,17 @@ public record VotersRecord(
             return new Endpoint(name, host, port, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Endpoint from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Endpoint from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("name", () -> Text.write(out, name, true));
             out.field("host", () -> Text.write(out, host, true));
@@ -167,7 +167,7 @@ public record VotersRecord(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -188,7 +188,7 @@ public record VotersRecord(
         public static final Stored MIN_SUPPORTED_VERSION_STORED = Stored.S2BE;
         public static final Stored MAX_SUPPORTED_VERSION_STORED = Stored.S2BE;
 
-        /** Reads one {@code kraft_version_feature}; the input is behind it then. */
+        /** Reads one {@code kraft_version_feature}, and moves the input after it. */
         public static KraftVersionFeature read(Input in) {
             int minSupportedVersion = in.s2be("min_supported_version");
             int maxSupportedVersion = in.s2be("max_supported_version");
@@ -196,24 +196,24 @@ public record VotersRecord(
             return new KraftVersionFeature(minSupportedVersion, maxSupportedVersion, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static KraftVersionFeature from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static KraftVersionFeature from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.s2be("min_supported_version", minSupportedVersion);
             out.s2be("max_supported_version", maxSupportedVersion);
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

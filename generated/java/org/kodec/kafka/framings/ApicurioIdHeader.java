@@ -26,28 +26,28 @@ public record ApicurioIdHeader(
     public static final int SCHEMA_ID_AT = 0;
     public static final Stored SCHEMA_ID_STORED = Stored.S8BE;
 
-    /** Reads one {@code apicurio_id_header}; the input is behind it then. */
+    /** Reads one {@code apicurio_id_header}, and moves the input after it. */
     public static ApicurioIdHeader read(Input in) {
         long schemaId = in.s8be("schema_id");
         return new ApicurioIdHeader(schemaId);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ApicurioIdHeader from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ApicurioIdHeader from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         out.s8be("schema_id", schemaId);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

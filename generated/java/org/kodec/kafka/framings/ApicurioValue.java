@@ -37,17 +37,17 @@ public record ApicurioValue(
         return new Object[] {magic, schemaId, payload};
     }
 
-    /** Whether all components are equal, arrays by what they hold. */
+    /** Whether all components are equal; arrays are compared by their elements. */
     @Override public boolean equals(Object other) {
         return other instanceof ApicurioValue that && Arrays.deepEquals(all(), that.all());
     }
 
-    /** As {@link #equals} has it. */
+    /** Consistent with {@link #equals}. */
     @Override public int hashCode() {
         return Arrays.deepHashCode(all());
     }
 
-    /** Reads one {@code apicurio_value}; the input is behind it then. */
+    /** Reads one {@code apicurio_value}, and moves the input after it. */
     public static ApicurioValue read(Input in) {
         int magic = in.u1("magic");
         long schemaId = in.s8be("schema_id");
@@ -56,17 +56,17 @@ public record ApicurioValue(
         return new ApicurioValue(magic, schemaId, payload);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ApicurioValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ApicurioValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.require(magic == 0, "magic", "0", magic);
         out.u1("magic", magic);
@@ -74,7 +74,7 @@ public record ApicurioValue(
         out.bytes("payload", payload);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

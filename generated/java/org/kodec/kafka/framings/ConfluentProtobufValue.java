@@ -39,17 +39,17 @@ public record ConfluentProtobufValue(
         return new Object[] {magic, schema, messageIndexes, payload};
     }
 
-    /** Whether all components are equal, arrays by what they hold. */
+    /** Whether all components are equal; arrays are compared by their elements. */
     @Override public boolean equals(Object other) {
         return other instanceof ConfluentProtobufValue that && Arrays.deepEquals(all(), that.all());
     }
 
-    /** As {@link #equals} has it. */
+    /** Consistent with {@link #equals}. */
     @Override public int hashCode() {
         return Arrays.deepHashCode(all());
     }
 
-    /** Reads one {@code confluent_protobuf_value}; the input is behind it then. */
+    /** Reads one {@code confluent_protobuf_value}, and moves the input after it. */
     public static ConfluentProtobufValue read(Input in) {
         int magic = in.u1("magic");
         in.require(magic == 0 || magic == 1, "magic", in.pos - 1, "one of 0, 1", magic);
@@ -76,17 +76,17 @@ public record ConfluentProtobufValue(
         return new ConfluentProtobufValue(magic, schema, messageIndexes, payload);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConfluentProtobufValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConfluentProtobufValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         int numMessageIndexes = messageIndexes.size();
         Output.require(magic == 0 || magic == 1, "magic", "one of 0, 1", magic);
@@ -113,7 +113,7 @@ public record ConfluentProtobufValue(
         out.bytes("payload", payload);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -126,28 +126,28 @@ public record ConfluentProtobufValue(
         public static final int NUMBER_AT = 0;
         public static final Stored NUMBER_STORED = Stored.S4BE;
 
-        /** Reads one {@code schema_number}; the input is behind it then. */
+        /** Reads one {@code schema_number}, and moves the input after it. */
         public static SchemaNumber read(Input in) {
             int number = in.s4be("number");
             return new SchemaNumber(number);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static SchemaNumber from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static SchemaNumber from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.s4be("number", number);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -160,28 +160,28 @@ public record ConfluentProtobufValue(
         public static final int SIZE = 16;
         public static final int GUID_AT = 0;
 
-        /** Reads one {@code schema_guid}; the input is behind it then. */
+        /** Reads one {@code schema_guid}, and moves the input after it. */
         public static SchemaGuid read(Input in) {
             UUID guid = in.uuid("guid");
             return new SchemaGuid(guid);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static SchemaGuid from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static SchemaGuid from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.uuid("guid", guid);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

@@ -36,17 +36,17 @@ public record ConfluentValue(
         return new Object[] {magic, schema, payload};
     }
 
-    /** Whether all components are equal, arrays by what they hold. */
+    /** Whether all components are equal; arrays are compared by their elements. */
     @Override public boolean equals(Object other) {
         return other instanceof ConfluentValue that && Arrays.deepEquals(all(), that.all());
     }
 
-    /** As {@link #equals} has it. */
+    /** Consistent with {@link #equals}. */
     @Override public int hashCode() {
         return Arrays.deepHashCode(all());
     }
 
-    /** Reads one {@code confluent_value}; the input is behind it then. */
+    /** Reads one {@code confluent_value}, and moves the input after it. */
     public static ConfluentValue read(Input in) {
         int magic = in.u1("magic");
         in.require(magic == 0 || magic == 1, "magic", in.pos - 1, "one of 0, 1", magic);
@@ -63,17 +63,17 @@ public record ConfluentValue(
         return new ConfluentValue(magic, schema, payload);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConfluentValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConfluentValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.require(magic == 0 || magic == 1, "magic", "one of 0, 1", magic);
         out.u1("magic", magic);
@@ -94,7 +94,7 @@ public record ConfluentValue(
         out.bytes("payload", payload);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -107,28 +107,28 @@ public record ConfluentValue(
         public static final int NUMBER_AT = 0;
         public static final Stored NUMBER_STORED = Stored.S4BE;
 
-        /** Reads one {@code schema_number}; the input is behind it then. */
+        /** Reads one {@code schema_number}, and moves the input after it. */
         public static SchemaNumber read(Input in) {
             int number = in.s4be("number");
             return new SchemaNumber(number);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static SchemaNumber from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static SchemaNumber from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.s4be("number", number);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -141,28 +141,28 @@ public record ConfluentValue(
         public static final int SIZE = 16;
         public static final int GUID_AT = 0;
 
-        /** Reads one {@code schema_guid}; the input is behind it then. */
+        /** Reads one {@code schema_guid}, and moves the input after it. */
         public static SchemaGuid read(Input in) {
             UUID guid = in.uuid("guid");
             return new SchemaGuid(guid);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static SchemaGuid from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static SchemaGuid from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.uuid("guid", guid);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

@@ -32,7 +32,7 @@ public record GlueValue(
     public static final int HEADER_VERSION_VALUE = 3;
     public static final Stored COMPRESSION_STORED = Stored.U1;
 
-    /** The member of the enum that {@code compression} is; null where it has none. */
+    /** The member of the enum for {@code compression}; null if there is none. */
     public Compression compressionEnum() {
         return Compression.of(compression);
     }
@@ -41,17 +41,17 @@ public record GlueValue(
         return new Object[] {headerVersion, compression, schemaVersionId, payload};
     }
 
-    /** Whether all components are equal, arrays by what they hold. */
+    /** Whether all components are equal; arrays are compared by their elements. */
     @Override public boolean equals(Object other) {
         return other instanceof GlueValue that && Arrays.deepEquals(all(), that.all());
     }
 
-    /** As {@link #equals} has it. */
+    /** Consistent with {@link #equals}. */
     @Override public int hashCode() {
         return Arrays.deepHashCode(all());
     }
 
-    /** Reads one {@code glue_value}; the input is behind it then. */
+    /** Reads one {@code glue_value}, and moves the input after it. */
     public static GlueValue read(Input in) {
         int headerVersion = in.u1("header_version");
         int compression = in.u1("compression");
@@ -63,17 +63,17 @@ public record GlueValue(
         return new GlueValue(headerVersion, compression, schemaVersionId, payload);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static GlueValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static GlueValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.require(headerVersion == 3, "header_version", "3", headerVersion);
         Output.require(compression == 0 || compression == 5, "compression", "one of 0, 5", compression);
@@ -83,7 +83,7 @@ public record GlueValue(
         out.bytes("payload", payload);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -101,12 +101,12 @@ public record GlueValue(
             this.value = value;
         }
 
-        /** The number that is stored. */
+        /** The stored number. */
         public long value() {
             return value;
         }
 
-        /** The member with this number; null where there is none. */
+        /** The member with this number; null if there is none. */
         public static Compression of(long value) {
             for (Compression each : values()) {
                 if (each.value == value) {

@@ -22,28 +22,28 @@ public record LogSegment(
     public static final int MIN_SIZE = 0;
     public static final int ENTRIES_AT = 0;
 
-    /** Reads one {@code log_segment}; the input is behind it then. */
+    /** Reads one {@code log_segment}, and moves the input after it. */
     public static LogSegment read(Input in) {
         List<Entry> entries = in.listToEnd("entries", () -> Entry.read(in));
         return new LogSegment(entries);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static LogSegment from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static LogSegment from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         out.list("entries", entries, item -> item.write(out));
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -56,7 +56,7 @@ public record LogSegment(
         public static final int MIN_SIZE = 0;
         public static final int BODY_AT = 0;
 
-        /** Reads one {@code entry}; the input is behind it then. */
+        /** Reads one {@code entry}, and moves the input after it. */
         public static Entry read(Input in) {
             in.need("base_offset, len_body, magic", 17);
             int lenBody = Load.s4be(in.buf, in.pos + 8);
@@ -76,17 +76,17 @@ public record LogSegment(
             return new Entry(body);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Entry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Entry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("body", () -> {
                 if (body instanceof MessageSet.Entry itsEntry) {
@@ -105,12 +105,12 @@ public record LogSegment(
             });
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
 
-        /** The bytes that have to be there for what is looked at before one is read. */
+        /** The number of bytes needed by the methods that read fields ahead. */
         public static int peekSize() {
             return 17;
         }
@@ -121,7 +121,7 @@ public record LogSegment(
             return Load.s8be(buf, at);
         }
 
-        /** Where {@code base_offset} stands, in bytes from the start. */
+        /** The position of {@code base_offset}, in bytes from the start. */
         public static int peekBaseOffsetAt() {
             return 0;
         }
@@ -131,7 +131,7 @@ public record LogSegment(
             return Load.s4be(buf, at + 8);
         }
 
-        /** Where {@code len_body} stands, in bytes from the start. */
+        /** The position of {@code len_body}, in bytes from the start. */
         public static int peekLenBodyAt() {
             return 8;
         }
@@ -141,7 +141,7 @@ public record LogSegment(
             return Load.s1(buf, at + 16);
         }
 
-        /** Where {@code magic} stands, in bytes from the start. */
+        /** The position of {@code magic}, in bytes from the start. */
         public static int peekMagicAt() {
             return 16;
         }

@@ -30,28 +30,28 @@ public record MessageSet(
     public static final int MIN_SIZE = 0;
     public static final int ENTRIES_AT = 0;
 
-    /** Reads one {@code message_set}; the input is behind it then. */
+    /** Reads one {@code message_set}, and moves the input after it. */
     public static MessageSet read(Input in) {
         List<Entry> entries = in.listToEnd("entries", () -> Entry.read(in));
         return new MessageSet(entries);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static MessageSet from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static MessageSet from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         out.list("entries", entries, item -> item.write(out));
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -73,12 +73,12 @@ public record MessageSet(
             this.value = value;
         }
 
-        /** The number that is stored. */
+        /** The stored number. */
         public long value() {
             return value;
         }
 
-        /** The member with this number; null where there is none. */
+        /** The member with this number; null if there is none. */
         public static Compression of(long value) {
             for (Compression each : values()) {
                 if (each.value == value) {
@@ -102,12 +102,12 @@ public record MessageSet(
             this.value = value;
         }
 
-        /** The number that is stored. */
+        /** The stored number. */
         public long value() {
             return value;
         }
 
-        /** The member with this number; null where there is none. */
+        /** The member with this number; null if there is none. */
         public static TimestampType of(long value) {
             for (TimestampType each : values()) {
                 if (each.value == value) {
@@ -131,7 +131,7 @@ public record MessageSet(
         public static final Stored OFFSET_STORED = Stored.S8BE;
         public static final Stored LEN_MESSAGE_STORED = Stored.S4BE;
 
-        /** Reads one {@code entry}; the input is behind it then. */
+        /** Reads one {@code entry}, and moves the input after it. */
         public static Entry read(Input in) {
             long offset = in.s8be("offset");
             int lenMessage = in.s4be("len_message");
@@ -140,17 +140,17 @@ public record MessageSet(
             return new Entry(offset, message);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Entry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Entry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             Output messageBytes = out.part();
             messageBytes.field("message", () -> message.write(messageBytes));
@@ -161,7 +161,7 @@ public record MessageSet(
             out.add(messageBytes);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -212,17 +212,17 @@ public record MessageSet(
             return new Object[] {crc, magic, attributes, timestamp, lenKey, key, lenValue, valueInner, value};
         }
 
-        /** Whether all components are equal, arrays by what they hold. */
+        /** Whether all components are equal; arrays are compared by their elements. */
         @Override public boolean equals(Object other) {
             return other instanceof Message that && Arrays.deepEquals(all(), that.all());
         }
 
-        /** As {@link #equals} has it. */
+        /** Consistent with {@link #equals}. */
         @Override public int hashCode() {
             return Arrays.deepHashCode(all());
         }
 
-        /** Reads one {@code message} with its content as it is stored. */
+        /** Reads one {@code message} with its content as stored bytes. */
         public static Message readHead(Input in) {
             int startOfCrc = in.pos;
             int startOfMagic = in.pos + 4;
@@ -253,7 +253,7 @@ public record MessageSet(
             return new Message(crc, magic, attributes, timestamp, lenKey, key, lenValue, null, value);
         }
 
-        /** The codec that {@code value} is compressed with; {@code none} where it is not. */
+        /** The codec of {@code value}; {@code none} if it is not compressed. */
         public String codec() {
             switch (attributes.compression()) {
                 case 0:
@@ -270,13 +270,13 @@ public record MessageSet(
             }
         }
 
-        /** Reads one {@code message} whole, what is compressed decompressed and parsed. */
+        /** Reads one {@code message}, with its content decompressed and parsed. */
         public static Message read(Input in) {
             int start = in.pos;
             return readHead(in).parsed(start, in.pos, in.opt);
         }
 
-        /** The same with its content parsed; what was stored stood from {@code start} to {@code stop}. */
+        /** The same with its content parsed; it was read from the bytes {@code start} to {@code stop}. */
         public Message parsed(int start, int stop, ReadOptions opt) {
             byte[] buf = value;
             return buf == null ? this : parsed(buf, 0, buf.length, start, stop - buf.length, opt);
@@ -297,17 +297,17 @@ public record MessageSet(
             return new Message(crc, magic, attributes, timestamp, lenKey, key, lenValue, found, null);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Message from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Message from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             byte[] stored = value;
             if (stored == null && valueInner != null) {
@@ -339,7 +339,7 @@ public record MessageSet(
             out.set("crc", startOfCrc, Stored.U4BE, out.crc32(startOfMagic, out.size()));
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -355,17 +355,17 @@ public record MessageSet(
             int compression) {
         public static final int SIZE = 1;
 
-        /** The member of the enum that {@code timestampType} is; null where it has none. */
+        /** The member of the enum for {@code timestampType}; null if there is none. */
         public TimestampType timestampTypeEnum() {
             return TimestampType.of(timestampType);
         }
 
-        /** The member of the enum that {@code compression} is; null where it has none. */
+        /** The member of the enum for {@code compression}; null if there is none. */
         public Compression compressionEnum() {
             return Compression.of(compression);
         }
 
-        /** Reads one {@code message_attributes}; the input is behind it then. */
+        /** Reads one {@code message_attributes}, and moves the input after it. */
         public static MessageAttributes read(Input in) {
             long reservedBits = in.bits("reserved", 1);
             int reserved = (int) (reservedBits >>> 4 & 0xfL);
@@ -374,44 +374,44 @@ public record MessageSet(
             return new MessageAttributes(reserved, timestampType, compression);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static MessageAttributes from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static MessageAttributes from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.bits("reserved", 1, Output.fitting("reserved", reserved, 4) << 4
                     | Output.fitting("timestamp_type", timestampType, 1) << 3
                     | Output.fitting("compression", compression, 3));
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
     }
 
-    /** Columns of the rows in <code>entry</code>, which is read unit after unit; for one thread. Places of bytes
-     * count in the array that the rows were read from: it has to be the same one for all rows up to <code>clear</code>.
+    /** The rows of consecutive <code>entry</code> units as columns; for one thread. Positions of bytes refer to the
+     * array that the rows were read from, which must be the same for all rows until <code>clear</code>.
      *
-     * <p>Where a method gives false, nothing of the unit was kept: the reader of <code>entry</code> says what is
-     * wrong with it. */
+     * <p>If a method returns false, nothing of the unit was added; the reader of <code>entry</code> reports the
+     * error. */
     public static final class Rows {
-        /** Asks for the column {@code offset}. */
+        /** Selects the column {@code offset}. */
         public static final long OFFSET = 1L << 0;
-        /** Asks for the column {@code timestamp}. */
+        /** Selects the column {@code timestamp}. */
         public static final long TIMESTAMP = 1L << 1;
-        /** Asks for the column {@code timestamp_type}. */
+        /** Selects the column {@code timestamp_type}. */
         public static final long TIMESTAMP_TYPE = 1L << 2;
-        /** Asks for the column {@code key}. */
+        /** Selects the column {@code key}. */
         public static final long KEY = 1L << 3;
-        /** Asks for the column {@code value}. */
+        /** Selects the column {@code value}. */
         public static final long VALUE = 1L << 4;
         /** All columns. */
         public static final long ALL = 0x1fL;
@@ -445,9 +445,9 @@ public record MessageSet(
         public int headMessageValueStart;
         /** Its bytes; -1 where it is null. */
         public int headMessageValueLength;
-        /** The byte after the unit that was read last. */
+        /** The position after the last unit read. */
         public int unitEnd;
-        /** How many rows there are. */
+        /** The number of rows. */
         public int count;
         /** offset; null where not asked for. */
         public long[] offset;
@@ -465,7 +465,7 @@ public record MessageSet(
         public int[] valueLength;
         private int capacity;
 
-        /** For the columns whose bits are set, with room for so many rows at first. */
+        /** Has the columns whose bits are set in {@code wanted}, with room for {@code capacity} rows at first. */
         public Rows(long wanted, int capacity) {
             this.capacity = Math.max(1, capacity);
             this.offset = (wanted & OFFSET) != 0 ? new long[this.capacity] : null;
@@ -477,12 +477,12 @@ public record MessageSet(
             this.valueLength = (wanted & VALUE) != 0 ? new int[this.capacity] : null;
         }
 
-        /** Drops all rows. */
+        /** Removes all rows. */
         public void clear() {
             count = 0;
         }
 
-        /** Reads the head of the unit at {@code start}, all but its rows; false where not all is well. */
+        /** Reads the head of the unit at {@code start}: all but its rows. Returns false if it is invalid. */
         public boolean head(byte[] buf, int start, int stop, boolean checkCrc) {
             try {
                 return headOf(buf, start, stop, checkCrc);
@@ -568,7 +568,7 @@ public record MessageSet(
             return true;
         }
 
-        /** Appends the unit that was read, which is one row; false where a value does not fit. */
+        /** Appends the unit that was read, which is one row. Returns false if a value does not fit. */
         public boolean add() {
             try {
                 reserve(1);
@@ -618,7 +618,7 @@ public record MessageSet(
             }
         }
 
-        /** The codec of the unit's content; null where the schema does not know it. */
+        /** The codec of the unit's content; null if the schema does not define it. */
         public String codec() {
             switch (headMessageAttributesCompression) {
                 case 0:

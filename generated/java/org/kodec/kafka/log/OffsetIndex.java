@@ -27,28 +27,28 @@ public record OffsetIndex(
     public static final int MIN_SIZE = 0;
     public static final int ENTRIES_AT = 0;
 
-    /** Reads one {@code offset_index}; the input is behind it then. */
+    /** Reads one {@code offset_index}, and moves the input after it. */
     public static OffsetIndex read(Input in) {
         List<Entry> entries = in.listToEnd("entries", () -> Entry.read(in));
         return new OffsetIndex(entries);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static OffsetIndex from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static OffsetIndex from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         out.list("entries", entries, item -> item.write(out));
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -66,7 +66,7 @@ public record OffsetIndex(
         public static final Stored RELATIVE_OFFSET_STORED = Stored.S4BE;
         public static final Stored OFS_BATCH_STORED = Stored.S4BE;
 
-        /** Reads one {@code entry}; the input is behind it then. */
+        /** Reads one {@code entry}, and moves the input after it. */
         public static Entry read(Input in) {
             int relativeOffset = in.s4be("relative_offset");
             int ofsBatch = in.s4be("ofs_batch");
@@ -74,38 +74,38 @@ public record OffsetIndex(
             return new Entry(relativeOffset, ofsBatch);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Entry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Entry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             Output.require(ofsBatch >= 0, "ofs_batch", "at least 0", ofsBatch);
             out.s4be("relative_offset", relativeOffset);
             out.s4be("ofs_batch", ofsBatch);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
     }
 
-    /** Columns of the rows in <code>entry</code>, which is read unit after unit; for one thread. Places of bytes
-     * count in the array that the rows were read from: it has to be the same one for all rows up to <code>clear</code>.
+    /** The rows of consecutive <code>entry</code> units as columns; for one thread. Positions of bytes refer to the
+     * array that the rows were read from, which must be the same for all rows until <code>clear</code>.
      *
-     * <p>Where a method gives false, nothing of the unit was kept: the reader of <code>entry</code> says what is
-     * wrong with it. */
+     * <p>If a method returns false, nothing of the unit was added; the reader of <code>entry</code> reports the
+     * error. */
     public static final class Rows {
-        /** Asks for the column {@code relative_offset}. */
+        /** Selects the column {@code relative_offset}. */
         public static final long RELATIVE_OFFSET = 1L << 0;
-        /** Asks for the column {@code position}. */
+        /** Selects the column {@code position}. */
         public static final long POSITION = 1L << 1;
         /** All columns. */
         public static final long ALL = 0x3L;
@@ -114,9 +114,9 @@ public record OffsetIndex(
         public int headRelativeOffset;
         /** Position of the batch in the segment file, in bytes. */
         public int headOfsBatch;
-        /** The byte after the unit that was read last. */
+        /** The position after the last unit read. */
         public int unitEnd;
-        /** How many rows there are. */
+        /** The number of rows. */
         public int count;
         /** relative_offset; null where not asked for. */
         public int[] relativeOffset;
@@ -124,19 +124,19 @@ public record OffsetIndex(
         public int[] position;
         private int capacity;
 
-        /** For the columns whose bits are set, with room for so many rows at first. */
+        /** Has the columns whose bits are set in {@code wanted}, with room for {@code capacity} rows at first. */
         public Rows(long wanted, int capacity) {
             this.capacity = Math.max(1, capacity);
             this.relativeOffset = (wanted & RELATIVE_OFFSET) != 0 ? new int[this.capacity] : null;
             this.position = (wanted & POSITION) != 0 ? new int[this.capacity] : null;
         }
 
-        /** Drops all rows. */
+        /** Removes all rows. */
         public void clear() {
             count = 0;
         }
 
-        /** Reads the head of the unit at {@code start}, all but its rows; false where not all is well. */
+        /** Reads the head of the unit at {@code start}: all but its rows. Returns false if it is invalid. */
         public boolean head(byte[] buf, int start, int stop, boolean checkCrc) {
             try {
                 return headOf(buf, start, stop, checkCrc);
@@ -160,7 +160,7 @@ public record OffsetIndex(
             return true;
         }
 
-        /** Appends the unit that was read, which is one row; false where a value does not fit. */
+        /** Appends the unit that was read, which is one row. Returns false if a value does not fit. */
         public boolean add() {
             try {
                 reserve(1);

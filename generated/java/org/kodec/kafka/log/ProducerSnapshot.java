@@ -34,7 +34,7 @@ public record ProducerSnapshot(
     public static final Stored CRC_STORED = Stored.U4BE;
     public static final Stored NUM_ENTRIES_STORED = Stored.S4BE;
 
-    /** Reads one {@code producer_snapshot}; the input is behind it then. */
+    /** Reads one {@code producer_snapshot}, and moves the input after it. */
     public static ProducerSnapshot read(Input in) {
         int startOfCrc = in.pos + 2;
         int startOfNumEntries = in.pos + 6;
@@ -54,17 +54,17 @@ public record ProducerSnapshot(
         return new ProducerSnapshot(version, crc, entries);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ProducerSnapshot from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ProducerSnapshot from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         int numEntries = entries.size();
         int startOfCrc = out.size() + 2;
@@ -78,7 +78,7 @@ public record ProducerSnapshot(
         out.set("crc", startOfCrc, Stored.U4BE, out.crc32c(startOfNumEntries, out.size()));
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -120,7 +120,7 @@ public record ProducerSnapshot(
         public static final Stored COORDINATOR_EPOCH_STORED = Stored.S4BE;
         public static final Stored CURRENT_TXN_FIRST_OFFSET_STORED = Stored.S8BE;
 
-        /** Reads one {@code entry}; the input is behind it then. */
+        /** Reads one {@code entry}, and moves the input after it. */
         public static Entry read(Input in) {
             long producerId = in.s8be("producer_id");
             int producerEpoch = in.s2be("producer_epoch");
@@ -134,17 +134,17 @@ public record ProducerSnapshot(
                     coordinatorEpoch, currentTxnFirstOffset);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Entry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Entry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.s8be("producer_id", producerId);
             out.s2be("producer_epoch", producerEpoch);
@@ -156,7 +156,7 @@ public record ProducerSnapshot(
             out.s8be("current_txn_first_offset", currentTxnFirstOffset);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

@@ -19,7 +19,7 @@ public record Record(
     public static final int MIN_SIZE = 1;
     public static final int LEN_BODY_AT = 0;
 
-    /** Reads one {@code record}; the input is behind it then. */
+    /** Reads one {@code record}, and moves the input after it. */
     public static Record read(Input in) {
         int startOfLenBody = in.pos;
         int lenBody = in.zigzag32("len_body");
@@ -28,17 +28,17 @@ public record Record(
         return new Record(body);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static Record from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static Record from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output bodyBytes = out.part();
         bodyBytes.field("body", () -> body.write(bodyBytes));
@@ -47,7 +47,7 @@ public record Record(
         out.add(bodyBytes);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -81,17 +81,17 @@ public record Record(
             return new Object[] {attributes, timestampDelta, offsetDelta, key, value, headers};
         }
 
-        /** Whether all components are equal, arrays by what they hold. */
+        /** Whether all components are equal; arrays are compared by their elements. */
         @Override public boolean equals(Object other) {
             return other instanceof RecordBody that && Arrays.deepEquals(all(), that.all());
         }
 
-        /** As {@link #equals} has it. */
+        /** Consistent with {@link #equals}. */
         @Override public int hashCode() {
             return Arrays.deepHashCode(all());
         }
 
-        /** Reads one {@code record_body}; the input is behind it then. */
+        /** Reads one {@code record_body}, and moves the input after it. */
         public static RecordBody read(Input in) {
             int attributes = in.s1("attributes");
             long timestampDelta = in.zigzag64("timestamp_delta");
@@ -107,17 +107,17 @@ public record Record(
             return new RecordBody(attributes, timestampDelta, offsetDelta, key, value, headers);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static RecordBody from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static RecordBody from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             int lenKey = key == null ? -1 : key.length;
             int lenValue = value == null ? -1 : value.length;
@@ -137,7 +137,7 @@ public record Record(
             out.list("headers", headers, item -> item.write(out));
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -158,17 +158,17 @@ public record Record(
             return new Object[] {key, value};
         }
 
-        /** Whether all components are equal, arrays by what they hold. */
+        /** Whether all components are equal; arrays are compared by their elements. */
         @Override public boolean equals(Object other) {
             return other instanceof Header that && Arrays.deepEquals(all(), that.all());
         }
 
-        /** As {@link #equals} has it. */
+        /** Consistent with {@link #equals}. */
         @Override public int hashCode() {
             return Arrays.deepHashCode(all());
         }
 
-        /** Reads one {@code header}; the input is behind it then. */
+        /** Reads one {@code header}, and moves the input after it. */
         public static Header read(Input in) {
             int startOfLenKey = in.pos;
             int lenKey = in.zigzag32("len_key");
@@ -179,17 +179,17 @@ public record Record(
             return new Header(key, value);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Header from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Header from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             byte[] keyBytes = Output.encoded("key", key, "UTF-8");
             int lenKey = keyBytes.length;
@@ -202,7 +202,7 @@ public record Record(
             }
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

@@ -101,17 +101,17 @@ public record RecordBatch(
                 numRecords, records, recordsStored};
     }
 
-    /** Whether all components are equal, arrays by what they hold. */
+    /** Whether all components are equal; arrays are compared by their elements. */
     @Override public boolean equals(Object other) {
         return other instanceof RecordBatch that && Arrays.deepEquals(all(), that.all());
     }
 
-    /** As {@link #equals} has it. */
+    /** Consistent with {@link #equals}. */
     @Override public int hashCode() {
         return Arrays.deepHashCode(all());
     }
 
-    /** Reads one {@code record_batch} with its content as it is stored. */
+    /** Reads one {@code record_batch} with its content as stored bytes. */
     public static RecordBatch readHead(Input in) {
         return readHead(in, true);
     }
@@ -151,7 +151,7 @@ public record RecordBatch(
             records = in.content("records", lenBatch - 49L, isKept);
         }
         if (lenBatch != in.pos - startOfPartitionLeaderEpoch) {
-            throw FormatException.malformed("len_batch", "not the length of what it covers", startOfLenBatch,
+            throw FormatException.malformed("len_batch", "not the length of the fields it covers", startOfLenBatch,
                     in.pos - startOfPartitionLeaderEpoch, lenBatch);
         }
         if (in.opt.checkCrc()) {
@@ -166,7 +166,7 @@ public record RecordBatch(
                 numRecords, List.of(), records);
     }
 
-    /** The codec that {@code records} is compressed with; {@code none} where it is not. */
+    /** The codec of {@code records}; {@code none} if it is not compressed. */
     public String codec() {
         switch (attributes.compression()) {
             case 0:
@@ -185,7 +185,7 @@ public record RecordBatch(
         }
     }
 
-    /** Reads one {@code record_batch} whole, what is compressed decompressed and parsed. */
+    /** Reads one {@code record_batch}, with its content decompressed and parsed. */
     public static RecordBatch read(Input in) {
         int start = in.pos;
         in.content = -1;
@@ -193,7 +193,7 @@ public record RecordBatch(
         return in.content < 0 ? head : head.parsed(in.buf, in.content, in.pos, start, in.content, in.opt);
     }
 
-    /** The same with its content parsed; what was stored stood from {@code start} to {@code stop}. */
+    /** The same with its content parsed; it was read from the bytes {@code start} to {@code stop}. */
     public RecordBatch parsed(int start, int stop, ReadOptions opt) {
         byte[] buf = recordsStored;
         return buf == null ? this : parsed(buf, 0, buf.length, start, stop - buf.length, opt);
@@ -211,7 +211,7 @@ public record RecordBatch(
         if (opt.verify() && !found.isEmpty()) {
             long wanted = found.get(found.size() - 1).body().offsetDelta();
             if (lastOffsetDelta < wanted) {
-                throw FormatException.malformed("last_offset_delta", "not what last(records.offset_delta) gives", at,
+                throw FormatException.malformed("last_offset_delta", "differs from last(records.offset_delta)", at,
                         "at least " + wanted, lastOffsetDelta);
             }
         }
@@ -222,14 +222,14 @@ public record RecordBatch(
             }
             wanted = Math.addExact(wanted, baseTimestamp);
             if (maxTimestamp != wanted) {
-                throw FormatException.malformed("max_timestamp", "not what max(records.timestamp_delta) gives", at,
+                throw FormatException.malformed("max_timestamp", "differs from max(records.timestamp_delta)", at,
                         wanted, maxTimestamp);
             }
         }
         {
             long wanted = found.size();
             if (numRecords != wanted) {
-                throw FormatException.malformed("num_records", "not what count_of(records) gives", at,
+                throw FormatException.malformed("num_records", "differs from count_of(records)", at,
                         wanted, numRecords);
             }
         }
@@ -238,17 +238,17 @@ public record RecordBatch(
                 numRecords, found, null);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RecordBatch from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RecordBatch from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         byte[] stored = recordsStored;
         if (stored == null && records != null && !codec().equals("none")) {
@@ -257,7 +257,7 @@ public record RecordBatch(
         Integer lastOffsetDelta = this.lastOffsetDelta;
         if (lastOffsetDelta == null) {
             if (records == null || records.isEmpty()) {
-                throw Output.refused("last_offset_delta", "it cannot be computed here: give it", null);
+                throw Output.refused("last_offset_delta", "cannot be derived here: a value is required", null);
             }
             long found = records.get(records.size() - 1).body().offsetDelta();
             lastOffsetDelta = Math.toIntExact(found);
@@ -265,7 +265,7 @@ public record RecordBatch(
         Long maxTimestamp = this.maxTimestamp;
         if (maxTimestamp == null) {
             if (records == null || records.isEmpty() || !(attributes.timestampType() == 0)) {
-                throw Output.refused("max_timestamp", "it cannot be computed here: give it", null);
+                throw Output.refused("max_timestamp", "cannot be derived here: a value is required", null);
             }
             long found = Long.MIN_VALUE;
             for (var each : records) {
@@ -309,12 +309,12 @@ public record RecordBatch(
         out.set("crc", startOfCrc, Stored.U4BE, out.crc32c(startOfAttributes, out.size()));
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
 
-    /** Reads one {@code record_list}; the input is behind it then. */
+    /** Reads one {@code record_list}, and moves the input after it. */
     public static List<Record> readRecordList(Input in) {
         List<Record> entries = in.listToEnd("", () -> Record.read(in));
         return entries;
@@ -344,12 +344,12 @@ public record RecordBatch(
             this.value = value;
         }
 
-        /** The number that is stored. */
+        /** The stored number. */
         public long value() {
             return value;
         }
 
-        /** The member with this number; null where there is none. */
+        /** The member with this number; null if there is none. */
         public static Compression of(long value) {
             for (Compression each : values()) {
                 if (each.value == value) {
@@ -373,12 +373,12 @@ public record RecordBatch(
             this.value = value;
         }
 
-        /** The number that is stored. */
+        /** The stored number. */
         public long value() {
             return value;
         }
 
-        /** The member with this number; null where there is none. */
+        /** The member with this number; null if there is none. */
         public static TimestampType of(long value) {
             for (TimestampType each : values()) {
                 if (each.value == value) {
@@ -409,17 +409,17 @@ public record RecordBatch(
             int compression) {
         public static final int SIZE = 2;
 
-        /** The member of the enum that {@code timestampType} is; null where it has none. */
+        /** The member of the enum for {@code timestampType}; null if there is none. */
         public TimestampType timestampTypeEnum() {
             return TimestampType.of(timestampType);
         }
 
-        /** The member of the enum that {@code compression} is; null where it has none. */
+        /** The member of the enum for {@code compression}; null if there is none. */
         public Compression compressionEnum() {
             return Compression.of(compression);
         }
 
-        /** Reads one {@code batch_attributes}; the input is behind it then. */
+        /** Reads one {@code batch_attributes}, and moves the input after it. */
         public static BatchAttributes read(Input in) {
             long reservedBits = in.bits("reserved", 2);
             int reserved = (int) (reservedBits >>> 7 & 0x1ffL);
@@ -432,17 +432,17 @@ public record RecordBatch(
                     compression);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static BatchAttributes from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static BatchAttributes from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.bits("reserved", 2, Output.fitting("reserved", reserved, 9) << 7
                     | (hasDeleteHorizon ? 1L : 0) << 6
@@ -452,29 +452,29 @@ public record RecordBatch(
                     | Output.fitting("compression", compression, 3));
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
     }
 
-    /** Columns of the rows in <code>record_batch</code>, which is read unit after unit; for one thread. Places of bytes
-     * count in the array that the rows were read from: it has to be the same one for all rows up to <code>clear</code>.
+    /** The rows of consecutive <code>record_batch</code> units as columns; for one thread. Positions of bytes refer to the
+     * array that the rows were read from, which must be the same for all rows until <code>clear</code>.
      *
-     * <p>Where a method gives false, nothing of the unit was kept: the reader of <code>record_batch</code> says what is
-     * wrong with it. */
+     * <p>If a method returns false, nothing of the unit was added; the reader of <code>record_batch</code> reports the
+     * error. */
     public static final class Rows {
-        /** Asks for the column {@code offset}. */
+        /** Selects the column {@code offset}. */
         public static final long OFFSET = 1L << 0;
-        /** Asks for the column {@code timestamp}. */
+        /** Selects the column {@code timestamp}. */
         public static final long TIMESTAMP = 1L << 1;
-        /** Asks for the column {@code timestamp_type}. */
+        /** Selects the column {@code timestamp_type}. */
         public static final long TIMESTAMP_TYPE = 1L << 2;
-        /** Asks for the column {@code key}. */
+        /** Selects the column {@code key}. */
         public static final long KEY = 1L << 3;
-        /** Asks for the column {@code value}. */
+        /** Selects the column {@code value}. */
         public static final long VALUE = 1L << 4;
-        /** Asks for the column {@code headers}. */
+        /** Selects the column {@code headers}. */
         public static final long HEADERS = 1L << 5;
         /** All columns. */
         public static final long ALL = 0x3fL;
@@ -533,11 +533,11 @@ public record RecordBatch(
         public int headRecordsStart;
         /** Its bytes; -1 where it is null. */
         public int headRecordsLength;
-        /** The byte after the unit that was read last. */
+        /** The position after the last unit read. */
         public int unitEnd;
-        /** How many rows there are. */
+        /** The number of rows. */
         public int count;
-        /** How many elements all headers have. */
+        /** The number of elements of all headers. */
         public int headersCount;
         /** key of each element. */
         public int[] headersKeyStart;
@@ -565,7 +565,7 @@ public record RecordBatch(
         public int[] headersStart;
         private int capacity;
 
-        /** For the columns whose bits are set, with room for so many rows at first. */
+        /** Has the columns whose bits are set in {@code wanted}, with room for {@code capacity} rows at first. */
         public Rows(long wanted, int capacity) {
             this.capacity = Math.max(1, capacity);
             this.offset = (wanted & OFFSET) != 0 ? new long[this.capacity] : null;
@@ -582,13 +582,13 @@ public record RecordBatch(
             this.headersValueLength = (wanted & HEADERS) != 0 ? new int[this.capacity] : null;
         }
 
-        /** Drops all rows. */
+        /** Removes all rows. */
         public void clear() {
             count = 0;
             this.headersCount = 0;
         }
 
-        /** Reads the head of the unit at {@code start}, all but its rows; false where not all is well. */
+        /** Reads the head of the unit at {@code start}: all but its rows. Returns false if it is invalid. */
         public boolean head(byte[] buf, int start, int stop, boolean checkCrc) {
             try {
                 return headOf(buf, start, stop, checkCrc);
@@ -654,8 +654,8 @@ public record RecordBatch(
         }
 
         /** Appends the rows of the unit whose head was read: its content, decompressed, is in {@code data} from
-         * {@code start} to {@code stop}. False where not all is well, or there are more than {@code elements}
-         * rows and elements of lists in them. */
+         * {@code start} to {@code stop}. Returns false if it is invalid, or has more than {@code elements} rows
+         * and elements of lists. */
         public boolean rows(byte[] data, int start, int stop, long elements) {
             int headersBefore = this.headersCount;
             try {
@@ -663,7 +663,7 @@ public record RecordBatch(
                     return true;
                 }
             } catch (IndexOutOfBoundsException | ArithmeticException | Varints.TooLong error) {
-                // what is wrong is for the careful reader to say
+        // the full reader reports the error
             }
             this.headersCount = headersBefore;
             return false;
@@ -875,7 +875,7 @@ public record RecordBatch(
             }
         }
 
-        /** Whether the unit's rows are not for users. */
+        /** Whether the unit's rows are internal, not to be returned to users. */
         public boolean hidden() {
             return headAttributesIsControl;
         }
@@ -895,7 +895,7 @@ public record RecordBatch(
             return headMaxTimestamp;
         }
 
-        /** The codec of the unit's content; null where the schema does not know it. */
+        /** The codec of the unit's content; null if the schema does not define it. */
         public String codec() {
             switch (headAttributesCompression) {
                 case 0:

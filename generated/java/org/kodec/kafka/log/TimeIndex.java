@@ -26,28 +26,28 @@ public record TimeIndex(
     public static final int MIN_SIZE = 0;
     public static final int ENTRIES_AT = 0;
 
-    /** Reads one {@code time_index}; the input is behind it then. */
+    /** Reads one {@code time_index}, and moves the input after it. */
     public static TimeIndex read(Input in) {
         List<Entry> entries = in.listToEnd("entries", () -> Entry.read(in));
         return new TimeIndex(entries);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static TimeIndex from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static TimeIndex from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         out.list("entries", entries, item -> item.write(out));
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -65,44 +65,44 @@ public record TimeIndex(
         public static final Stored TIMESTAMP_STORED = Stored.S8BE;
         public static final Stored RELATIVE_OFFSET_STORED = Stored.S4BE;
 
-        /** Reads one {@code entry}; the input is behind it then. */
+        /** Reads one {@code entry}, and moves the input after it. */
         public static Entry read(Input in) {
             long timestamp = in.s8be("timestamp");
             int relativeOffset = in.s4be("relative_offset");
             return new Entry(timestamp, relativeOffset);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Entry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Entry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.s8be("timestamp", timestamp);
             out.s4be("relative_offset", relativeOffset);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
     }
 
-    /** Columns of the rows in <code>entry</code>, which is read unit after unit; for one thread. Places of bytes
-     * count in the array that the rows were read from: it has to be the same one for all rows up to <code>clear</code>.
+    /** The rows of consecutive <code>entry</code> units as columns; for one thread. Positions of bytes refer to the
+     * array that the rows were read from, which must be the same for all rows until <code>clear</code>.
      *
-     * <p>Where a method gives false, nothing of the unit was kept: the reader of <code>entry</code> says what is
-     * wrong with it. */
+     * <p>If a method returns false, nothing of the unit was added; the reader of <code>entry</code> reports the
+     * error. */
     public static final class Rows {
-        /** Asks for the column {@code timestamp}. */
+        /** Selects the column {@code timestamp}. */
         public static final long TIMESTAMP = 1L << 0;
-        /** Asks for the column {@code relative_offset}. */
+        /** Selects the column {@code relative_offset}. */
         public static final long RELATIVE_OFFSET = 1L << 1;
         /** All columns. */
         public static final long ALL = 0x3L;
@@ -111,9 +111,9 @@ public record TimeIndex(
         /** Last offset of the batch with that timestamp, minus the segment's base offset. Leaders before Kafka 3.7
      * could write the offset of the message itself. */
         public int headRelativeOffset;
-        /** The byte after the unit that was read last. */
+        /** The position after the last unit read. */
         public int unitEnd;
-        /** How many rows there are. */
+        /** The number of rows. */
         public int count;
         /** timestamp; null where not asked for. */
         public long[] timestamp;
@@ -121,19 +121,19 @@ public record TimeIndex(
         public int[] relativeOffset;
         private int capacity;
 
-        /** For the columns whose bits are set, with room for so many rows at first. */
+        /** Has the columns whose bits are set in {@code wanted}, with room for {@code capacity} rows at first. */
         public Rows(long wanted, int capacity) {
             this.capacity = Math.max(1, capacity);
             this.timestamp = (wanted & TIMESTAMP) != 0 ? new long[this.capacity] : null;
             this.relativeOffset = (wanted & RELATIVE_OFFSET) != 0 ? new int[this.capacity] : null;
         }
 
-        /** Drops all rows. */
+        /** Removes all rows. */
         public void clear() {
             count = 0;
         }
 
-        /** Reads the head of the unit at {@code start}, all but its rows; false where not all is well. */
+        /** Reads the head of the unit at {@code start}: all but its rows. Returns false if it is invalid. */
         public boolean head(byte[] buf, int start, int stop, boolean checkCrc) {
             try {
                 return headOf(buf, start, stop, checkCrc);
@@ -154,7 +154,7 @@ public record TimeIndex(
             return true;
         }
 
-        /** Appends the unit that was read, which is one row; false where a value does not fit. */
+        /** Appends the unit that was read, which is one row. Returns false if a value does not fit. */
         public boolean add() {
             try {
                 reserve(1);

@@ -26,28 +26,28 @@ public record TransactionIndex(
     public static final int MIN_SIZE = 0;
     public static final int ENTRIES_AT = 0;
 
-    /** Reads one {@code transaction_index}; the input is behind it then. */
+    /** Reads one {@code transaction_index}, and moves the input after it. */
     public static TransactionIndex read(Input in) {
         List<Entry> entries = in.listToEnd("entries", () -> Entry.read(in));
         return new TransactionIndex(entries);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static TransactionIndex from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static TransactionIndex from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         out.list("entries", entries, item -> item.write(out));
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -82,7 +82,7 @@ public record TransactionIndex(
         public static final Stored LAST_OFFSET_STORED = Stored.S8BE;
         public static final Stored LAST_STABLE_OFFSET_STORED = Stored.S8BE;
 
-        /** Reads one {@code entry}; the input is behind it then. */
+        /** Reads one {@code entry}, and moves the input after it. */
         public static Entry read(Input in) {
             int version = in.s2be("version");
             long producerId = in.s8be("producer_id");
@@ -93,17 +93,17 @@ public record TransactionIndex(
             return new Entry(version, producerId, firstOffset, lastOffset, lastStableOffset);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Entry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Entry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             Output.require(version == 0, "version", "0", version);
             out.s2be("version", version);
@@ -113,25 +113,25 @@ public record TransactionIndex(
             out.s8be("last_stable_offset", lastStableOffset);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
     }
 
-    /** Columns of the rows in <code>entry</code>, which is read unit after unit; for one thread. Places of bytes
-     * count in the array that the rows were read from: it has to be the same one for all rows up to <code>clear</code>.
+    /** The rows of consecutive <code>entry</code> units as columns; for one thread. Positions of bytes refer to the
+     * array that the rows were read from, which must be the same for all rows until <code>clear</code>.
      *
-     * <p>Where a method gives false, nothing of the unit was kept: the reader of <code>entry</code> says what is
-     * wrong with it. */
+     * <p>If a method returns false, nothing of the unit was added; the reader of <code>entry</code> reports the
+     * error. */
     public static final class Rows {
-        /** Asks for the column {@code producer_id}. */
+        /** Selects the column {@code producer_id}. */
         public static final long PRODUCER_ID = 1L << 0;
-        /** Asks for the column {@code first_offset}. */
+        /** Selects the column {@code first_offset}. */
         public static final long FIRST_OFFSET = 1L << 1;
-        /** Asks for the column {@code last_offset}. */
+        /** Selects the column {@code last_offset}. */
         public static final long LAST_OFFSET = 1L << 2;
-        /** Asks for the column {@code last_stable_offset}. */
+        /** Selects the column {@code last_stable_offset}. */
         public static final long LAST_STABLE_OFFSET = 1L << 3;
         /** All columns. */
         public static final long ALL = 0xfL;
@@ -146,9 +146,9 @@ public record TransactionIndex(
         /** Last stable offset when the marker was written: the first offset of the oldest transaction that was still
      * open, otherwise <code>last_offset + 1</code>. */
         public long headLastStableOffset;
-        /** The byte after the unit that was read last. */
+        /** The position after the last unit read. */
         public int unitEnd;
-        /** How many rows there are. */
+        /** The number of rows. */
         public int count;
         /** producer_id; null where not asked for. */
         public long[] producerId;
@@ -160,7 +160,7 @@ public record TransactionIndex(
         public long[] lastStableOffset;
         private int capacity;
 
-        /** For the columns whose bits are set, with room for so many rows at first. */
+        /** Has the columns whose bits are set in {@code wanted}, with room for {@code capacity} rows at first. */
         public Rows(long wanted, int capacity) {
             this.capacity = Math.max(1, capacity);
             this.producerId = (wanted & PRODUCER_ID) != 0 ? new long[this.capacity] : null;
@@ -169,12 +169,12 @@ public record TransactionIndex(
             this.lastStableOffset = (wanted & LAST_STABLE_OFFSET) != 0 ? new long[this.capacity] : null;
         }
 
-        /** Drops all rows. */
+        /** Removes all rows. */
         public void clear() {
             count = 0;
         }
 
-        /** Reads the head of the unit at {@code start}, all but its rows; false where not all is well. */
+        /** Reads the head of the unit at {@code start}: all but its rows. Returns false if it is invalid. */
         public boolean head(byte[] buf, int start, int stop, boolean checkCrc) {
             try {
                 return headOf(buf, start, stop, checkCrc);
@@ -201,7 +201,7 @@ public record TransactionIndex(
             return true;
         }
 
-        /** Appends the unit that was read, which is one row; false where a value does not fit. */
+        /** Appends the unit that was read, which is one row. Returns false if a value does not fit. */
         public boolean add() {
             try {
                 reserve(1);

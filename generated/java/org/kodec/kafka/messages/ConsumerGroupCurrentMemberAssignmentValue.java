@@ -41,7 +41,7 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 14;
 
-    /** Reads one {@code consumer_group_current_member_assignment_value}, versions 0; the input is behind it then. */
+    /** Reads one {@code consumer_group_current_member_assignment_value}, versions 0, and moves the input after it. */
     public static ConsumerGroupCurrentMemberAssignmentValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -67,17 +67,17 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
                 state, assignedPartitions, partitionsPendingRevocation, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupCurrentMemberAssignmentValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupCurrentMemberAssignmentValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         long numAssignedPartitionsPlusOne = assignedPartitions.size() + 1L;
@@ -93,12 +93,12 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
 
-    /** Reads one {@code nullable_int32_list}; the input is behind it then. */
+    /** Reads one {@code nullable_int32_list}, and moves the input after it. */
     public static List<Integer> readNullableInt32List(Input in) {
         long numItemsPlusOne = in.uvarint32("num_items_plus_one");
         List<Integer> items = numItemsPlusOne >= 1
@@ -131,7 +131,7 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
         public static final int TOPIC_ID_AT = 0;
         public static final int NUM_PARTITIONS_PLUS_ONE_AT = 16;
 
-        /** Reads one {@code topic_partitions}; the input is behind it then. */
+        /** Reads one {@code topic_partitions}, and moves the input after it. */
         public static TopicPartitions read(Input in) {
             UUID topicId = in.uuid("topic_id");
             int startOfNumPartitionsPlusOne = in.pos;
@@ -152,17 +152,17 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
             return new TopicPartitions(topicId, partitions, assignmentEpochs, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicPartitions from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicPartitions from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             long numPartitionsPlusOne = partitions.size() + 1L;
             out.uuid("topic_id", topicId);
@@ -176,7 +176,7 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
             out.tags(tags);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

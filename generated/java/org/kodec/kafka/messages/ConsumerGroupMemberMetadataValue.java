@@ -50,7 +50,7 @@ public record ConsumerGroupMemberMetadataValue(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 14;
 
-    /** Reads one {@code consumer_group_member_metadata_value}, versions 0; the input is behind it then. */
+    /** Reads one {@code consumer_group_member_metadata_value}, versions 0, and moves the input after it. */
     public static ConsumerGroupMemberMetadataValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -82,17 +82,17 @@ public record ConsumerGroupMemberMetadataValue(
                 classicMemberMetadata, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupMemberMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupMemberMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         long numSubscribedTopicNamesPlusOne = subscribedTopicNames.size() + 1L;
@@ -114,12 +114,12 @@ public record ConsumerGroupMemberMetadataValue(
         out.tags(tags);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
 
-    /** Reads one {@code nullable_classic_member_metadata}; the input is behind it then. */
+    /** Reads one {@code nullable_classic_member_metadata}, and moves the input after it. */
     public static ClassicMemberMetadata readNullableClassicMemberMetadata(Input in) {
         long hasValue = in.uvarint32("has_value");
         ClassicMemberMetadata value = hasValue >= 1 ? ClassicMemberMetadata.read(in) : null;
@@ -148,7 +148,7 @@ public record ConsumerGroupMemberMetadataValue(
         public static final int NUM_SUPPORTED_PROTOCOLS_PLUS_ONE_AT = 4;
         public static final Stored SESSION_TIMEOUT_MS_STORED = Stored.S4BE;
 
-        /** Reads one {@code classic_member_metadata}; the input is behind it then. */
+        /** Reads one {@code classic_member_metadata}, and moves the input after it. */
         public static ClassicMemberMetadata read(Input in) {
             int sessionTimeoutMs = in.s4be("session_timeout_ms");
             int startOfNumSupportedProtocolsPlusOne = in.pos;
@@ -161,17 +161,17 @@ public record ConsumerGroupMemberMetadataValue(
             return new ClassicMemberMetadata(sessionTimeoutMs, supportedProtocols, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static ClassicMemberMetadata from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static ClassicMemberMetadata from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             long numSupportedProtocolsPlusOne = supportedProtocols.size() + 1L;
             out.s4be("session_timeout_ms", sessionTimeoutMs);
@@ -180,7 +180,7 @@ public record ConsumerGroupMemberMetadataValue(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -201,17 +201,17 @@ public record ConsumerGroupMemberMetadataValue(
             return new Object[] {name, metadata, taggedFields};
         }
 
-        /** Whether all components are equal, arrays by what they hold. */
+        /** Whether all components are equal; arrays are compared by their elements. */
         @Override public boolean equals(Object other) {
             return other instanceof ClassicProtocol that && Arrays.deepEquals(all(), that.all());
         }
 
-        /** As {@link #equals} has it. */
+        /** Consistent with {@link #equals}. */
         @Override public int hashCode() {
             return Arrays.deepHashCode(all());
         }
 
-        /** Reads one {@code classic_protocol}; the input is behind it then. */
+        /** Reads one {@code classic_protocol}, and moves the input after it. */
         public static ClassicProtocol read(Input in) {
             String name = in.field("name", () -> Text.read(in, true));
             byte[] metadata = in.field("metadata", () -> Blob.read(in, true));
@@ -219,24 +219,24 @@ public record ConsumerGroupMemberMetadataValue(
             return new ClassicProtocol(name, metadata, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static ClassicProtocol from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static ClassicProtocol from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("name", () -> Text.write(out, name, true));
             out.field("metadata", () -> Blob.write(out, metadata, true));
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

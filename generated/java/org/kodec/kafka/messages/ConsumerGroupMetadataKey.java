@@ -27,7 +27,7 @@ public record ConsumerGroupMetadataKey(
     public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
     public static final int RECORD_TYPE_VALUE = 3;
 
-    /** Reads one {@code consumer_group_metadata_key}; the input is behind it then. */
+    /** Reads one {@code consumer_group_metadata_key}, and moves the input after it. */
     public static ConsumerGroupMetadataKey read(Input in) {
         int recordType = in.s2be("record_type");
         in.require(recordType == 3, "record_type", in.pos - 2, "3", recordType);
@@ -35,24 +35,24 @@ public record ConsumerGroupMetadataKey(
         return new ConsumerGroupMetadataKey(recordType, groupId);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupMetadataKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupMetadataKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.require(recordType == 3, "record_type", "3", recordType);
         out.s2be("record_type", recordType);
         out.field("group_id", () -> Text.write(out, groupId, false));
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

@@ -29,7 +29,7 @@ public record ConsumerGroupPartitionMetadataValue(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 4;
 
-    /** Reads one {@code consumer_group_partition_metadata_value}, versions 0; the input is behind it then. */
+    /** Reads one {@code consumer_group_partition_metadata_value}, versions 0, and moves the input after it. */
     public static ConsumerGroupPartitionMetadataValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -43,17 +43,17 @@ public record ConsumerGroupPartitionMetadataValue(
         return new ConsumerGroupPartitionMetadataValue(version, topics, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupPartitionMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupPartitionMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         long numTopicsPlusOne = topics.size() + 1L;
@@ -63,7 +63,7 @@ public record ConsumerGroupPartitionMetadataValue(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -85,7 +85,7 @@ public record ConsumerGroupPartitionMetadataValue(
         public static final int TOPIC_NAME_AT = 16;
         public static final Stored NUM_PARTITIONS_STORED = Stored.S4BE;
 
-        /** Reads one {@code topic_metadata}; the input is behind it then. */
+        /** Reads one {@code topic_metadata}, and moves the input after it. */
         public static TopicMetadata read(Input in) {
             UUID topicId = in.uuid("topic_id");
             String topicName = in.field("topic_name", () -> Text.read(in, true));
@@ -100,17 +100,17 @@ public record ConsumerGroupPartitionMetadataValue(
             return new TopicMetadata(topicId, topicName, numPartitions, partitionMetadata, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicMetadata from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicMetadata from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             long numPartitionMetadataPlusOne = partitionMetadata.size() + 1L;
             out.uuid("topic_id", topicId);
@@ -121,7 +121,7 @@ public record ConsumerGroupPartitionMetadataValue(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -140,7 +140,7 @@ public record ConsumerGroupPartitionMetadataValue(
         public static final int NUM_RACKS_PLUS_ONE_AT = 4;
         public static final Stored PARTITION_STORED = Stored.S4BE;
 
-        /** Reads one {@code partition_metadata}; the input is behind it then. */
+        /** Reads one {@code partition_metadata}, and moves the input after it. */
         public static PartitionMetadata read(Input in) {
             int partition = in.s4be("partition");
             int startOfNumRacksPlusOne = in.pos;
@@ -152,17 +152,17 @@ public record ConsumerGroupPartitionMetadataValue(
             return new PartitionMetadata(partition, racks, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static PartitionMetadata from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static PartitionMetadata from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             long numRacksPlusOne = racks.size() + 1L;
             out.s4be("partition", partition);
@@ -171,7 +171,7 @@ public record ConsumerGroupPartitionMetadataValue(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

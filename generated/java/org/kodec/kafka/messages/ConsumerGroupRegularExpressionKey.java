@@ -29,7 +29,7 @@ public record ConsumerGroupRegularExpressionKey(
     public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
     public static final int RECORD_TYPE_VALUE = 16;
 
-    /** Reads one {@code consumer_group_regular_expression_key}; the input is behind it then. */
+    /** Reads one {@code consumer_group_regular_expression_key}, and moves the input after it. */
     public static ConsumerGroupRegularExpressionKey read(Input in) {
         int recordType = in.s2be("record_type");
         in.require(recordType == 16, "record_type", in.pos - 2, "16", recordType);
@@ -38,17 +38,17 @@ public record ConsumerGroupRegularExpressionKey(
         return new ConsumerGroupRegularExpressionKey(recordType, groupId, regularExpression);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupRegularExpressionKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupRegularExpressionKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.require(recordType == 16, "record_type", "16", recordType);
         out.s2be("record_type", recordType);
@@ -56,7 +56,7 @@ public record ConsumerGroupRegularExpressionKey(
         out.field("regular_expression", () -> Text.write(out, regularExpression, false));
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

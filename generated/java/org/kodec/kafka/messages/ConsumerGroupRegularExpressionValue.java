@@ -32,7 +32,7 @@ public record ConsumerGroupRegularExpressionValue(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 20;
 
-    /** Reads one {@code consumer_group_regular_expression_value}, versions 0; the input is behind it then. */
+    /** Reads one {@code consumer_group_regular_expression_value}, versions 0, and moves the input after it. */
     public static ConsumerGroupRegularExpressionValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -48,17 +48,17 @@ public record ConsumerGroupRegularExpressionValue(
                 taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupRegularExpressionValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupRegularExpressionValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         long numTopicsPlusOne = topics.size() + 1L;
@@ -70,7 +70,7 @@ public record ConsumerGroupRegularExpressionValue(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

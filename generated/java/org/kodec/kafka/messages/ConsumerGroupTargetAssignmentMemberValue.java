@@ -28,7 +28,7 @@ public record ConsumerGroupTargetAssignmentMemberValue(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 4;
 
-    /** Reads one {@code consumer_group_target_assignment_member_value}, versions 0; the input is behind it then. */
+    /** Reads one {@code consumer_group_target_assignment_member_value}, versions 0, and moves the input after it. */
     public static ConsumerGroupTargetAssignmentMemberValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -42,17 +42,17 @@ public record ConsumerGroupTargetAssignmentMemberValue(
         return new ConsumerGroupTargetAssignmentMemberValue(version, topicPartitions, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupTargetAssignmentMemberValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupTargetAssignmentMemberValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         long numTopicPartitionsPlusOne = topicPartitions.size() + 1L;
@@ -62,7 +62,7 @@ public record ConsumerGroupTargetAssignmentMemberValue(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -79,7 +79,7 @@ public record ConsumerGroupTargetAssignmentMemberValue(
         public static final int TOPIC_ID_AT = 0;
         public static final int NUM_PARTITIONS_PLUS_ONE_AT = 16;
 
-        /** Reads one {@code topic_partition}; the input is behind it then. */
+        /** Reads one {@code topic_partition}, and moves the input after it. */
         public static TopicPartition read(Input in) {
             UUID topicId = in.uuid("topic_id");
             int startOfNumPartitionsPlusOne = in.pos;
@@ -91,17 +91,17 @@ public record ConsumerGroupTargetAssignmentMemberValue(
             return new TopicPartition(topicId, partitions, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicPartition from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicPartition from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             long numPartitionsPlusOne = partitions.size() + 1L;
             out.uuid("topic_id", topicId);
@@ -110,7 +110,7 @@ public record ConsumerGroupTargetAssignmentMemberValue(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

@@ -31,7 +31,7 @@ public record ConsumerGroupTargetAssignmentMetadataValue(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 7;
 
-    /** Reads one {@code consumer_group_target_assignment_metadata_value}, versions 0; the input is behind it then. */
+    /** Reads one {@code consumer_group_target_assignment_metadata_value}, versions 0, and moves the input after it. */
     public static ConsumerGroupTargetAssignmentMetadataValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -50,17 +50,17 @@ public record ConsumerGroupTargetAssignmentMetadataValue(
                 taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupTargetAssignmentMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerGroupTargetAssignmentMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         out.s2be("version", version);
@@ -73,12 +73,12 @@ public record ConsumerGroupTargetAssignmentMetadataValue(
         out.tags(tags);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
 
-    /** Reads one {@code int64_value}; the input is behind it then. */
+    /** Reads one {@code int64_value}, and moves the input after it. */
     public static long readInt64Value(Input in) {
         long value = in.s8be("value");
         return value;

@@ -41,17 +41,17 @@ public record ConsumerProtocolSubscription(
         return new Object[] {version, topics, userData, ownedPartitions, generationId, rackId};
     }
 
-    /** Whether all components are equal, arrays by what they hold. */
+    /** Whether all components are equal; arrays are compared by their elements. */
     @Override public boolean equals(Object other) {
         return other instanceof ConsumerProtocolSubscription that && Arrays.deepEquals(all(), that.all());
     }
 
-    /** As {@link #equals} has it. */
+    /** Consistent with {@link #equals}. */
     @Override public int hashCode() {
         return Arrays.deepHashCode(all());
     }
 
-    /** Reads one {@code consumer_protocol_subscription}, versions 0-3; the input is behind it then. */
+    /** Reads one {@code consumer_protocol_subscription}, versions 0-3, and moves the input after it. */
     public static ConsumerProtocolSubscription read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 3, in.pos - 2);
@@ -73,17 +73,17 @@ public record ConsumerProtocolSubscription(
                 rackId);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerProtocolSubscription from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ConsumerProtocolSubscription from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 3);
         int numTopics = topics.size();
@@ -106,7 +106,7 @@ public record ConsumerProtocolSubscription(
         }
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -121,7 +121,7 @@ public record ConsumerProtocolSubscription(
         public static final int TOPIC_AT = 0;
         public static final Stored NUM_PARTITIONS_STORED = Stored.S4BE;
 
-        /** Reads one {@code topic_partition}; the input is behind it then. */
+        /** Reads one {@code topic_partition}, and moves the input after it. */
         public static TopicPartition read(Input in) {
             String topic = in.field("topic", () -> Text.read(in, false));
             int numPartitions = in.s4be("num_partitions");
@@ -130,17 +130,17 @@ public record ConsumerProtocolSubscription(
             return new TopicPartition(topic, partitions);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicPartition from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicPartition from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             int numPartitions = partitions.size();
             out.field("topic", () -> Text.write(out, topic, false));
@@ -149,7 +149,7 @@ public record ConsumerProtocolSubscription(
             out.s4beList("partitions", partitions);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

@@ -30,7 +30,7 @@ public record DefaultPrincipalData(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 6;
 
-    /** Reads one {@code default_principal_data}, versions 0; the input is behind it then. */
+    /** Reads one {@code default_principal_data}, versions 0, and moves the input after it. */
     public static DefaultPrincipalData read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -41,17 +41,17 @@ public record DefaultPrincipalData(
         return new DefaultPrincipalData(version, principalType, name, tokenAuthenticated, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static DefaultPrincipalData from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static DefaultPrincipalData from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         out.s2be("version", version);
@@ -61,7 +61,7 @@ public record DefaultPrincipalData(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

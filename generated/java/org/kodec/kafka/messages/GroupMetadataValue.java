@@ -43,7 +43,7 @@ public record GroupMetadataValue(
     public static final int LAST_VERSION = 4;
     public static final int MIN_SIZE = 13;
 
-    /** Reads one {@code group_metadata_value}, versions 0-4; the input is behind it then. */
+    /** Reads one {@code group_metadata_value}, versions 0-4, and moves the input after it. */
     public static GroupMetadataValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 4, in.pos - 2);
@@ -71,17 +71,17 @@ public record GroupMetadataValue(
                 currentStateTimestamp, members, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static GroupMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static GroupMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 4);
         int numMembers = members.size();
@@ -109,7 +109,7 @@ public record GroupMetadataValue(
         }
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -146,17 +146,17 @@ public record GroupMetadataValue(
                     sessionTimeout, subscription, assignment, taggedFields};
         }
 
-        /** Whether all components are equal, arrays by what they hold. */
+        /** Whether all components are equal; arrays are compared by their elements. */
         @Override public boolean equals(Object other) {
             return other instanceof MemberMetadata that && Arrays.deepEquals(all(), that.all());
         }
 
-        /** As {@link #equals} has it. */
+        /** Consistent with {@link #equals}. */
         @Override public int hashCode() {
             return Arrays.deepHashCode(all());
         }
 
-        /** Reads one {@code member_metadata}, versions 0-4; the input is behind it then. */
+        /** Reads one {@code member_metadata}, versions 0-4, and moves the input after it. */
         public static MemberMetadata read(Input in, int version) {
             in.requireVersion("version", version, 0, 4, in.pos);
             String memberId = in.field("member_id", () -> Text.read(in, version >= 4));
@@ -174,17 +174,17 @@ public record GroupMetadataValue(
                     sessionTimeout, subscription, assignment, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static MemberMetadata from(byte[] data, int version) {
             return from(data, ReadOptions.DEFAULT, version);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static MemberMetadata from(byte[] data, ReadOptions opt, int version) {
             return Input.whole(data, opt, in -> read(in, version));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out, int version) {
             Output.requireVersion("version", version, 0, 4);
             out.field("member_id", () -> Text.write(out, memberId, version >= 4));
@@ -206,7 +206,7 @@ public record GroupMetadataValue(
             }
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes(int version) {
             return Output.bytesOf(out -> write(out, version));
         }

@@ -32,7 +32,7 @@ public record LegacyOffsetCommitKey(
     public static final int RECORD_TYPE_VALUE = 0;
     public static final Stored PARTITION_STORED = Stored.S4BE;
 
-    /** Reads one {@code legacy_offset_commit_key}; the input is behind it then. */
+    /** Reads one {@code legacy_offset_commit_key}, and moves the input after it. */
     public static LegacyOffsetCommitKey read(Input in) {
         int recordType = in.s2be("record_type");
         in.require(recordType == 0, "record_type", in.pos - 2, "0", recordType);
@@ -42,17 +42,17 @@ public record LegacyOffsetCommitKey(
         return new LegacyOffsetCommitKey(recordType, group, topic, partition);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static LegacyOffsetCommitKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static LegacyOffsetCommitKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.require(recordType == 0, "record_type", "0", recordType);
         out.s2be("record_type", recordType);
@@ -61,7 +61,7 @@ public record LegacyOffsetCommitKey(
         out.s4be("partition", partition);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

@@ -27,7 +27,7 @@ public record LegacyOffsetCommitValue(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 19;
 
-    /** Reads one {@code legacy_offset_commit_value}, versions 0; the input is behind it then. */
+    /** Reads one {@code legacy_offset_commit_value}, versions 0, and moves the input after it. */
     public static LegacyOffsetCommitValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -37,17 +37,17 @@ public record LegacyOffsetCommitValue(
         return new LegacyOffsetCommitValue(version, offset, metadata, commitTimestamp);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static LegacyOffsetCommitValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static LegacyOffsetCommitValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         out.s2be("version", version);
@@ -56,7 +56,7 @@ public record LegacyOffsetCommitValue(
         out.s8be("commit_timestamp", commitTimestamp);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

@@ -43,7 +43,7 @@ public record OffsetCommitValue(
     public static final int LAST_VERSION = 4;
     public static final int MIN_SIZE = 19;
 
-    /** Reads one {@code offset_commit_value}, versions 0-4; the input is behind it then. */
+    /** Reads one {@code offset_commit_value}, versions 0-4, and moves the input after it. */
     public static OffsetCommitValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 4, in.pos - 2);
@@ -69,17 +69,17 @@ public record OffsetCommitValue(
                 expireTimestamp, topicId, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static OffsetCommitValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static OffsetCommitValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 4);
         out.s2be("version", version);
@@ -103,7 +103,7 @@ public record OffsetCommitValue(
         }
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

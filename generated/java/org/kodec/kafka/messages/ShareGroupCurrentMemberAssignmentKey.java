@@ -28,7 +28,7 @@ public record ShareGroupCurrentMemberAssignmentKey(
     public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
     public static final int RECORD_TYPE_VALUE = 14;
 
-    /** Reads one {@code share_group_current_member_assignment_key}; the input is behind it then. */
+    /** Reads one {@code share_group_current_member_assignment_key}, and moves the input after it. */
     public static ShareGroupCurrentMemberAssignmentKey read(Input in) {
         int recordType = in.s2be("record_type");
         in.require(recordType == 14, "record_type", in.pos - 2, "14", recordType);
@@ -37,17 +37,17 @@ public record ShareGroupCurrentMemberAssignmentKey(
         return new ShareGroupCurrentMemberAssignmentKey(recordType, groupId, memberId);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ShareGroupCurrentMemberAssignmentKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ShareGroupCurrentMemberAssignmentKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.require(recordType == 14, "record_type", "14", recordType);
         out.s2be("record_type", recordType);
@@ -55,7 +55,7 @@ public record ShareGroupCurrentMemberAssignmentKey(
         out.field("member_id", () -> Text.write(out, memberId, false));
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

@@ -36,7 +36,7 @@ public record ShareGroupCurrentMemberAssignmentValue(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 13;
 
-    /** Reads one {@code share_group_current_member_assignment_value}, versions 0; the input is behind it then. */
+    /** Reads one {@code share_group_current_member_assignment_value}, versions 0, and moves the input after it. */
     public static ShareGroupCurrentMemberAssignmentValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -54,17 +54,17 @@ public record ShareGroupCurrentMemberAssignmentValue(
                 assignedPartitions, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ShareGroupCurrentMemberAssignmentValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ShareGroupCurrentMemberAssignmentValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         long numAssignedPartitionsPlusOne = assignedPartitions.size() + 1L;
@@ -77,7 +77,7 @@ public record ShareGroupCurrentMemberAssignmentValue(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -94,7 +94,7 @@ public record ShareGroupCurrentMemberAssignmentValue(
         public static final int TOPIC_ID_AT = 0;
         public static final int NUM_PARTITIONS_PLUS_ONE_AT = 16;
 
-        /** Reads one {@code topic_partitions}; the input is behind it then. */
+        /** Reads one {@code topic_partitions}, and moves the input after it. */
         public static TopicPartitions read(Input in) {
             UUID topicId = in.uuid("topic_id");
             int startOfNumPartitionsPlusOne = in.pos;
@@ -106,17 +106,17 @@ public record ShareGroupCurrentMemberAssignmentValue(
             return new TopicPartitions(topicId, partitions, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicPartitions from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicPartitions from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             long numPartitionsPlusOne = partitions.size() + 1L;
             out.uuid("topic_id", topicId);
@@ -125,7 +125,7 @@ public record ShareGroupCurrentMemberAssignmentValue(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

@@ -33,7 +33,7 @@ public record ShareGroupStatePartitionMetadataValue(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 6;
 
-    /** Reads one {@code share_group_state_partition_metadata_value}, versions 0; the input is behind it then. */
+    /** Reads one {@code share_group_state_partition_metadata_value}, versions 0, and moves the input after it. */
     public static ShareGroupStatePartitionMetadataValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -60,17 +60,17 @@ public record ShareGroupStatePartitionMetadataValue(
                 deletingTopics, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ShareGroupStatePartitionMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ShareGroupStatePartitionMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         long numInitializingTopicsPlusOne = initializingTopics.size() + 1L;
@@ -86,7 +86,7 @@ public record ShareGroupStatePartitionMetadataValue(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -105,7 +105,7 @@ public record ShareGroupStatePartitionMetadataValue(
         public static final int TOPIC_ID_AT = 0;
         public static final int TOPIC_NAME_AT = 16;
 
-        /** Reads one {@code topic_partitions_info}; the input is behind it then. */
+        /** Reads one {@code topic_partitions_info}, and moves the input after it. */
         public static TopicPartitionsInfo read(Input in) {
             UUID topicId = in.uuid("topic_id");
             String topicName = in.field("topic_name", () -> Text.read(in, true));
@@ -118,17 +118,17 @@ public record ShareGroupStatePartitionMetadataValue(
             return new TopicPartitionsInfo(topicId, topicName, partitions, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicPartitionsInfo from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicPartitionsInfo from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             long numPartitionsPlusOne = partitions.size() + 1L;
             out.uuid("topic_id", topicId);
@@ -138,7 +138,7 @@ public record ShareGroupStatePartitionMetadataValue(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -156,7 +156,7 @@ public record ShareGroupStatePartitionMetadataValue(
         public static final int TOPIC_ID_AT = 0;
         public static final int TOPIC_NAME_AT = 16;
 
-        /** Reads one {@code topic_info}; the input is behind it then. */
+        /** Reads one {@code topic_info}, and moves the input after it. */
         public static TopicInfo read(Input in) {
             UUID topicId = in.uuid("topic_id");
             String topicName = in.field("topic_name", () -> Text.read(in, true));
@@ -164,24 +164,24 @@ public record ShareGroupStatePartitionMetadataValue(
             return new TopicInfo(topicId, topicName, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicInfo from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicInfo from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.uuid("topic_id", topicId);
             out.field("topic_name", () -> Text.write(out, topicName, true));
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

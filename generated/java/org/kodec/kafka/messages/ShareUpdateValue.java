@@ -37,7 +37,7 @@ public record ShareUpdateValue(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 20;
 
-    /** Reads one {@code share_update_value}, versions 0; the input is behind it then. */
+    /** Reads one {@code share_update_value}, versions 0, and moves the input after it. */
     public static ShareUpdateValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -64,17 +64,17 @@ public record ShareUpdateValue(
                 deliveryCompleteCount, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ShareUpdateValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ShareUpdateValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         long numStateBatchesPlusOne = stateBatches.size() + 1L;
@@ -92,12 +92,12 @@ public record ShareUpdateValue(
         out.tags(tags);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
 
-    /** Reads one {@code int32_value}; the input is behind it then. */
+    /** Reads one {@code int32_value}, and moves the input after it. */
     public static int readInt32Value(Input in) {
         int value = in.s4be("value");
         return value;
@@ -131,7 +131,7 @@ public record ShareUpdateValue(
         public static final Stored DELIVERY_STATE_STORED = Stored.S1;
         public static final Stored DELIVERY_COUNT_STORED = Stored.S2BE;
 
-        /** Reads one {@code state_batch}; the input is behind it then. */
+        /** Reads one {@code state_batch}, and moves the input after it. */
         public static StateBatch read(Input in) {
             long firstOffset = in.s8be("first_offset");
             long lastOffset = in.s8be("last_offset");
@@ -141,17 +141,17 @@ public record ShareUpdateValue(
             return new StateBatch(firstOffset, lastOffset, deliveryState, deliveryCount, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static StateBatch from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static StateBatch from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.s8be("first_offset", firstOffset);
             out.s8be("last_offset", lastOffset);
@@ -160,7 +160,7 @@ public record ShareUpdateValue(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

@@ -28,7 +28,7 @@ public record StreamsGroupCurrentMemberAssignmentKey(
     public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
     public static final int RECORD_TYPE_VALUE = 22;
 
-    /** Reads one {@code streams_group_current_member_assignment_key}; the input is behind it then. */
+    /** Reads one {@code streams_group_current_member_assignment_key}, and moves the input after it. */
     public static StreamsGroupCurrentMemberAssignmentKey read(Input in) {
         int recordType = in.s2be("record_type");
         in.require(recordType == 22, "record_type", in.pos - 2, "22", recordType);
@@ -37,17 +37,17 @@ public record StreamsGroupCurrentMemberAssignmentKey(
         return new StreamsGroupCurrentMemberAssignmentKey(recordType, groupId, memberId);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupCurrentMemberAssignmentKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupCurrentMemberAssignmentKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.require(recordType == 22, "record_type", "22", recordType);
         out.s2be("record_type", recordType);
@@ -55,7 +55,7 @@ public record StreamsGroupCurrentMemberAssignmentKey(
         out.field("member_id", () -> Text.write(out, memberId, false));
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

@@ -48,7 +48,7 @@ public record StreamsGroupCurrentMemberAssignmentValue(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 18;
 
-    /** Reads one {@code streams_group_current_member_assignment_value}, versions 0; the input is behind it then. */
+    /** Reads one {@code streams_group_current_member_assignment_value}, versions 0, and moves the input after it. */
     public static StreamsGroupCurrentMemberAssignmentValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -106,17 +106,17 @@ public record StreamsGroupCurrentMemberAssignmentValue(
                 standbyTasksPendingRevocation, warmupTasksPendingRevocation, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupCurrentMemberAssignmentValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupCurrentMemberAssignmentValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         long numActiveTasksPlusOne = activeTasks.size() + 1L;
@@ -144,12 +144,12 @@ public record StreamsGroupCurrentMemberAssignmentValue(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
 
-    /** Reads one {@code nullable_int32_list}; the input is behind it then. */
+    /** Reads one {@code nullable_int32_list}, and moves the input after it. */
     public static List<Integer> readNullableInt32List(Input in) {
         long numItemsPlusOne = in.uvarint32("num_items_plus_one");
         List<Integer> items = numItemsPlusOne >= 1
@@ -181,7 +181,7 @@ public record StreamsGroupCurrentMemberAssignmentValue(
         public static final int MIN_SIZE = 3;
         public static final int SUBTOPOLOGY_ID_AT = 0;
 
-        /** Reads one {@code task_ids}; the input is behind it then. */
+        /** Reads one {@code task_ids}, and moves the input after it. */
         public static TaskIds read(Input in) {
             String subtopologyId = in.field("subtopology_id", () -> Text.read(in, true));
             int startOfNumPartitionsPlusOne = in.pos;
@@ -202,17 +202,17 @@ public record StreamsGroupCurrentMemberAssignmentValue(
             return new TaskIds(subtopologyId, partitions, assignmentEpochs, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TaskIds from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TaskIds from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             long numPartitionsPlusOne = partitions.size() + 1L;
             out.field("subtopology_id", () -> Text.write(out, subtopologyId, true));
@@ -226,7 +226,7 @@ public record StreamsGroupCurrentMemberAssignmentValue(
             out.tags(tags);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

@@ -45,7 +45,7 @@ public record StreamsGroupMemberMetadataValue(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 18;
 
-    /** Reads one {@code streams_group_member_metadata_value}, versions 0; the input is behind it then. */
+    /** Reads one {@code streams_group_member_metadata_value}, versions 0, and moves the input after it. */
     public static StreamsGroupMemberMetadataValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -71,17 +71,17 @@ public record StreamsGroupMemberMetadataValue(
                 rebalanceTimeoutMs, topologyEpoch, processId, userEndpoint, clientTags, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupMemberMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupMemberMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         int hasUserEndpoint = userEndpoint == null ? -1 : 1;
@@ -103,7 +103,7 @@ public record StreamsGroupMemberMetadataValue(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -120,7 +120,7 @@ public record StreamsGroupMemberMetadataValue(
         public static final int HOST_AT = 0;
         public static final Stored PORT_STORED = Stored.U2BE;
 
-        /** Reads one {@code endpoint}; the input is behind it then. */
+        /** Reads one {@code endpoint}, and moves the input after it. */
         public static Endpoint read(Input in) {
             String host = in.field("host", () -> Text.read(in, true));
             int port = in.u2be("port");
@@ -128,24 +128,24 @@ public record StreamsGroupMemberMetadataValue(
             return new Endpoint(host, port, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Endpoint from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Endpoint from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("host", () -> Text.write(out, host, true));
             out.u2be("port", port);
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -162,7 +162,7 @@ public record StreamsGroupMemberMetadataValue(
         public static final int MIN_SIZE = 3;
         public static final int KEY_AT = 0;
 
-        /** Reads one {@code key_value}; the input is behind it then. */
+        /** Reads one {@code key_value}, and moves the input after it. */
         public static KeyValue read(Input in) {
             String key = in.field("key", () -> Text.read(in, true));
             String value = in.field("value", () -> Text.read(in, true));
@@ -170,24 +170,24 @@ public record StreamsGroupMemberMetadataValue(
             return new KeyValue(key, value, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static KeyValue from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static KeyValue from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("key", () -> Text.write(out, key, true));
             out.field("value", () -> Text.write(out, value, true));
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

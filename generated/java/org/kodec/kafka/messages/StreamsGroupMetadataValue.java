@@ -43,7 +43,7 @@ public record StreamsGroupMetadataValue(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 15;
 
-    /** Reads one {@code streams_group_metadata_value}, versions 0; the input is behind it then. */
+    /** Reads one {@code streams_group_metadata_value}, versions 0, and moves the input after it. */
     public static StreamsGroupMetadataValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -76,17 +76,17 @@ public record StreamsGroupMetadataValue(
                 taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         out.s2be("version", version);
@@ -112,12 +112,12 @@ public record StreamsGroupMetadataValue(
         out.tags(tags);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
 
-    /** Reads one {@code nullable_last_assignment_config_list}; the input is behind it then. */
+    /** Reads one {@code nullable_last_assignment_config_list}, and moves the input after it. */
     public static List<LastAssignmentConfig> readNullableLastAssignmentConfigList(Input in) {
         long numItemsPlusOne = in.uvarint32("num_items_plus_one");
         List<LastAssignmentConfig> items = numItemsPlusOne >= 1
@@ -135,7 +135,7 @@ public record StreamsGroupMetadataValue(
         }
     }
 
-    /** Reads one {@code int32_value}; the input is behind it then. */
+    /** Reads one {@code int32_value}, and moves the input after it. */
     public static int readInt32Value(Input in) {
         int value = in.s4be("value");
         return value;
@@ -157,7 +157,7 @@ public record StreamsGroupMetadataValue(
         public static final int MIN_SIZE = 3;
         public static final int KEY_AT = 0;
 
-        /** Reads one {@code last_assignment_config}; the input is behind it then. */
+        /** Reads one {@code last_assignment_config}, and moves the input after it. */
         public static LastAssignmentConfig read(Input in) {
             String key = in.field("key", () -> Text.read(in, true));
             String value = in.field("value", () -> Text.read(in, true));
@@ -165,24 +165,24 @@ public record StreamsGroupMetadataValue(
             return new LastAssignmentConfig(key, value, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static LastAssignmentConfig from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static LastAssignmentConfig from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("key", () -> Text.write(out, key, true));
             out.field("value", () -> Text.write(out, value, true));
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

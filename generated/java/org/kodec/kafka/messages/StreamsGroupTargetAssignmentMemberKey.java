@@ -28,7 +28,7 @@ public record StreamsGroupTargetAssignmentMemberKey(
     public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
     public static final int RECORD_TYPE_VALUE = 21;
 
-    /** Reads one {@code streams_group_target_assignment_member_key}; the input is behind it then. */
+    /** Reads one {@code streams_group_target_assignment_member_key}, and moves the input after it. */
     public static StreamsGroupTargetAssignmentMemberKey read(Input in) {
         int recordType = in.s2be("record_type");
         in.require(recordType == 21, "record_type", in.pos - 2, "21", recordType);
@@ -37,17 +37,17 @@ public record StreamsGroupTargetAssignmentMemberKey(
         return new StreamsGroupTargetAssignmentMemberKey(recordType, groupId, memberId);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupTargetAssignmentMemberKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupTargetAssignmentMemberKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.require(recordType == 21, "record_type", "21", recordType);
         out.s2be("record_type", recordType);
@@ -55,7 +55,7 @@ public record StreamsGroupTargetAssignmentMemberKey(
         out.field("member_id", () -> Text.write(out, memberId, false));
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

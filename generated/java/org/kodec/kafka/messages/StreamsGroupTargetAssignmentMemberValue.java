@@ -32,7 +32,7 @@ public record StreamsGroupTargetAssignmentMemberValue(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 6;
 
-    /** Reads one {@code streams_group_target_assignment_member_value}, versions 0; the input is behind it then. */
+    /** Reads one {@code streams_group_target_assignment_member_value}, versions 0, and moves the input after it. */
     public static StreamsGroupTargetAssignmentMemberValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -59,17 +59,17 @@ public record StreamsGroupTargetAssignmentMemberValue(
                 taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupTargetAssignmentMemberValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupTargetAssignmentMemberValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         long numActiveTasksPlusOne = activeTasks.size() + 1L;
@@ -85,7 +85,7 @@ public record StreamsGroupTargetAssignmentMemberValue(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -101,7 +101,7 @@ public record StreamsGroupTargetAssignmentMemberValue(
         public static final int MIN_SIZE = 3;
         public static final int SUBTOPOLOGY_ID_AT = 0;
 
-        /** Reads one {@code task_ids}; the input is behind it then. */
+        /** Reads one {@code task_ids}, and moves the input after it. */
         public static TaskIds read(Input in) {
             String subtopologyId = in.field("subtopology_id", () -> Text.read(in, true));
             int startOfNumPartitionsPlusOne = in.pos;
@@ -113,17 +113,17 @@ public record StreamsGroupTargetAssignmentMemberValue(
             return new TaskIds(subtopologyId, partitions, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TaskIds from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TaskIds from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             long numPartitionsPlusOne = partitions.size() + 1L;
             out.field("subtopology_id", () -> Text.write(out, subtopologyId, true));
@@ -132,7 +132,7 @@ public record StreamsGroupTargetAssignmentMemberValue(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

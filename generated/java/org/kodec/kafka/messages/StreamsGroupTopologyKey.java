@@ -26,7 +26,7 @@ public record StreamsGroupTopologyKey(
     public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
     public static final int RECORD_TYPE_VALUE = 23;
 
-    /** Reads one {@code streams_group_topology_key}; the input is behind it then. */
+    /** Reads one {@code streams_group_topology_key}, and moves the input after it. */
     public static StreamsGroupTopologyKey read(Input in) {
         int recordType = in.s2be("record_type");
         in.require(recordType == 23, "record_type", in.pos - 2, "23", recordType);
@@ -34,24 +34,24 @@ public record StreamsGroupTopologyKey(
         return new StreamsGroupTopologyKey(recordType, groupId);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupTopologyKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupTopologyKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.require(recordType == 23, "record_type", "23", recordType);
         out.s2be("record_type", recordType);
         out.field("group_id", () -> Text.write(out, groupId, false));
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

@@ -32,7 +32,7 @@ public record StreamsGroupTopologyValue(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 8;
 
-    /** Reads one {@code streams_group_topology_value}, versions 0; the input is behind it then. */
+    /** Reads one {@code streams_group_topology_value}, versions 0, and moves the input after it. */
     public static StreamsGroupTopologyValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 0, in.pos - 2);
@@ -47,17 +47,17 @@ public record StreamsGroupTopologyValue(
         return new StreamsGroupTopologyValue(version, epoch, subtopologies, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupTopologyValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static StreamsGroupTopologyValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 0);
         long numSubtopologiesPlusOne = subtopologies.size() + 1L;
@@ -68,7 +68,7 @@ public record StreamsGroupTopologyValue(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -94,7 +94,7 @@ public record StreamsGroupTopologyValue(
         public static final int MIN_SIZE = 8;
         public static final int SUBTOPOLOGY_ID_AT = 0;
 
-        /** Reads one {@code subtopology}; the input is behind it then. */
+        /** Reads one {@code subtopology}, and moves the input after it. */
         public static Subtopology read(Input in) {
             String subtopologyId = in.field("subtopology_id", () -> Text.read(in, true));
             int startOfNumSourceTopicsPlusOne = in.pos;
@@ -138,17 +138,17 @@ public record StreamsGroupTopologyValue(
                     repartitionSinkTopics, repartitionSourceTopics, copartitionGroups, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Subtopology from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Subtopology from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             long numSourceTopicsPlusOne = sourceTopics.size() + 1L;
             long numSourceTopicRegexPlusOne = sourceTopicRegex.size() + 1L;
@@ -172,7 +172,7 @@ public record StreamsGroupTopologyValue(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -195,7 +195,7 @@ public record StreamsGroupTopologyValue(
         public static final Stored PARTITIONS_STORED = Stored.S4BE;
         public static final Stored REPLICATION_FACTOR_STORED = Stored.S2BE;
 
-        /** Reads one {@code topic_info}; the input is behind it then. */
+        /** Reads one {@code topic_info}, and moves the input after it. */
         public static TopicInfo read(Input in) {
             String name = in.field("name", () -> Text.read(in, true));
             int partitions = in.s4be("partitions");
@@ -210,17 +210,17 @@ public record StreamsGroupTopologyValue(
             return new TopicInfo(name, partitions, replicationFactor, topicConfigs, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicInfo from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicInfo from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             long numTopicConfigsPlusOne = topicConfigs.size() + 1L;
             out.field("name", () -> Text.write(out, name, true));
@@ -231,7 +231,7 @@ public record StreamsGroupTopologyValue(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -248,7 +248,7 @@ public record StreamsGroupTopologyValue(
         public static final int MIN_SIZE = 3;
         public static final int KEY_AT = 0;
 
-        /** Reads one {@code topic_config}; the input is behind it then. */
+        /** Reads one {@code topic_config}, and moves the input after it. */
         public static TopicConfig read(Input in) {
             String key = in.field("key", () -> Text.read(in, true));
             String value = in.field("value", () -> Text.read(in, true));
@@ -256,24 +256,24 @@ public record StreamsGroupTopologyValue(
             return new TopicConfig(key, value, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicConfig from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicConfig from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("key", () -> Text.write(out, key, true));
             out.field("value", () -> Text.write(out, value, true));
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -293,7 +293,7 @@ public record StreamsGroupTopologyValue(
         public static final int MIN_SIZE = 4;
         public static final int NUM_SOURCE_TOPICS_PLUS_ONE_AT = 0;
 
-        /** Reads one {@code copartition_group}; the input is behind it then. */
+        /** Reads one {@code copartition_group}, and moves the input after it. */
         public static CopartitionGroup read(Input in) {
             int startOfNumSourceTopicsPlusOne = in.pos;
             long numSourceTopicsPlusOne = in.uvarint32("num_source_topics_plus_one");
@@ -317,17 +317,17 @@ public record StreamsGroupTopologyValue(
             return new CopartitionGroup(sourceTopics, sourceTopicRegex, repartitionSourceTopics, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static CopartitionGroup from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static CopartitionGroup from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             long numSourceTopicsPlusOne = sourceTopics.size() + 1L;
             long numSourceTopicRegexPlusOne = sourceTopicRegex.size() + 1L;
@@ -341,7 +341,7 @@ public record StreamsGroupTopologyValue(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

@@ -57,7 +57,7 @@ public record TransactionLogValue(
     public static final int LAST_VERSION = 1;
     public static final int MIN_SIZE = 35;
 
-    /** Reads one {@code transaction_log_value}, versions 0-1; the input is behind it then. */
+    /** Reads one {@code transaction_log_value}, versions 0-1, and moves the input after it. */
     public static TransactionLogValue read(Input in) {
         int version = in.s2be("version");
         in.requireVersion("version", version, 0, 1, in.pos - 2);
@@ -105,17 +105,17 @@ public record TransactionLogValue(
                 nextProducerEpoch, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static TransactionLogValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static TransactionLogValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.requireVersion("version", version, 0, 1);
         int numTransactionPartitions = transactionPartitions == null ? -1 : transactionPartitions.size();
@@ -162,12 +162,12 @@ public record TransactionLogValue(
         }
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
 
-    /** Reads one {@code int64_value}; the input is behind it then. */
+    /** Reads one {@code int64_value}, and moves the input after it. */
     public static long readInt64Value(Input in) {
         long value = in.s8be("value");
         return value;
@@ -178,7 +178,7 @@ public record TransactionLogValue(
         out.s8be("value", value);
     }
 
-    /** Reads one {@code int16_value}; the input is behind it then. */
+    /** Reads one {@code int16_value}, and moves the input after it. */
     public static int readInt16Value(Input in) {
         int value = in.s2be("value");
         return value;
@@ -201,7 +201,7 @@ public record TransactionLogValue(
         public static final int LAST_VERSION = 1;
         public static final int MIN_SIZE = 3;
 
-        /** Reads one {@code partitions_schema}, versions 0-1; the input is behind it then. */
+        /** Reads one {@code partitions_schema}, versions 0-1, and moves the input after it. */
         public static PartitionsSchema read(Input in, int version) {
             in.requireVersion("version", version, 0, 1, in.pos);
             String topic = in.field("topic", () -> Text.read(in, version >= 1));
@@ -223,17 +223,17 @@ public record TransactionLogValue(
             return new PartitionsSchema(topic, partitionIds, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static PartitionsSchema from(byte[] data, int version) {
             return from(data, ReadOptions.DEFAULT, version);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static PartitionsSchema from(byte[] data, ReadOptions opt, int version) {
             return Input.whole(data, opt, in -> read(in, version));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out, int version) {
             Output.requireVersion("version", version, 0, 1);
             int numPartitionIds = partitionIds.size();
@@ -254,7 +254,7 @@ public record TransactionLogValue(
             }
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes(int version) {
             return Output.bytesOf(out -> write(out, version));
         }

@@ -26,7 +26,7 @@ public record AbortTransactionRecord(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 1;
 
-    /** Reads one {@code abort_transaction_record}, versions 0; the input is behind it then. */
+    /** Reads one {@code abort_transaction_record}, versions 0, and moves the input after it. */
     public static AbortTransactionRecord read(Input in, int version) {
         in.requireVersion("version", version, 0, 0, in.pos);
         String reason = null;
@@ -42,17 +42,17 @@ public record AbortTransactionRecord(
         return new AbortTransactionRecord(reason, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static AbortTransactionRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static AbortTransactionRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out, int version) {
         Output.requireVersion("version", version, 0, 0);
         Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
@@ -62,7 +62,7 @@ public record AbortTransactionRecord(
         out.tags(tags);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes(int version) {
         return Output.bytesOf(out -> write(out, version));
     }

@@ -36,7 +36,7 @@ public record BrokerRegistrationChangeRecord(
     public static final int LAST_VERSION = 3;
     public static final int MIN_SIZE = 13;
 
-    /** Reads one {@code broker_registration_change_record}, versions 0-3; the input is behind it then. */
+    /** Reads one {@code broker_registration_change_record}, versions 0-3, and moves the input after it. */
     public static BrokerRegistrationChangeRecord read(Input in, int version) {
         in.requireVersion("version", version, 0, 3, in.pos);
         int brokerId = in.s4be("broker_id");
@@ -67,17 +67,17 @@ public record BrokerRegistrationChangeRecord(
                 logDirs, cordonedLogDirs, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static BrokerRegistrationChangeRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static BrokerRegistrationChangeRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out, int version) {
         Output.requireVersion("version", version, 0, 3);
         out.s4be("broker_id", brokerId);
@@ -87,18 +87,18 @@ public record BrokerRegistrationChangeRecord(
             tags.add(0, tag -> tag.field("fenced", () -> writeInt8Value(tag, fenced)));
         }
         if (inControlledShutdown != 0) {
-            Output.require(version >= 1 && version <= 3, "in_controlled_shutdown", "another version",
+            Output.require(version >= 1 && version <= 3, "in_controlled_shutdown", "not in this version",
                     inControlledShutdown);
             tags.add(1, tag ->
                     tag.field("in_controlled_shutdown", () -> writeInt8Value(tag, inControlledShutdown)));
         }
         if (!logDirs.isEmpty()) {
-            Output.require(version >= 2 && version <= 3, "log_dirs", "another version",
+            Output.require(version >= 2 && version <= 3, "log_dirs", "not in this version",
                     logDirs);
             tags.add(2, tag -> tag.field("log_dirs", () -> writeUuidList(tag, logDirs)));
         }
         if (cordonedLogDirs != null) {
-            Output.require(version == 3, "cordoned_log_dirs", "another version",
+            Output.require(version == 3, "cordoned_log_dirs", "not in this version",
                     cordonedLogDirs);
             tags.add(3, tag ->
                     tag.field("cordoned_log_dirs", () -> writeNullableUuidList(tag, cordonedLogDirs)));
@@ -106,12 +106,12 @@ public record BrokerRegistrationChangeRecord(
         out.tags(tags);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes(int version) {
         return Output.bytesOf(out -> write(out, version));
     }
 
-    /** Reads one {@code uuid_list}; the input is behind it then. */
+    /** Reads one {@code uuid_list}, and moves the input after it. */
     public static List<UUID> readUuidList(Input in) {
         int startOfNumItemsPlusOne = in.pos;
         long numItemsPlusOne = in.uvarint32("num_items_plus_one");
@@ -128,7 +128,7 @@ public record BrokerRegistrationChangeRecord(
         out.list("", items, item -> out.uuid("", item));
     }
 
-    /** Reads one {@code nullable_uuid_list}; the input is behind it then. */
+    /** Reads one {@code nullable_uuid_list}, and moves the input after it. */
     public static List<UUID> readNullableUuidList(Input in) {
         long numItemsPlusOne = in.uvarint32("num_items_plus_one");
         List<UUID> items = numItemsPlusOne >= 1
@@ -146,7 +146,7 @@ public record BrokerRegistrationChangeRecord(
         }
     }
 
-    /** Reads one {@code int8_value}; the input is behind it then. */
+    /** Reads one {@code int8_value}, and moves the input after it. */
     public static int readInt8Value(Input in) {
         int value = in.s1("value");
         return value;

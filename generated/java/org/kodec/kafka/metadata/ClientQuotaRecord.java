@@ -33,7 +33,7 @@ public record ClientQuotaRecord(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 12;
 
-    /** Reads one {@code client_quota_record}, versions 0; the input is behind it then. */
+    /** Reads one {@code client_quota_record}, versions 0, and moves the input after it. */
     public static ClientQuotaRecord read(Input in, int version) {
         in.requireVersion("version", version, 0, 0, in.pos);
         int startOfNumEntityPlusOne = in.pos;
@@ -48,17 +48,17 @@ public record ClientQuotaRecord(
         return new ClientQuotaRecord(entity, key, value, remove, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ClientQuotaRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ClientQuotaRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out, int version) {
         Output.requireVersion("version", version, 0, 0);
         long numEntityPlusOne = entity.size() + 1L;
@@ -70,7 +70,7 @@ public record ClientQuotaRecord(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes(int version) {
         return Output.bytesOf(out -> write(out, version));
     }
@@ -86,7 +86,7 @@ public record ClientQuotaRecord(
         public static final int MIN_SIZE = 3;
         public static final int ENTITY_TYPE_AT = 0;
 
-        /** Reads one {@code entity_data}; the input is behind it then. */
+        /** Reads one {@code entity_data}, and moves the input after it. */
         public static EntityData read(Input in) {
             String entityType = in.field("entity_type", () -> Text.read(in, true));
             String entityName = in.field("entity_name", () -> NullableText.read(in, true));
@@ -94,24 +94,24 @@ public record ClientQuotaRecord(
             return new EntityData(entityType, entityName, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static EntityData from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static EntityData from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("entity_type", () -> Text.write(out, entityType, true));
             out.field("entity_name", () -> NullableText.write(out, entityName, true));
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

@@ -52,7 +52,7 @@ public record PartitionChangeRecord(
     public static final int LAST_VERSION = 2;
     public static final int MIN_SIZE = 21;
 
-    /** Reads one {@code partition_change_record}, versions 0-2; the input is behind it then. */
+    /** Reads one {@code partition_change_record}, versions 0-2, and moves the input after it. */
     public static PartitionChangeRecord read(Input in, int version) {
         in.requireVersion("version", version, 0, 2, in.pos);
         int partitionId = in.s4be("partition_id");
@@ -104,17 +104,17 @@ public record PartitionChangeRecord(
                 taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static PartitionChangeRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static PartitionChangeRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out, int version) {
         Output.requireVersion("version", version, 0, 2);
         out.s4be("partition_id", partitionId);
@@ -141,30 +141,30 @@ public record PartitionChangeRecord(
                     tag.field("leader_recovery_state", () -> writeInt8Value(tag, leaderRecoveryState)));
         }
         if (eligibleLeaderReplicas != null) {
-            Output.require(version == 2, "eligible_leader_replicas", "another version",
+            Output.require(version == 2, "eligible_leader_replicas", "not in this version",
                     eligibleLeaderReplicas);
             tags.add(6, tag ->
                     tag.field("eligible_leader_replicas", () -> writeNullableInt32List(tag, eligibleLeaderReplicas)));
         }
         if (lastKnownElr != null) {
-            Output.require(version == 2, "last_known_elr", "another version",
+            Output.require(version == 2, "last_known_elr", "not in this version",
                     lastKnownElr);
             tags.add(7, tag -> tag.field("last_known_elr", () -> writeNullableInt32List(tag, lastKnownElr)));
         }
         if (directories != null) {
-            Output.require(version >= 1 && version <= 2, "directories", "another version",
+            Output.require(version >= 1 && version <= 2, "directories", "not in this version",
                     directories);
             tags.add(8, tag -> tag.field("directories", () -> writeNullableUuidList(tag, directories)));
         }
         out.tags(tags);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes(int version) {
         return Output.bytesOf(out -> write(out, version));
     }
 
-    /** Reads one {@code nullable_int32_list}; the input is behind it then. */
+    /** Reads one {@code nullable_int32_list}, and moves the input after it. */
     public static List<Integer> readNullableInt32List(Input in) {
         long numItemsPlusOne = in.uvarint32("num_items_plus_one");
         List<Integer> items = numItemsPlusOne >= 1
@@ -182,7 +182,7 @@ public record PartitionChangeRecord(
         }
     }
 
-    /** Reads one {@code nullable_uuid_list}; the input is behind it then. */
+    /** Reads one {@code nullable_uuid_list}, and moves the input after it. */
     public static List<UUID> readNullableUuidList(Input in) {
         long numItemsPlusOne = in.uvarint32("num_items_plus_one");
         List<UUID> items = numItemsPlusOne >= 1
@@ -200,7 +200,7 @@ public record PartitionChangeRecord(
         }
     }
 
-    /** Reads one {@code int32_value}; the input is behind it then. */
+    /** Reads one {@code int32_value}, and moves the input after it. */
     public static int readInt32Value(Input in) {
         int value = in.s4be("value");
         return value;
@@ -211,7 +211,7 @@ public record PartitionChangeRecord(
         out.s4be("value", value);
     }
 
-    /** Reads one {@code int8_value}; the input is behind it then. */
+    /** Reads one {@code int8_value}, and moves the input after it. */
     public static int readInt8Value(Input in) {
         int value = in.s1("value");
         return value;

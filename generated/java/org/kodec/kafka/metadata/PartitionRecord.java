@@ -54,7 +54,7 @@ public record PartitionRecord(
     public static final int LAST_VERSION = 2;
     public static final int MIN_SIZE = 37;
 
-    /** Reads one {@code partition_record}, versions 0-2; the input is behind it then. */
+    /** Reads one {@code partition_record}, versions 0-2, and moves the input after it. */
     public static PartitionRecord read(Input in, int version) {
         in.requireVersion("version", version, 0, 2, in.pos);
         int partitionId = in.s4be("partition_id");
@@ -116,17 +116,17 @@ public record PartitionRecord(
                 eligibleLeaderReplicas, lastKnownElr, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static PartitionRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static PartitionRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out, int version) {
         Output.requireVersion("version", version, 0, 2);
         long numReplicasPlusOne = replicas.size() + 1L;
@@ -159,25 +159,25 @@ public record PartitionRecord(
                     tag.field("leader_recovery_state", () -> writeInt8Value(tag, leaderRecoveryState)));
         }
         if (eligibleLeaderReplicas != null) {
-            Output.require(version == 2, "eligible_leader_replicas", "another version",
+            Output.require(version == 2, "eligible_leader_replicas", "not in this version",
                     eligibleLeaderReplicas);
             tags.add(1, tag ->
                     tag.field("eligible_leader_replicas", () -> writeNullableInt32List(tag, eligibleLeaderReplicas)));
         }
         if (lastKnownElr != null) {
-            Output.require(version == 2, "last_known_elr", "another version",
+            Output.require(version == 2, "last_known_elr", "not in this version",
                     lastKnownElr);
             tags.add(2, tag -> tag.field("last_known_elr", () -> writeNullableInt32List(tag, lastKnownElr)));
         }
         out.tags(tags);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes(int version) {
         return Output.bytesOf(out -> write(out, version));
     }
 
-    /** Reads one {@code nullable_int32_list}; the input is behind it then. */
+    /** Reads one {@code nullable_int32_list}, and moves the input after it. */
     public static List<Integer> readNullableInt32List(Input in) {
         long numItemsPlusOne = in.uvarint32("num_items_plus_one");
         List<Integer> items = numItemsPlusOne >= 1
@@ -195,7 +195,7 @@ public record PartitionRecord(
         }
     }
 
-    /** Reads one {@code int8_value}; the input is behind it then. */
+    /** Reads one {@code int8_value}, and moves the input after it. */
     public static int readInt8Value(Input in) {
         int value = in.s1("value");
         return value;

@@ -51,7 +51,7 @@ public record RegisterBrokerRecord(
     public static final int LAST_VERSION = 4;
     public static final int MIN_SIZE = 33;
 
-    /** Reads one {@code register_broker_record}, versions 0-4; the input is behind it then. */
+    /** Reads one {@code register_broker_record}, versions 0-4, and moves the input after it. */
     public static RegisterBrokerRecord read(Input in, int version) {
         in.requireVersion("version", version, 0, 4, in.pos);
         int brokerId = in.s4be("broker_id");
@@ -92,17 +92,17 @@ public record RegisterBrokerRecord(
                 taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RegisterBrokerRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RegisterBrokerRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out, int version) {
         Output.requireVersion("version", version, 0, 4);
         long numEndPointsPlusOne = endPoints.size() + 1L;
@@ -128,12 +128,12 @@ public record RegisterBrokerRecord(
         }
         Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
         if (!logDirs.isEmpty()) {
-            Output.require(version >= 3 && version <= 4, "log_dirs", "another version",
+            Output.require(version >= 3 && version <= 4, "log_dirs", "not in this version",
                     logDirs);
             tags.add(0, tag -> tag.field("log_dirs", () -> writeUuidList(tag, logDirs)));
         }
         if (cordonedLogDirs != null) {
-            Output.require(version == 4, "cordoned_log_dirs", "another version",
+            Output.require(version == 4, "cordoned_log_dirs", "not in this version",
                     cordonedLogDirs);
             tags.add(1, tag ->
                     tag.field("cordoned_log_dirs", () -> writeNullableUuidList(tag, cordonedLogDirs)));
@@ -141,12 +141,12 @@ public record RegisterBrokerRecord(
         out.tags(tags);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes(int version) {
         return Output.bytesOf(out -> write(out, version));
     }
 
-    /** Reads one {@code uuid_list}; the input is behind it then. */
+    /** Reads one {@code uuid_list}, and moves the input after it. */
     public static List<UUID> readUuidList(Input in) {
         int startOfNumItemsPlusOne = in.pos;
         long numItemsPlusOne = in.uvarint32("num_items_plus_one");
@@ -163,7 +163,7 @@ public record RegisterBrokerRecord(
         out.list("", items, item -> out.uuid("", item));
     }
 
-    /** Reads one {@code nullable_uuid_list}; the input is behind it then. */
+    /** Reads one {@code nullable_uuid_list}, and moves the input after it. */
     public static List<UUID> readNullableUuidList(Input in) {
         long numItemsPlusOne = in.uvarint32("num_items_plus_one");
         List<UUID> items = numItemsPlusOne >= 1
@@ -198,7 +198,7 @@ public record RegisterBrokerRecord(
         public static final Stored PORT_STORED = Stored.U2BE;
         public static final Stored SECURITY_PROTOCOL_STORED = Stored.S2BE;
 
-        /** Reads one {@code broker_endpoint}; the input is behind it then. */
+        /** Reads one {@code broker_endpoint}, and moves the input after it. */
         public static BrokerEndpoint read(Input in) {
             String name = in.field("name", () -> Text.read(in, true));
             String host = in.field("host", () -> Text.read(in, true));
@@ -208,17 +208,17 @@ public record RegisterBrokerRecord(
             return new BrokerEndpoint(name, host, port, securityProtocol, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static BrokerEndpoint from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static BrokerEndpoint from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("name", () -> Text.write(out, name, true));
             out.field("host", () -> Text.write(out, host, true));
@@ -227,7 +227,7 @@ public record RegisterBrokerRecord(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -248,7 +248,7 @@ public record RegisterBrokerRecord(
         public static final Stored MIN_SUPPORTED_VERSION_STORED = Stored.S2BE;
         public static final Stored MAX_SUPPORTED_VERSION_STORED = Stored.S2BE;
 
-        /** Reads one {@code broker_feature}; the input is behind it then. */
+        /** Reads one {@code broker_feature}, and moves the input after it. */
         public static BrokerFeature read(Input in) {
             String name = in.field("name", () -> Text.read(in, true));
             int minSupportedVersion = in.s2be("min_supported_version");
@@ -257,17 +257,17 @@ public record RegisterBrokerRecord(
             return new BrokerFeature(name, minSupportedVersion, maxSupportedVersion, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static BrokerFeature from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static BrokerFeature from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("name", () -> Text.write(out, name, true));
             out.s2be("min_supported_version", minSupportedVersion);
@@ -275,7 +275,7 @@ public record RegisterBrokerRecord(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

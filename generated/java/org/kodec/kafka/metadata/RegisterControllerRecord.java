@@ -35,7 +35,7 @@ public record RegisterControllerRecord(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 24;
 
-    /** Reads one {@code register_controller_record}, versions 0; the input is behind it then. */
+    /** Reads one {@code register_controller_record}, versions 0, and moves the input after it. */
     public static RegisterControllerRecord read(Input in, int version) {
         in.requireVersion("version", version, 0, 0, in.pos);
         int controllerId = in.s4be("controller_id");
@@ -58,17 +58,17 @@ public record RegisterControllerRecord(
                 features, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RegisterControllerRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RegisterControllerRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out, int version) {
         Output.requireVersion("version", version, 0, 0);
         long numEndPointsPlusOne = endPoints.size() + 1L;
@@ -83,7 +83,7 @@ public record RegisterControllerRecord(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes(int version) {
         return Output.bytesOf(out -> write(out, version));
     }
@@ -105,7 +105,7 @@ public record RegisterControllerRecord(
         public static final Stored PORT_STORED = Stored.U2BE;
         public static final Stored SECURITY_PROTOCOL_STORED = Stored.S2BE;
 
-        /** Reads one {@code controller_endpoint}; the input is behind it then. */
+        /** Reads one {@code controller_endpoint}, and moves the input after it. */
         public static ControllerEndpoint read(Input in) {
             String name = in.field("name", () -> Text.read(in, true));
             String host = in.field("host", () -> Text.read(in, true));
@@ -115,17 +115,17 @@ public record RegisterControllerRecord(
             return new ControllerEndpoint(name, host, port, securityProtocol, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static ControllerEndpoint from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static ControllerEndpoint from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("name", () -> Text.write(out, name, true));
             out.field("host", () -> Text.write(out, host, true));
@@ -134,7 +134,7 @@ public record RegisterControllerRecord(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -155,7 +155,7 @@ public record RegisterControllerRecord(
         public static final Stored MIN_SUPPORTED_VERSION_STORED = Stored.S2BE;
         public static final Stored MAX_SUPPORTED_VERSION_STORED = Stored.S2BE;
 
-        /** Reads one {@code controller_feature}; the input is behind it then. */
+        /** Reads one {@code controller_feature}, and moves the input after it. */
         public static ControllerFeature read(Input in) {
             String name = in.field("name", () -> Text.read(in, true));
             int minSupportedVersion = in.s2be("min_supported_version");
@@ -164,17 +164,17 @@ public record RegisterControllerRecord(
             return new ControllerFeature(name, minSupportedVersion, maxSupportedVersion, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static ControllerFeature from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static ControllerFeature from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("name", () -> Text.write(out, name, true));
             out.s2be("min_supported_version", minSupportedVersion);
@@ -182,7 +182,7 @@ public record RegisterControllerRecord(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

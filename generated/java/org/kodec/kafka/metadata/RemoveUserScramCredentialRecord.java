@@ -27,7 +27,7 @@ public record RemoveUserScramCredentialRecord(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 3;
 
-    /** Reads one {@code remove_user_scram_credential_record}, versions 0; the input is behind it then. */
+    /** Reads one {@code remove_user_scram_credential_record}, versions 0, and moves the input after it. */
     public static RemoveUserScramCredentialRecord read(Input in, int version) {
         in.requireVersion("version", version, 0, 0, in.pos);
         String name = in.field("name", () -> Text.read(in, true));
@@ -36,17 +36,17 @@ public record RemoveUserScramCredentialRecord(
         return new RemoveUserScramCredentialRecord(name, mechanism, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RemoveUserScramCredentialRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RemoveUserScramCredentialRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out, int version) {
         Output.requireVersion("version", version, 0, 0);
         out.field("name", () -> Text.write(out, name, true));
@@ -54,7 +54,7 @@ public record RemoveUserScramCredentialRecord(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes(int version) {
         return Output.bytesOf(out -> write(out, version));
     }

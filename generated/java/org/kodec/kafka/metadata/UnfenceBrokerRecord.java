@@ -27,7 +27,7 @@ public record UnfenceBrokerRecord(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 13;
 
-    /** Reads one {@code unfence_broker_record}, versions 0; the input is behind it then. */
+    /** Reads one {@code unfence_broker_record}, versions 0, and moves the input after it. */
     public static UnfenceBrokerRecord read(Input in, int version) {
         in.requireVersion("version", version, 0, 0, in.pos);
         int id = in.s4be("id");
@@ -36,17 +36,17 @@ public record UnfenceBrokerRecord(
         return new UnfenceBrokerRecord(id, epoch, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static UnfenceBrokerRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static UnfenceBrokerRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out, int version) {
         Output.requireVersion("version", version, 0, 0);
         out.s4be("id", id);
@@ -54,7 +54,7 @@ public record UnfenceBrokerRecord(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes(int version) {
         return Output.bytesOf(out -> write(out, version));
     }

@@ -41,17 +41,17 @@ public record UserScramCredentialRecord(
         return new Object[] {name, mechanism, salt, storedKey, serverKey, iterations, taggedFields};
     }
 
-    /** Whether all components are equal, arrays by what they hold. */
+    /** Whether all components are equal; arrays are compared by their elements. */
     @Override public boolean equals(Object other) {
         return other instanceof UserScramCredentialRecord that && Arrays.deepEquals(all(), that.all());
     }
 
-    /** As {@link #equals} has it. */
+    /** Consistent with {@link #equals}. */
     @Override public int hashCode() {
         return Arrays.deepHashCode(all());
     }
 
-    /** Reads one {@code user_scram_credential_record}, versions 0; the input is behind it then. */
+    /** Reads one {@code user_scram_credential_record}, versions 0, and moves the input after it. */
     public static UserScramCredentialRecord read(Input in, int version) {
         in.requireVersion("version", version, 0, 0, in.pos);
         String name = in.field("name", () -> Text.read(in, true));
@@ -65,17 +65,17 @@ public record UserScramCredentialRecord(
                 taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static UserScramCredentialRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static UserScramCredentialRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out, int version) {
         Output.requireVersion("version", version, 0, 0);
         out.field("name", () -> Text.write(out, name, true));
@@ -87,7 +87,7 @@ public record UserScramCredentialRecord(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes(int version) {
         return Output.bytesOf(out -> write(out, version));
     }

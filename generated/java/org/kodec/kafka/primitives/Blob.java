@@ -12,7 +12,7 @@ import org.kodec.runtime.Output;
 public final class Blob {
     private Blob() {}
 
-    /** Reads one {@code blob}; the input is behind it then. */
+    /** Reads one {@code blob}, and moves the input after it. */
     public static byte[] read(Input in, boolean isCompact) {
         long lenPlusOne = 0;
         if (isCompact) {

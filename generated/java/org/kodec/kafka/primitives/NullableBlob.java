@@ -13,7 +13,7 @@ import org.kodec.runtime.Output;
 public final class NullableBlob {
     private NullableBlob() {}
 
-    /** Reads one {@code nullable_blob}; the input is behind it then. */
+    /** Reads one {@code nullable_blob}, and moves the input after it. */
     public static byte[] read(Input in, boolean isCompact) {
         long lenPlusOne = isCompact ? in.uvarint32("len_plus_one") : 0;
         int lenClassic = !isCompact ? in.s4be("len_classic") : 0;

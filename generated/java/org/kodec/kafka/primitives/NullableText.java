@@ -13,7 +13,7 @@ import org.kodec.runtime.Output;
 public final class NullableText {
     private NullableText() {}
 
-    /** Reads one {@code nullable_text}; the input is behind it then. */
+    /** Reads one {@code nullable_text}, and moves the input after it. */
     public static String read(Input in, boolean isCompact) {
         long lenPlusOne = isCompact ? in.uvarint32("len_plus_one") : 0;
         int lenClassic = !isCompact ? in.s2be("len_classic") : 0;

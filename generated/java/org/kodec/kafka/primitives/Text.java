@@ -12,7 +12,7 @@ import org.kodec.runtime.Output;
 public final class Text {
     private Text() {}
 
-    /** Reads one {@code text}; the input is behind it then. */
+    /** Reads one {@code text}, and moves the input after it. */
     public static String read(Input in, boolean isCompact) {
         long lenPlusOne = 0;
         if (isCompact) {

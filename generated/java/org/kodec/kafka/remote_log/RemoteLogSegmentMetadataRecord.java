@@ -57,17 +57,17 @@ public record RemoteLogSegmentMetadataRecord(
                 remoteLogSegmentState, txnIndexEmpty, taggedFields};
     }
 
-    /** Whether all components are equal, arrays by what they hold. */
+    /** Whether all components are equal; arrays are compared by their elements. */
     @Override public boolean equals(Object other) {
         return other instanceof RemoteLogSegmentMetadataRecord that && Arrays.deepEquals(all(), that.all());
     }
 
-    /** As {@link #equals} has it. */
+    /** Consistent with {@link #equals}. */
     @Override public int hashCode() {
         return Arrays.deepHashCode(all());
     }
 
-    /** Reads one {@code remote_log_segment_metadata_record}, versions 0; the input is behind it then. */
+    /** Reads one {@code remote_log_segment_metadata_record}, versions 0, and moves the input after it. */
     public static RemoteLogSegmentMetadataRecord read(Input in, int version) {
         in.requireVersion("version", version, 0, 0, in.pos);
         RemoteLogSegmentIdEntry remoteLogSegmentId =
@@ -101,17 +101,17 @@ public record RemoteLogSegmentMetadataRecord(
                 remoteLogSegmentState, txnIndexEmpty, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RemoteLogSegmentMetadataRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RemoteLogSegmentMetadataRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out, int version) {
         Output.requireVersion("version", version, 0, 0);
         long numSegmentLeaderEpochsPlusOne = segmentLeaderEpochs.size() + 1L;
@@ -133,7 +133,7 @@ public record RemoteLogSegmentMetadataRecord(
         out.tags(tags);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes(int version) {
         return Output.bytesOf(out -> write(out, version));
     }
@@ -149,7 +149,7 @@ public record RemoteLogSegmentMetadataRecord(
         public static final int MIN_SIZE = 39;
         public static final int TOPIC_ID_PARTITION_AT = 0;
 
-        /** Reads one {@code remote_log_segment_id_entry}; the input is behind it then. */
+        /** Reads one {@code remote_log_segment_id_entry}, and moves the input after it. */
         public static RemoteLogSegmentIdEntry read(Input in) {
             TopicIdPartitionEntry topicIdPartition =
                     in.field("topic_id_partition", () -> TopicIdPartitionEntry.read(in));
@@ -158,24 +158,24 @@ public record RemoteLogSegmentMetadataRecord(
             return new RemoteLogSegmentIdEntry(topicIdPartition, id, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static RemoteLogSegmentIdEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static RemoteLogSegmentIdEntry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("topic_id_partition", () -> topicIdPartition.write(out));
             out.uuid("id", id);
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -195,7 +195,7 @@ public record RemoteLogSegmentMetadataRecord(
         public static final int NAME_AT = 0;
         public static final Stored PARTITION_STORED = Stored.S4BE;
 
-        /** Reads one {@code topic_id_partition_entry}; the input is behind it then. */
+        /** Reads one {@code topic_id_partition_entry}, and moves the input after it. */
         public static TopicIdPartitionEntry read(Input in) {
             String name = in.field("name", () -> Text.read(in, true));
             UUID id = in.uuid("id");
@@ -204,17 +204,17 @@ public record RemoteLogSegmentMetadataRecord(
             return new TopicIdPartitionEntry(name, id, partition, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicIdPartitionEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicIdPartitionEntry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("name", () -> Text.write(out, name, true));
             out.uuid("id", id);
@@ -222,7 +222,7 @@ public record RemoteLogSegmentMetadataRecord(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -243,7 +243,7 @@ public record RemoteLogSegmentMetadataRecord(
         public static final Stored LEADER_EPOCH_STORED = Stored.S4BE;
         public static final Stored OFFSET_STORED = Stored.S8BE;
 
-        /** Reads one {@code segment_leader_epoch_entry}; the input is behind it then. */
+        /** Reads one {@code segment_leader_epoch_entry}, and moves the input after it. */
         public static SegmentLeaderEpochEntry read(Input in) {
             int leaderEpoch = in.s4be("leader_epoch");
             long offset = in.s8be("offset");
@@ -251,24 +251,24 @@ public record RemoteLogSegmentMetadataRecord(
             return new SegmentLeaderEpochEntry(leaderEpoch, offset, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static SegmentLeaderEpochEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static SegmentLeaderEpochEntry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.s4be("leader_epoch", leaderEpoch);
             out.s8be("offset", offset);
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

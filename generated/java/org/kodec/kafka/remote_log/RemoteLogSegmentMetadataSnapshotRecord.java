@@ -56,17 +56,17 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
                 txnIndexEmpty, taggedFields};
     }
 
-    /** Whether all components are equal, arrays by what they hold. */
+    /** Whether all components are equal; arrays are compared by their elements. */
     @Override public boolean equals(Object other) {
         return other instanceof RemoteLogSegmentMetadataSnapshotRecord that && Arrays.deepEquals(all(), that.all());
     }
 
-    /** As {@link #equals} has it. */
+    /** Consistent with {@link #equals}. */
     @Override public int hashCode() {
         return Arrays.deepHashCode(all());
     }
 
-    /** Reads one {@code remote_log_segment_metadata_snapshot_record}, versions 0; the input is behind it then. */
+    /** Reads one {@code remote_log_segment_metadata_snapshot_record}, versions 0, and moves the input after it. */
     public static RemoteLogSegmentMetadataSnapshotRecord read(Input in, int version) {
         in.requireVersion("version", version, 0, 0, in.pos);
         UUID segmentId = in.uuid("segment_id");
@@ -99,17 +99,17 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
                 remoteLogSegmentState, txnIndexEmpty, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RemoteLogSegmentMetadataSnapshotRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RemoteLogSegmentMetadataSnapshotRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out, int version) {
         Output.requireVersion("version", version, 0, 0);
         long numSegmentLeaderEpochsPlusOne = segmentLeaderEpochs.size() + 1L;
@@ -131,7 +131,7 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
         out.tags(tags);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes(int version) {
         return Output.bytesOf(out -> write(out, version));
     }
@@ -151,7 +151,7 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
         public static final Stored LEADER_EPOCH_STORED = Stored.S4BE;
         public static final Stored OFFSET_STORED = Stored.S8BE;
 
-        /** Reads one {@code segment_leader_epoch_entry}; the input is behind it then. */
+        /** Reads one {@code segment_leader_epoch_entry}, and moves the input after it. */
         public static SegmentLeaderEpochEntry read(Input in) {
             int leaderEpoch = in.s4be("leader_epoch");
             long offset = in.s8be("offset");
@@ -159,24 +159,24 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
             return new SegmentLeaderEpochEntry(leaderEpoch, offset, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static SegmentLeaderEpochEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static SegmentLeaderEpochEntry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.s4be("leader_epoch", leaderEpoch);
             out.s8be("offset", offset);
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

@@ -44,17 +44,17 @@ public record RemoteLogSegmentMetadataUpdateRecord(
                 remoteLogSegmentState, taggedFields};
     }
 
-    /** Whether all components are equal, arrays by what they hold. */
+    /** Whether all components are equal; arrays are compared by their elements. */
     @Override public boolean equals(Object other) {
         return other instanceof RemoteLogSegmentMetadataUpdateRecord that && Arrays.deepEquals(all(), that.all());
     }
 
-    /** As {@link #equals} has it. */
+    /** Consistent with {@link #equals}. */
     @Override public int hashCode() {
         return Arrays.deepHashCode(all());
     }
 
-    /** Reads one {@code remote_log_segment_metadata_update_record}, versions 0; the input is behind it then. */
+    /** Reads one {@code remote_log_segment_metadata_update_record}, versions 0, and moves the input after it. */
     public static RemoteLogSegmentMetadataUpdateRecord read(Input in, int version) {
         in.requireVersion("version", version, 0, 0, in.pos);
         RemoteLogSegmentIdEntry remoteLogSegmentId =
@@ -68,17 +68,17 @@ public record RemoteLogSegmentMetadataUpdateRecord(
                 customMetadata, remoteLogSegmentState, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RemoteLogSegmentMetadataUpdateRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RemoteLogSegmentMetadataUpdateRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out, int version) {
         Output.requireVersion("version", version, 0, 0);
         out.field("remote_log_segment_id", () -> remoteLogSegmentId.write(out));
@@ -89,7 +89,7 @@ public record RemoteLogSegmentMetadataUpdateRecord(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes(int version) {
         return Output.bytesOf(out -> write(out, version));
     }
@@ -105,7 +105,7 @@ public record RemoteLogSegmentMetadataUpdateRecord(
         public static final int MIN_SIZE = 39;
         public static final int TOPIC_ID_PARTITION_AT = 0;
 
-        /** Reads one {@code remote_log_segment_id_entry}; the input is behind it then. */
+        /** Reads one {@code remote_log_segment_id_entry}, and moves the input after it. */
         public static RemoteLogSegmentIdEntry read(Input in) {
             TopicIdPartitionEntry topicIdPartition =
                     in.field("topic_id_partition", () -> TopicIdPartitionEntry.read(in));
@@ -114,24 +114,24 @@ public record RemoteLogSegmentMetadataUpdateRecord(
             return new RemoteLogSegmentIdEntry(topicIdPartition, id, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static RemoteLogSegmentIdEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static RemoteLogSegmentIdEntry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("topic_id_partition", () -> topicIdPartition.write(out));
             out.uuid("id", id);
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -151,7 +151,7 @@ public record RemoteLogSegmentMetadataUpdateRecord(
         public static final int NAME_AT = 0;
         public static final Stored PARTITION_STORED = Stored.S4BE;
 
-        /** Reads one {@code topic_id_partition_entry}; the input is behind it then. */
+        /** Reads one {@code topic_id_partition_entry}, and moves the input after it. */
         public static TopicIdPartitionEntry read(Input in) {
             String name = in.field("name", () -> Text.read(in, true));
             UUID id = in.uuid("id");
@@ -160,17 +160,17 @@ public record RemoteLogSegmentMetadataUpdateRecord(
             return new TopicIdPartitionEntry(name, id, partition, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicIdPartitionEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicIdPartitionEntry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("name", () -> Text.write(out, name, true));
             out.uuid("id", id);
@@ -178,7 +178,7 @@ public record RemoteLogSegmentMetadataUpdateRecord(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

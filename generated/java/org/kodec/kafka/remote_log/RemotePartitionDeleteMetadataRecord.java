@@ -34,7 +34,7 @@ public record RemotePartitionDeleteMetadataRecord(
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 36;
 
-    /** Reads one {@code remote_partition_delete_metadata_record}, versions 0; the input is behind it then. */
+    /** Reads one {@code remote_partition_delete_metadata_record}, versions 0, and moves the input after it. */
     public static RemotePartitionDeleteMetadataRecord read(Input in, int version) {
         in.requireVersion("version", version, 0, 0, in.pos);
         TopicIdPartitionEntry topicIdPartition =
@@ -47,17 +47,17 @@ public record RemotePartitionDeleteMetadataRecord(
                 remotePartitionDeleteState, taggedFields);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RemotePartitionDeleteMetadataRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static RemotePartitionDeleteMetadataRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out, int version) {
         Output.requireVersion("version", version, 0, 0);
         out.field("topic_id_partition", () -> topicIdPartition.write(out));
@@ -67,7 +67,7 @@ public record RemotePartitionDeleteMetadataRecord(
         out.tags("tagged_fields", taggedFields);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes(int version) {
         return Output.bytesOf(out -> write(out, version));
     }
@@ -86,7 +86,7 @@ public record RemotePartitionDeleteMetadataRecord(
         public static final int NAME_AT = 0;
         public static final Stored PARTITION_STORED = Stored.S4BE;
 
-        /** Reads one {@code topic_id_partition_entry}; the input is behind it then. */
+        /** Reads one {@code topic_id_partition_entry}, and moves the input after it. */
         public static TopicIdPartitionEntry read(Input in) {
             String name = in.field("name", () -> Text.read(in, true));
             UUID id = in.uuid("id");
@@ -95,17 +95,17 @@ public record RemotePartitionDeleteMetadataRecord(
             return new TopicIdPartitionEntry(name, id, partition, taggedFields);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicIdPartitionEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static TopicIdPartitionEntry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
             out.field("name", () -> Text.write(out, name, true));
             out.uuid("id", id);
@@ -113,7 +113,7 @@ public record RemotePartitionDeleteMetadataRecord(
             out.tags("tagged_fields", taggedFields);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }

@@ -33,7 +33,7 @@ public record ChunkSizes(
     public static final Stored COUNT_STORED = Stored.S4BE;
     public static final Stored BASE_STORED = Stored.S4BE;
 
-    /** Reads one {@code chunk_sizes}; the input is behind it then. */
+    /** Reads one {@code chunk_sizes}, and moves the input after it. */
     public static ChunkSizes read(Input in) {
         int count = in.s4be("count");
         int base = in.s4be("base");
@@ -48,17 +48,17 @@ public record ChunkSizes(
         return new ChunkSizes(count, base, others);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ChunkSizes from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static ChunkSizes from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         Output.require(count >= 1, "count", "at least 1", count);
         Output.require(base >= 0, "base", "at least 0", base);
@@ -77,7 +77,7 @@ public record ChunkSizes(
         });
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
@@ -86,26 +86,26 @@ public record ChunkSizes(
     public record NoOthers() {
         public static final int SIZE = 0;
 
-        /** Reads one {@code no_others}; the input is behind it then. */
+        /** Reads one {@code no_others}, and moves the input after it. */
         public static NoOthers read(Input in) {
             return new NoOthers();
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static NoOthers from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static NoOthers from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out) {
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes() {
             return Output.bytesOf(out -> write(out));
         }
@@ -125,7 +125,7 @@ public record ChunkSizes(
         public static final Stored WIDTH_STORED = Stored.U1;
         public static final Stored LAST_STORED = Stored.S4BE;
 
-        /** Reads one {@code others}; the input is behind it then. */
+        /** Reads one {@code others}, and moves the input after it. */
         public static Others read(Input in, long count) {
             int width = in.u1("width");
             in.require(width >= 1, "width", in.pos - 1, "at least 1", width);
@@ -136,17 +136,17 @@ public record ChunkSizes(
             return new Others(width, differences, last);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Others from(byte[] data, long count) {
             return from(data, ReadOptions.DEFAULT, count);
         }
 
-        /** Reads one that is all of {@code data}. Throws FormatException. */
+        /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
         public static Others from(byte[] data, ReadOptions opt, long count) {
             return Input.whole(data, opt, in -> read(in, count));
         }
 
-        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        /** Writes it; derived fields are computed. Throws FormatException. */
         public void write(Output out, long count) {
             Output.require(width >= 1, "width", "at least 1", width);
             Output.require(width <= 4, "width", "at most 4", width);
@@ -156,7 +156,7 @@ public record ChunkSizes(
             out.s4be("last", last);
         }
 
-        /** Its bytes. Throws FormatException where a value has no place in them. */
+        /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
         public byte[] toBytes(long count) {
             return Output.bytesOf(out -> write(out, count));
         }

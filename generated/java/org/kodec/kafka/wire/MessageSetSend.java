@@ -31,17 +31,17 @@ public record MessageSetSend(
         return new Object[] {errorCode, messages};
     }
 
-    /** Whether all components are equal, arrays by what they hold. */
+    /** Whether all components are equal; arrays are compared by their elements. */
     @Override public boolean equals(Object other) {
         return other instanceof MessageSetSend that && Arrays.deepEquals(all(), that.all());
     }
 
-    /** As {@link #equals} has it. */
+    /** Consistent with {@link #equals}. */
     @Override public int hashCode() {
         return Arrays.deepHashCode(all());
     }
 
-    /** Reads one {@code message_set_send}; the input is behind it then. */
+    /** Reads one {@code message_set_send}, and moves the input after it. */
     public static MessageSetSend read(Input in) {
         int startOfLenBody = in.pos;
         int startOfErrorCode = in.pos + 4;
@@ -50,23 +50,23 @@ public record MessageSetSend(
         in.require(lenBody >= 2, "len_body", in.pos - 6, "at least 2", lenBody);
         byte[] messages = in.bytes("messages", lenBody - 2L);
         if (lenBody != in.pos - startOfErrorCode) {
-            throw FormatException.malformed("len_body", "not the length of what it covers", startOfLenBody,
+            throw FormatException.malformed("len_body", "not the length of the fields it covers", startOfLenBody,
                     in.pos - startOfErrorCode, lenBody);
         }
         return new MessageSetSend(errorCode, messages);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static MessageSetSend from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static MessageSetSend from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         int startOfLenBody = out.size();
         int startOfErrorCode = out.size() + 4;
@@ -76,7 +76,7 @@ public record MessageSetSend(
         out.set("len_body", startOfLenBody, Stored.S4BE, out.size() - startOfErrorCode);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }

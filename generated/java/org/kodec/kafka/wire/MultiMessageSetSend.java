@@ -25,7 +25,7 @@ public record MultiMessageSetSend(
     public static final Stored LEN_BODY_STORED = Stored.S4BE;
     public static final Stored ERROR_CODE_STORED = Stored.S2BE;
 
-    /** Reads one {@code multi_message_set_send}; the input is behind it then. */
+    /** Reads one {@code multi_message_set_send}, and moves the input after it. */
     public static MultiMessageSetSend read(Input in) {
         int startOfLenBody = in.pos;
         int startOfErrorCode = in.pos + 4;
@@ -34,23 +34,23 @@ public record MultiMessageSetSend(
         in.require(lenBody >= 2, "len_body", in.pos - 6, "at least 2", lenBody);
         List<MessageSetSend> parts = in.sized("parts", lenBody - 2L, () -> readPartList(in));
         if (lenBody != in.pos - startOfErrorCode) {
-            throw FormatException.malformed("len_body", "not the length of what it covers", startOfLenBody,
+            throw FormatException.malformed("len_body", "not the length of the fields it covers", startOfLenBody,
                     in.pos - startOfErrorCode, lenBody);
         }
         return new MultiMessageSetSend(errorCode, parts);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static MultiMessageSetSend from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one that is all of {@code data}. Throws FormatException. */
+    /** Reads one from all of {@code data}; bytes after it are an error. Throws FormatException. */
     public static MultiMessageSetSend from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
 
-    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    /** Writes it; derived fields are computed. Throws FormatException. */
     public void write(Output out) {
         int startOfLenBody = out.size();
         int startOfErrorCode = out.size() + 4;
@@ -60,12 +60,12 @@ public record MultiMessageSetSend(
         out.set("len_body", startOfLenBody, Stored.S4BE, out.size() - startOfErrorCode);
     }
 
-    /** Its bytes. Throws FormatException where a value has no place in them. */
+    /** Returns its bytes; derived fields are computed. Throws FormatException if a value cannot be encoded. */
     public byte[] toBytes() {
         return Output.bytesOf(out -> write(out));
     }
 
-    /** Reads one {@code part_list}; the input is behind it then. */
+    /** Reads one {@code part_list}, and moves the input after it. */
     public static List<MessageSetSend> readPartList(Input in) {
         List<MessageSetSend> entries = in.listToEnd("", () -> MessageSetSend.read(in));
         return entries;

@@ -10,10 +10,10 @@ import org.kodec.kafka.log.MessageSet;
 import org.kodec.kafka.log.RecordBatch;
 
 /**
- * One row for a task: how many records it has, and their least and largest offsets and timestamps.
+ * One row for a task: its number of records, and their smallest and largest offsets and timestamps.
  *
- * <p>A header says them for a batch from which compaction has removed nothing: its offsets are all there. Where
- * it does not, and for timestamps that producers have set, the records are looked at. Checksums are verified.
+ * <p>The header of a batch has them if compaction has removed nothing, so that all offsets are present. Otherwise, and
+ * for timestamps that producers set, the records are read. Checksums are verified.
  */
 final class AggregateReader implements PartitionReader<InternalRow> {
     private final Batches batches;
@@ -28,7 +28,7 @@ final class AggregateReader implements PartitionReader<InternalRow> {
     private boolean given;
     private String path;
 
-    /** Whether all records are looked at: a batch whose records cannot be read has none where damage is skipped. */
+    /** Whether all records are read: if damage is skipped, a batch whose records cannot be read has none. */
     private final boolean looks;
 
     AggregateReader(LogPartition task, ReadSettings reading, List<String> wanted, Configuration conf) {
@@ -69,7 +69,7 @@ final class AggregateReader implements PartitionReader<InternalRow> {
         }
     }
 
-    /** Takes what the header says, where that is all that is asked for. */
+    /** Uses the header, if that is all that is needed. */
     private boolean known() {
         RecordBatch.Rows head = batches.rows.rows;
         boolean whole = head.headNumRecords == head.headLastOffsetDelta + 1L;
@@ -114,7 +114,7 @@ final class AggregateReader implements PartitionReader<InternalRow> {
     private void timestamp(long value) {
         if (value > Long.MAX_VALUE / 1000 || value < -(Long.MAX_VALUE / 1000)) {
             throw new IllegalArgumentException(path + ": the timestamp " + value
-                    + " ms is outside what Spark can hold");
+                    + " ms is outside Spark's range of timestamps");
         }
         firstTimestamp = Math.min(firstTimestamp, value);
         lastTimestamp = Math.max(lastTimestamp, value);

@@ -6,17 +6,17 @@ import org.kodec.runtime.Buffer;
 import org.kodec.runtime.Codecs;
 
 /**
- * One whole batch whose bytes are at hand, for questions asked of a few of them; rows are read by {@link Batches}.
+ * One complete batch with its bytes, for uses that read few batches; {@link Batches} reads rows.
  *
  * @param position in the segment
  * @param last the last offset
- * @param rows of the newest format with its head read, else null, as {@code old} for the others
+ * @param rows of the newest format with its head read, otherwise null; {@code old} for other formats
  */
 record Batch(byte[] data, long position, long last, RecordBatch.Rows rows, MessageSet.Rows old) {
     private static final long OLD =
             MessageSet.Rows.OFFSET | MessageSet.Rows.TIMESTAMP | MessageSet.Rows.TIMESTAMP_TYPE;
 
-    /** The batch that is all of {@code data}, its checksum not looked at; null where it is none. */
+    /** The batch in all of {@code data}, without verifying its checksum; null if there is none. */
     static Batch of(byte[] data, long position) {
         Frame frame = Frame.peek(data, 0, data.length);
         if (frame == null || !frame.known()) {
@@ -42,7 +42,7 @@ record Batch(byte[] data, long position, long last, RecordBatch.Rows rows, Messa
         return rows != null ? rows.head(data, 0, data.length, true) : old.head(data, 0, data.length, true);
     }
 
-    /** The first offset; null where what is in it cannot be read. */
+    /** The first offset; null if the content cannot be read. */
     Long first(ReadSettings reading) {
         if (rows != null) {
             return rows.headBaseOffset;
@@ -50,7 +50,7 @@ record Batch(byte[] data, long position, long last, RecordBatch.Rows rows, Messa
         return old.codec().equals("none") ? (Long) last : decode(reading) ? (Long) old.offset[0] : null;
     }
 
-    /** Fills the arrays with the offsets and timestamps of its records; false where they cannot be read. */
+    /** Fills the arrays with the offsets and timestamps of its records; returns false if they cannot be read. */
     boolean decode(ReadSettings reading) {
         Buffer raw = new Buffer(1 << 12);
         try (Codecs codecs = new Codecs()) {

@@ -10,8 +10,8 @@ import org.kodec.kafka.log.LogSegment;
 import org.kodec.kafka.log.MessageSet;
 
 /**
- * The batches from a position on, each where the length of the one before leads, their offsets ascending, looked
- * at by their frames alone. The rules are those of {@code kodec.log.reading.chain}.
+ * The batches from a position, each where the previous batch ends, with ascending offsets; only their frames are read.
+ * The rules are those of {@code kodec.log.reading.chain}.
  */
 final class Chain {
     /** Lengths that have led so far need not be followed on. */
@@ -29,7 +29,7 @@ final class Chain {
     boolean newest = true;
     /** The size of the largest one. */
     long largest;
-    /** Whether it goes on to the end of the source, or for {@link #FAR} bytes; else there is damage at the end. */
+    /** Whether it reaches the end of the source, or {@link #FAR} bytes; otherwise there is damage at its end. */
     boolean leadsOut;
 
     private final Pages source;
@@ -70,7 +70,7 @@ final class Chain {
         return positions.size() - index(pos);
     }
 
-    /** Where the batches from {@code pos} on end, at most so many. */
+    /** The ends of the batches from {@code pos}, up to a number of them. */
     Set<Long> endsAfter(long pos, int most) {
         int first = index(pos) + 1;
         Set<Long> found = new HashSet<>();
@@ -82,7 +82,7 @@ final class Chain {
         return found;
     }
 
-    /** How far apart offsets are, at most, over the messages of magic 1 that stand on their own from {@code pos}. */
+    /** The largest difference of offsets between the uncompressed messages of magic 1 from {@code pos}. */
     long largestStep(long pos) {
         return steps[index(pos)];
     }

@@ -29,7 +29,7 @@ final class Columns {
             .add("timestampType", DataTypes.IntegerType);
     static final StructType WITH_HEADERS = PLAIN.add("headers", new ArrayType(HEADER, true));
 
-    /** What the batch of a record says; see {@link BatchVector} for where they stand there. */
+    /** Columns of the batch of a record; {@link BatchVector} has their places. */
     private static final StructType METADATA = new StructType()
             .add("leaderEpoch", DataTypes.IntegerType)
             .add("producerId", DataTypes.LongType)
@@ -43,7 +43,7 @@ final class Columns {
             .add("batchSize", DataTypes.LongType)
             .add("file", DataTypes.StringType);
     static final StructType ALL = schema(true, true);
-    /** What {@code mode=quarantine} gives. */
+    /** The columns of {@code mode=quarantine}. */
     static final StructType QUARANTINE = new StructType()
             .add("topic", DataTypes.StringType)
             .add("partition", DataTypes.IntegerType)
@@ -68,12 +68,12 @@ final class Columns {
         return found;
     }
 
-    /** Whether a column says something of the batch of a record. */
+    /** Whether a column describes the batch of a record. */
     static boolean isOfBatch(String name) {
         return METADATA.getFieldIndex(name).isDefined();
     }
 
-    /** What the batches of the rows say, a place for each batch, and which of them each row is of. */
+    /** Values of the rows' batches, one place per batch, and the batch of each row. */
     static final class Heads {
         private static final int WIDTH = METADATA.length();
         private static final int SEQUENCE = METADATA.fieldIndex("sequence");
@@ -104,7 +104,7 @@ final class Columns {
             put("leaderEpoch", newest ? head.headPartitionLeaderEpoch : -1);
             put("producerId", newest ? head.headProducerId : -1);
             put("producerEpoch", newest ? head.headProducerEpoch : -1);
-            // what, with the offset, gives the sequence
+            // added to the offset, the sequence
             put("sequence", newest && head.headBaseSequence >= 0 ? head.headBaseSequence - head.headBaseOffset
                     : Long.MIN_VALUE);
             put("isTransactional", newest && head.headAttributesIsTransactional ? 1 : 0);
@@ -258,7 +258,7 @@ final class Columns {
         }
     }
 
-    /** Bytes: ranges of a buffer, null where the length is negative. */
+    /** Bytes: ranges of a buffer; null if the length is negative. */
     static final class Spans extends Vector {
         byte[] buf;
         int[] start;
@@ -285,7 +285,7 @@ final class Columns {
             return length[index] < 0 ? null : Arrays.copyOfRange(buf, from, from + length[index]);
         }
 
-        /** Text; what is not UTF-8 becomes U+FFFD, as in Kafka's own strings. */
+        /** Text; invalid UTF-8 becomes U+FFFD, as in Kafka's strings. */
         @Override
         public UTF8String getUTF8String(int row) {
             int index = at(row);
@@ -371,7 +371,7 @@ final class Columns {
         }
     }
 
-    /** The headers of records: a list of keys and values for each, null where there are none. */
+    /** The headers of records: a list of keys and values for each; null if there are none. */
     static final class Headers extends Vector {
         final Pairs pairs = new Pairs();
         int[] start;
@@ -417,7 +417,7 @@ final class Columns {
         }
     }
 
-    /** The rows from 0 to {@code count} for which {@code test} does not give 0; null where that is all of them. */
+    /** The rows from 0 to {@code count} for which {@code test} does not return 0; null if these are all rows. */
     static int[] chosen(int count, IntUnaryOperator test) {
         int[] found = new int[count];
         int size = 0;

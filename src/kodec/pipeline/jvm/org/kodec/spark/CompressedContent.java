@@ -6,11 +6,11 @@ import org.kodec.runtime.Buffer;
 import org.kodec.runtime.Codecs;
 import org.kodec.runtime.FormatException;
 
-/** What is compressed in a batch whose head was read; false, and nothing is kept, where not all is well. */
+/** The compressed content of a batch whose head was read. Methods return false, and keep nothing, if it is invalid. */
 final class CompressedContent {
     private CompressedContent() {}
 
-    /** Appends the records of a batch; what is decompressed is put behind what is in {@code raw}. */
+    /** Appends the records of a batch; decompressed bytes are appended to {@code raw}. */
     static boolean records(RecordBatch.Rows rows, byte[] buf, Codecs codecs, Buffer raw, ReadSettings reading) {
         int start = rows.headRecordsStart;
         int stop = start + rows.headRecordsLength;
@@ -30,7 +30,7 @@ final class CompressedContent {
     }
 
     /**
-     * Appends the messages in a wrapper, with the offsets and timestamps that it says they have: the rules of
+     * Appends the messages of a wrapper, with the offsets and timestamps that follow from it: the rules of
      * {@code kodec.log.batches.wrapper}.
      */
     static boolean messages(MessageSet.Rows old, byte[] buf, Codecs codecs, Buffer raw, ReadSettings reading) {

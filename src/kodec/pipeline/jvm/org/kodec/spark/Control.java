@@ -53,7 +53,7 @@ final class Control {
             try {
                 value(type, new Input(value == null ? new byte[0] : value, ReadOptions.DEFAULT));
             } catch (FormatException error) {
-                // a version of a later Kafka: what the record is is known, what it says is not
+                // a version of a later Kafka: the record's type is known, its content is not
                 if (error.kind() != FormatException.Kind.UNSUPPORTED) {
                     throw error.within("value");
                 }

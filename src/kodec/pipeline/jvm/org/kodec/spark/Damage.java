@@ -4,9 +4,9 @@ import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
 import org.kodec.runtime.FormatException;
 
-/** What is wrong in a file, and where reading goes on behind it; made only where something is. */
+/** The damage in a file, and where reading continues after it; created only if there is any. */
 final class Damage {
-    /** Where the last damage ends that was skipped; -1 for none. */
+    /** The end of the last skipped damage; -1 for none. */
     long skippedEnd = -1;
     private final SegmentSlice piece;
     private final Files.Source source;
@@ -18,7 +18,7 @@ final class Damage {
     private final Configuration conf;
     private Resumption resumption;
 
-    /** With {@code ordered}, what names of segments say of offsets counts. */
+    /** With {@code ordered}, offsets in the names of segments are used. */
     Damage(
             SegmentSlice piece, Files.Source source, boolean ordered, boolean replaced, ReadSettings reading,
             DamagePolicy left, Configuration conf)
@@ -41,20 +41,20 @@ final class Damage {
         return resumption;
     }
 
-    /** The torn tail at a place where no whole batch is; null at the end of the file. Throws FormatException. */
+    /** The torn tail at a position without a complete batch; null at the end of the file. Throws FormatException. */
     Tail tail(long position, Resumption.PrecedingLog before) throws IOException {
         return Tail.at(pages, position, reading, resumption(), before);
     }
 
-    /** What is wrong with the batch at a place: that it is none, where the file is of another system. */
+    /** The error of the batch at a position: that the file is of another system, if it is. */
     FormatException named(long position, FormatException wrong) {
         FormatException foreign = position == 0 ? Foreign.error(pages) : null;
         return (foreign == null ? wrong : foreign).inSource(piece.path());
     }
 
-    /** Notes what is skipped; where reading goes on. */
+    /** Notes the skipped range, and returns where reading continues. */
     long skip(long position, FormatException error, Resumption.PrecedingLog before) throws IOException {
-        // what another system's file holds may well be batches, of several logs
+        // a file of another system may contain batches, of several logs
         boolean foreign = position == 0 && Foreign.error(pages) != null;
         long next = foreign ? source.size() : resumption().after(position, before);
         left.damaged(piece, position, next - position, error.getMessage());

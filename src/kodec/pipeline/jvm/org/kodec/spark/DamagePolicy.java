@@ -8,7 +8,8 @@ import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What is not among the rows: an error, or kept and logged where that is to be skipped. */
+/** Handles bytes and offsets that are not among the rows: reports them as errors, or logs them if they are to be
+ * skipped. */
 final class DamagePolicy {
     static final String GONE = "No such file or directory";
     private static final Logger LOG = LoggerFactory.getLogger("kodec");
@@ -68,7 +69,7 @@ final class DamagePolicy {
         LOG.warn("skipped: {}", left);
     }
 
-    /** Ends with a piece: what was counted, and its torn tail, if it has one. */
+    /** Ends a slice: its counts, and its torn tail if it has one. */
     void ended(SegmentSlice piece, Tail tail) {
         if (omitted > 0) {
             found.add(QuarantinedRange.of(piece, "damaged", omitted + " more ranges, " + omittedBytes + " bytes"));

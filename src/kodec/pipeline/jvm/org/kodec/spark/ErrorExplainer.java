@@ -13,8 +13,8 @@ import org.kodec.runtime.Input;
 import org.kodec.runtime.ReadOptions;
 
 /**
- * Reads a batch that the fast path gave up at once more, by the careful readers, to say what is wrong with it and
- * where: the errors of {@code kodec.log.batches}.
+ * Reads a batch that the fast path rejected again with the full readers, to report its errors: those of
+ * {@code kodec.log.batches}.
  */
 final class ErrorExplainer {
     private static final BigInteger LEAST = BigInteger.valueOf(Long.MIN_VALUE);

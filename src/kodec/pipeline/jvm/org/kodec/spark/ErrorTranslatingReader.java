@@ -7,8 +7,8 @@ import org.apache.spark.sql.connector.read.PartitionReader;
 import org.kodec.runtime.FormatException;
 
 /**
- * A reader whose errors are of Spark's own classes, or Java's. What a task throws is read again on the driver, which
- * finds the classes of a jar that was added to a running session nowhere: it would only say that the reason is not known.
+ * A reader whose errors have classes of Spark or Java. The driver deserializes the errors of tasks, and does not find
+ * the classes of a jar that was added to a running session: it would only report an unknown reason.
  */
 record ErrorTranslatingReader<T>(PartitionReader<T> reader, Runnable closed) implements PartitionReader<T> {
     @Override
@@ -20,7 +20,7 @@ record ErrorTranslatingReader<T>(PartitionReader<T> reader, Runnable closed) imp
         }
     }
 
-    /** An error of which Spark shows what it says, and not the scheduler's way to it: one with a name for users. */
+    /** An error whose message Spark shows without the scheduler's stack trace: one with an error class for users. */
     private static RuntimeException told(Exception error) {
         RuntimeException told;
         try {
@@ -28,7 +28,7 @@ record ErrorTranslatingReader<T>(PartitionReader<T> reader, Runnable closed) imp
                     new scala.collection.immutable.Map.Map1<>("path", "of a log: " + error.getMessage()),
                     null, new QueryContext[0], "");
         } catch (Exception | LinkageError older) {
-            // Spark before 4.0 has none of that name
+            // Spark before 4.0 does not have this class
             told = new IllegalArgumentException(error.getMessage());
         }
         told.setStackTrace(error.getStackTrace());

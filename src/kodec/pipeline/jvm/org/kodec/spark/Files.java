@@ -26,10 +26,10 @@ import org.apache.hadoop.util.functional.FutureIO;
 
 /** Files by their paths: of this machine directly, others through Hadoop's FileSystem. */
 final class Files {
-    /** How S3A reads: what Hadoop 3.5 takes else reads ahead of what is wanted, and keeps it, which fills the heap. */
+    /** How S3A reads: the default of Hadoop 3.5 reads ahead and keeps the bytes, which fills the heap. */
     static final String STREAM_TYPE = "fs.s3a.input.stream.type";
     static final String CLASSIC = "classic";
-    /** By bucket and user: of buckets that something else has opened before, in the other way. */
+    /** By bucket and user: buckets that other code opened before, with other settings. */
     /** Of URLs that the source in Python reads without Hadoop. */
     private static final Set<String> OF_PYTHON = Set.of("s3", "gs", "az");
     private static final Map<String, FileSystem> CLASSICS = new HashMap<>();
@@ -59,7 +59,7 @@ final class Files {
         return path.startsWith("file:") ? new File(URI.create(path.replace(" ", "%20")).getPath()).getPath() : path;
     }
 
-    /** The file system of a path that is not of this machine. Throws IOException, also where its classes are not here. */
+    /** The file system of a remote path. Throws IOException, also if its classes are missing. */
     private static FileSystem system(Path path, Configuration conf) throws IOException {
         try {
             FileSystem found = path.getFileSystem(conf);
@@ -83,7 +83,7 @@ final class Files {
         }
     }
 
-    /** Whether a bucket was opened before, by something else, to be read in another way than is wanted here. */
+    /** Whether other code opened a bucket before, with other settings for reading. */
     private static boolean readsAhead(Path path, FileSystem found, Configuration conf) {
         String ofBucket = "fs.s3a.bucket." + path.toUri().getHost() + STREAM_TYPE.substring("fs.s3a".length());
         return "s3a".equals(path.toUri().getScheme()) && CLASSIC.equals(conf.get(STREAM_TYPE))
@@ -110,7 +110,7 @@ final class Files {
         return new IOException(of + " is not on the class path, or not all that it needs", error);
     }
 
-    /** An error of a file system in one line, with what to do about one of credentials. */
+    /** An error of a file system in one line, with advice if it is about credentials. */
     static String said(IOException error) {
         String text = String.valueOf(error.getMessage()).lines().findFirst().orElse("").strip();
         if (error instanceof FileNotFoundException) {
@@ -137,7 +137,7 @@ final class Files {
         return entry(system(given, conf).getFileStatus(given));
     }
 
-    /** A path that is not of this machine, taken for a folder; the list of a file is the file. */
+    /** A remote path, treated as a folder; the listing of a file is the file. */
     static Entry folder(String path) {
         Path given = new Path(path);
         return new Entry(given.toString(), given.getName(), true, 0);
@@ -173,7 +173,7 @@ final class Files {
         return found;
     }
 
-    /** The folder that a path is in; null where it is in none. */
+    /** The folder that contains a path; null if there is none. */
     static String parent(String path) {
         if (isLocal(path)) {
             return new File(path).getParent();
@@ -182,7 +182,7 @@ final class Files {
         return parent == null ? null : parent.toString();
     }
 
-    /** The last name of a path; empty where there is none. */
+    /** The last name of a path; empty if there is none. */
     static String name(String path) {
         return path == null ? "" : path.substring(path.lastIndexOf('/') + 1);
     }
@@ -192,12 +192,12 @@ final class Files {
         return isLocal(path) ? new File(plain(path)).getCanonicalPath() : path;
     }
 
-    /** The path of what is called {@code name} in a folder. */
+    /** The path of {@code name} in a folder. */
     static String child(String folder, String name) {
         return isLocal(folder) ? new File(folder, name).getPath() : new Path(folder, name).toString();
     }
 
-    /** Opens a file. Throws FileNotFoundException where there is none. */
+    /** Opens a file. Throws FileNotFoundException if there is none. */
     static Source open(String path, Configuration conf) throws IOException {
         if (isLocal(path)) {
             RandomAccessFile file = new RandomAccessFile(plain(path), "r");
@@ -250,7 +250,7 @@ final class Files {
         };
     }
 
-    /** All of a small file as text; null where there is none. */
+    /** All of a small file as text; null if there is none. */
     static String text(String path, Configuration conf) throws IOException {
         try (Source source = open(path, conf)) {
             byte[] data = all(source, 1 << 24);
@@ -269,7 +269,7 @@ final class Files {
         return range(source, 0, (int) size);
     }
 
-    /** So many bytes from {@code at} on, fewer where the file ends before. */
+    /** The bytes from {@code at}; fewer if the file ends before. */
     static byte[] range(Source source, long at, int count) throws IOException {
         byte[] data = new byte[count];
         int have = 0;

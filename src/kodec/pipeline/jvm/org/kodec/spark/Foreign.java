@@ -13,7 +13,7 @@ final class Foreign {
 
     private Foreign() {}
 
-    /** What says that a file whose first batch cannot be read is no log of Kafka's; null for any other. */
+    /** Evidence that a file whose first batch cannot be read is not a log of Kafka; null if there is none. */
     static FormatException error(Pages source) {
         String have = name(source);
         return have == null ? null

@@ -7,10 +7,10 @@ import org.kodec.kafka.log.OffsetIndex;
 import org.kodec.kafka.log.RecordBatch;
 
 /**
- * What the first bytes of a batch say, the same in each format; nothing of it is checked.
+ * The first fields of a batch, the same in each format; they are not checked.
  *
  * @param offset the base offset of a batch of magic 2; the offset of a message, the last one of a wrapper
- * @param size of the whole batch, in bytes; can be anything, also negative
+ * @param size of the whole batch, in bytes; can have any value, also a negative one
  * @param magic the message format
  */
 record Frame(long offset, long size, int magic) {
@@ -27,13 +27,13 @@ record Frame(long offset, long size, int magic) {
     /** The largest offset relative to its segment's base offset: as wide as in the offset index. */
     static final long MAX_RELATIVE = OffsetIndex.Entry.RELATIVE_OFFSET_STORED.most;
 
-    /** The frame at {@code at}; null where the bytes end before. */
+    /** The frame at {@code at}; null if the bytes end before it is complete. */
     static Frame peek(byte[] data, int at, int end) {
         return end - at < SIZE ? null : new Frame(LogSegment.Entry.peekBaseOffset(data, at),
                 LogSegment.Entry.peekLenEntry(data, at), (int) LogSegment.Entry.peekMagic(data, at));
     }
 
-    /** The frame at a place of a file; null where that ends before. */
+    /** The frame at a position in a file; null if the file ends before it is complete. */
     static Frame peek(Pages source, long at) {
         byte[] data = source.read(at, SIZE);
         return peek(data, 0, data.length);
@@ -43,7 +43,7 @@ record Frame(long offset, long size, int magic) {
         return size - BEFORE_BODY;
     }
 
-    /** Whether the format is one that there is. */
+    /** Whether the format exists. */
     boolean known() {
         return magic >= 0 && magic <= NEWEST;
     }
@@ -58,7 +58,7 @@ record Frame(long offset, long size, int magic) {
         return LEAST_SIZE <= size && size <= most;
     }
 
-    /** The batch in {@code data}, with the magic and a length that says that it is all of them. */
+    /** The batch in {@code data}, with this magic and a length that covers all of the bytes. */
     static byte[] framed(byte[] data, int magic) {
         byte[] made = Arrays.copyOf(data, data.length);
         RecordBatch.LEN_BATCH_STORED.put(made, LENGTH_AT, data.length - BEFORE_BODY);

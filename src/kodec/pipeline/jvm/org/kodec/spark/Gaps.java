@@ -9,7 +9,8 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.kodec.runtime.FormatException;
 
-/** What explains that offsets are in no segment: the rule of {@code kodec.log.directories.gaps}, which gives reasons. */
+/** The explanation of offsets that are in no segment: the rules of {@code kodec.log.directories.gaps}, which has the
+ * reasons. */
 final class Gaps {
     /** To look at headers alone, however large their batches are. */
     private static final ReadSettings HEADS = new ReadSettings(false, 1L << 30, 256L << 20, 1_000_000, false, false, false, false,
@@ -17,7 +18,7 @@ final class Gaps {
 
     private Gaps() {}
 
-    /** The base offset of the next segment in the folder; as many as a segment can have where there is none. */
+    /** The base offset of the next segment in the folder; the most that a segment can have if there is none. */
     static long nextBase(String path, long base, Configuration conf) throws IOException {
         long most = base + Frame.MAX_RELATIVE + 1;
         long next = most < 0 ? Long.MAX_VALUE : most;
@@ -30,7 +31,7 @@ final class Gaps {
         return next;
     }
 
-    /** The same behind a piece: as it was listed, unless that is of no use now; of the last one as it is now. */
+    /** The same after a slice: as listed, if that still holds; for the last one, as it is now. */
     static long nextBase(SegmentSlice piece, boolean outdated, Configuration conf) throws IOException {
         return piece.after() >= 0 && !outdated ? piece.after() : nextBase(piece.path(), piece.base(), conf);
     }
@@ -80,19 +81,19 @@ final class Gaps {
         return lost;
     }
 
-    /** What a checkpoint of the log directory says of a topic-partition; -1 for nothing. */
+    /** The offset of a topic-partition in a checkpoint of the log directory; -1 if there is none. */
     private static long offset(String folder, String name, SegmentSlice piece, Configuration conf) throws IOException {
         String text = Files.text(Files.child(Files.parent(folder), name), conf);
         try {
             Map<Names.TopicPartition, Long> offsets = text == null ? Map.of() : Names.checkpoint(text);
             return offsets.getOrDefault(new Names.TopicPartition(piece.topic(), piece.partition()), -1L);
         } catch (NumberFormatException error) {
-            // what it says is not known
+            // its content is not known
             return -1;
         }
     }
 
-    /** What a conversion has left out; null where there was none, or where that cannot be read. */
+    /** The ranges that a conversion left out; null if there was none or its report cannot be read. */
     private static List<long[]> omitted(String folder, Configuration conf) throws IOException {
         String text = Files.text(Files.child(folder, Names.OMITTED_OFFSETS), conf);
         try {
@@ -102,7 +103,7 @@ final class Gaps {
         }
     }
 
-    /** The end of a log; where its last segment is damaged, where that begins, as it is not compacted. */
+    /** The end of a log; if its last segment is damaged, the start of that segment, as it is not compacted. */
     private static long end(List<Files.Entry> logs, Configuration conf) throws IOException {
         if (logs.isEmpty()) {
             return 0;
@@ -130,7 +131,7 @@ final class Gaps {
             segment.heads(0, head -> {
                 boolean newest = head.magic() == Frame.NEWEST;
                 boolean sparse = newest && head.count() <= head.last() - head.first();
-                // of a wrapper only the content says where it begins
+                // only the content of a wrapper has its first offset
                 boolean behindGap = head.count() >= 0 && head.first() > before[0] + 1;
                 found[0] = doubtful[0] != null && head.first() > doubtful[0].last()
                         || sparse && segment.isRight(head);

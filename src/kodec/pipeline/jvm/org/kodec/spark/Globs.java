@@ -16,7 +16,7 @@ final class Globs {
 
     private Globs() {}
 
-    /** The paths; a path that is there is none. Throws NeedsPythonSource where nothing is called so. */
+    /** The paths that match; an existing path is not a pattern. Throws NeedsPythonSource if nothing matches. */
     static List<String> expanded(String text, Configuration conf) throws IOException {
         if (!MAGIC.matcher(text).find() || exists(text, conf)) {
             return List.of(text);

@@ -37,24 +37,23 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * The data source {@code kafka-log}. A cleaner's unfinished work, decoded messages, options that are
- * wrong, and all that is written it hands over to the source of the same rules in Python, where that is registered as
- * {@code kafka-log-python}.
+ * The data source {@code kafka-log}. It hands unfinished work of a cleaner, decoded messages, wrong options and all
+ * writes over to the equivalent source in Python, if that is registered as {@code kafka-log-python}.
  */
 public final class KafkaLogSource implements TableProvider, DataSourceRegister {
-    /** What the source in Python is called where this one is there too. */
+    /** The name of the source in Python if this one is present too. */
     static final String PYTHON = "kafka-log-python";
 
     /** The last line of an error from Python. */
     private static final Pattern SAID = Pattern.compile("^kodec[\\w.]+: (.*)$", Pattern.MULTILINE);
 
     private static final String REGISTER =
-            ": this takes the source in Python too: kodec.pipeline.register(spark)";
+            ": this also needs the source in Python: kodec.pipeline.register(spark)";
 
     private TableProvider python;
     private Map<String, String> known;
     private Options options;
-    /** Whether Spark is about to read: it asks for nothing but the table where it writes. */
+    /** Whether Spark is about to read: to write, it only requests the table. */
     private boolean reads;
 
     /** For Spark. */
@@ -87,7 +86,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return said(() -> python.inferSchema(options));
     }
 
-    /** What the source in Python does; where it says what is wrong, that is thrown without the way there. */
+    /** Calls the source in Python; its errors are thrown without their stack trace. */
     private static <T> T said(Callable<T> work) {
         try {
             return work.call();
@@ -132,7 +131,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         }
     }
 
-    /** The options, after a look at what is at the paths: once, as Spark asks for the columns and then for the table. */
+    /** The options, after listing the paths: once, as Spark requests the columns and then the table. */
     private Options followed(CaseInsensitiveStringMap given) {
         Map<String, String> all = given.asCaseSensitiveMap();
         if (all.equals(known)) {
@@ -185,7 +184,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         TableProvider found = python();
         if (reason.kind != NeedsPythonSource.Kind.STORE && !Files.isLocal(options.getOrDefault("path", ""))) {
             if (reason.kind == NeedsPythonSource.Kind.OPTION && found != null) {
-                // says what would be right, and refuses the path where that is all
+                // reports what would be right, and rejects the path if that is all
                 inferred(found, options);
             }
             throw new IllegalArgumentException("kafka-log: " + reason.getMessage()
@@ -202,7 +201,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return found;
     }
 
-    /** The source in Python; null where it is not registered. */
+    /** The source in Python; null if it is not registered. */
     private static TableProvider python() {
         scala.Option<TableProvider> found = null;
         // a thread of Python's may be one of Java's in which no session is active
@@ -214,7 +213,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         try {
             found = DataSource$.MODULE$.lookupDataSourceV2(PYTHON, SQLConf.get());
         } catch (RuntimeException error) {
-            // there is none of that name
+            // there is no source of that name
         } catch (Exception error) {
             // Spark's own exceptions are checked ones, which Scala does not declare
         } finally {
@@ -237,11 +236,11 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     }
 
     /**
-     * A log, or several, as a table; all that is written is the other source's.
+     * One or several logs as a table; the other source does all writing.
      *
-     * @param options null where it is not known yet whether it is read at all
+     * @param options null if it is not known yet whether it is read at all
      */
-    @SuppressWarnings("deprecation") // Table.columns, which stands for schema, is not in all versions of Spark
+    @SuppressWarnings("deprecation") // Table.columns, which replaces schema, is not in all versions of Spark
     private record LogTable(KafkaLogSource source, Options options, StructType schema, Map<String, String> properties)
             implements Table, SupportsRead, SupportsWrite {
         @Override
@@ -273,7 +272,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             return new Writing(((SupportsWrite) other).newWriteBuilder(new Given(info, path)));
         }
 
-        /** A query, which may have options of its own beside those of the table. */
+        /** A query, which may have its own options in addition to those of the table. */
         @Override
         public ScanBuilder newScanBuilder(CaseInsensitiveStringMap given) {
             if (options == null) {
@@ -295,12 +294,12 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
                     inferred(found, new CaseInsensitiveStringMap(all));
                 }
                 throw new IllegalArgumentException("kafka-log: " + reason.getMessage()
-                        + ": this cannot be an option of a query; make it one of the table");
+                        + ": this cannot be an option of a query; set it for the table");
             }
         }
     }
 
-    /** A write by the source in Python, whose errors are said without the way there. */
+    /** A write by the source in Python, whose errors are reported without their stack trace. */
     private record Writing(WriteBuilder python) implements WriteBuilder, SupportsTruncate {
         @Override
         public WriteBuilder truncate() {
@@ -312,7 +311,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             return (Write) plain(said(python::build));
         }
 
-        /** What the source in Python makes for a write, through which its errors are said without the way there. */
+        /** A write of the source in Python, whose errors are reported without their stack trace. */
         private static Object plain(Object made) {
             for (Class<?> kind : List.of(Write.class, BatchWrite.class, StreamingWrite.class)) {
                 if (kind.isInstance(made)) {
@@ -324,7 +323,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         }
     }
 
-    /** What Spark says of a write, with the path of the table where the write itself does not say it, as in SQL. */
+    /** Spark's description of a write, with the path of the table if the write itself does not have it, as in SQL. */
     private record Given(LogicalWriteInfo info, String path) implements LogicalWriteInfo {
         @Override
         public CaseInsensitiveStringMap options() {

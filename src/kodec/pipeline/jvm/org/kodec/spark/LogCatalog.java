@@ -12,12 +12,12 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * A catalog whose tables are paths, so that SQL reads logs without a table being made:
- * {@code SELECT * FROM `kafka-log`.`/data/kafka-logs`}, with {@code spark.sql.catalog.kafka-log} set to this class.
- * Options of the source that all its tables have are set as {@code spark.sql.catalog.kafka-log.includeHeaders} and so on.
+ * A catalog whose tables are paths, so that SQL reads logs without creating a table: {@code SELECT * FROM
+ * `kafka-log`.`/data/kafka-logs`}, with {@code spark.sql.catalog.kafka-log} set to this class. Options of the source
+ * that all its tables have are set as {@code spark.sql.catalog.kafka-log.includeHeaders} and so on.
  */
 public final class LogCatalog implements TableCatalog {
-    private static final String ONLY_READS = "kafka-log: its tables are the logs at paths: they are neither made nor changed";
+    private static final String ONLY_READS = "kafka-log: tables are the logs at paths and cannot be created or changed";
 
     private String name;
     private Map<String, String> options = Map.of();

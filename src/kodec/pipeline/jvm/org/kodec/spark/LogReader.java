@@ -76,7 +76,7 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
         mask |= reading.key() == null ? 0 : RecordBatch.Rows.KEY;
         old |= (mask & RecordBatch.Rows.KEY) == 0 ? 0 : MessageSet.Rows.KEY;
         old |= (mask & RecordBatch.Rows.VALUE) == 0 ? 0 : MessageSet.Rows.VALUE;
-        // of a wrapper, the type says whose timestamps count
+        // the type of a wrapper determines whose timestamps are used
         boolean both = (mask & (RecordBatch.Rows.TIMESTAMP | RecordBatch.Rows.TIMESTAMP_TYPE)) != 0;
         old |= both ? MessageSet.Rows.TIMESTAMP | MessageSet.Rows.TIMESTAMP_TYPE : 0;
         batches = new Batches(task.pieces(), reading, conf, mask, old);
@@ -144,7 +144,7 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
     private long last;
     private String path;
 
-    /** Puts the arrays under the vectors; gives the number of rows. */
+    /** Sets the arrays of the vectors; returns the number of rows. */
     private int taken() {
         int count = batches.rows.count();
         boolean newest = batches.rows.rows.count > 0;
@@ -222,7 +222,7 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
             if (each > MOST_MILLIS || each < -MOST_MILLIS) {
                 long at = offset.values[chosen == null ? row : chosen[row]];
                 throw new IllegalArgumentException(path + ": the timestamp " + each + " ms at offset " + at
-                        + " is outside what Spark can hold");
+                        + " is outside Spark's range of timestamps");
             }
         }
     }

@@ -57,7 +57,7 @@ final class LogScan
                 SupportsPushDownLimit,
                 SupportsPushDownAggregates,
                 SupportsReportStatistics {
-    /** 1900: of times before, Spark gives a java.sql.Timestamp in the old calendar, which is another instant. */
+    /** 1900: for earlier times, Spark passes a java.sql.Timestamp in the Julian calendar, which is another instant. */
     private static final long SAME_IN_ALL_CALENDARS = -2_208_988_800_000L;
 
     private final Options options;
@@ -81,7 +81,7 @@ final class LogScan
         this.conf = conf;
     }
 
-    // -- what is asked for ------------------------------------------------------------------------
+    // -- what the query requests -------------------------------------------------------------------
 
     @Override
     public void pruneColumns(StructType required) {
@@ -130,7 +130,7 @@ final class LogScan
         if (name.equals("offset") && (Long) value < Long.MAX_VALUE) {
             first = Math.max(first, (Long) value + by);
         } else if (name.equals("timestamp")) {
-            // rows of the millisecond that it is in are looked at
+            // rows in the same millisecond are checked
             Instant time = value instanceof java.sql.Timestamp old ? old.toInstant() : (Instant) value;
             if (time.toEpochMilli() >= SAME_IN_ALL_CALENDARS) {
                 firstTimestamp = Math.max(firstTimestamp, time.toEpochMilli());
@@ -162,7 +162,7 @@ final class LogScan
         return true;
     }
 
-    /** Counts, and least and largest offsets and timestamps: from the headers of batches where these say them. */
+    /** Counts, and smallest and largest offsets and timestamps: from the headers of batches if these have them. */
     @Override
     public boolean pushAggregation(Aggregation aggregation) {
         if (filters.length > 0 || options.quarantine() || aggregation.groupByExpressions().length > 0) {
@@ -228,7 +228,7 @@ final class LogScan
                 size = OptionalLong.of(Arrays.stream(planInputPartitions())
                         .flatMap(each -> ((LogPartition) each).pieces().stream()).mapToLong(SegmentSlice::weight).sum());
             } catch (RuntimeException error) {
-                // whoever plans the query says so
+                // the planner of the query reports it
             }
         }
         OptionalLong bytes = size;
@@ -265,7 +265,7 @@ final class LogScan
             Planner.Bounds bounds = new Planner.Bounds(topics, partitions, first, last);
             tasks = tasks(options, bounds, conf, () -> Planner.pieces(options, bounds, conf));
             if (aggregates != null && tasks.length == 0) {
-                // of no task Spark makes a count that is null
+                // without tasks, Spark's count would be null
                 tasks = new InputPartition[] {new LogPartition(List.of())};
             }
         }
@@ -284,7 +284,7 @@ final class LogScan
         try {
             return Planner.relisted(listing);
         } catch (FormatException | IOException error) {
-            // of these PySpark shows what they say, and not where in Java they were made
+            // PySpark shows the messages of these without Java's stack trace
             throw new IllegalArgumentException(error.getMessage(), error);
         } catch (NeedsPythonSource error) {
             throw new IllegalStateException(
@@ -299,11 +299,11 @@ final class LogScan
     }
 
     /**
-     * Makes the readers of tasks.
+     * Creates the readers of tasks.
      *
-     * @param left whether rows are what is not among the rows
-     * @param settings of Hadoop, where its file systems are needed
-     * @param bytes how many are read, and how many ranges skipped, of a stream; else null
+     * @param left whether rows are quarantined ranges
+     * @param settings of Hadoop, if its file systems are needed
+     * @param bytes counts of the bytes read and the ranges skipped, for a stream; otherwise null
      */
     record Factory(ReadSettings reading, StructType columns, List<String> aggregates, boolean left,
             Map<String, String> settings, LongAccumulator bytes, LongAccumulator skipped)
@@ -317,7 +317,7 @@ final class LogScan
             return new Factory(reading, columns, aggregates, options.quarantine(), settings, null, null);
         }
 
-        /** The same with what is counted. */
+        /** The same with counts. */
         Factory counting(LongAccumulator read, LongAccumulator ranges) {
             return new Factory(reading, columns, aggregates, left, settings, read, ranges);
         }

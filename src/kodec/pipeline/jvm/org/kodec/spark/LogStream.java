@@ -25,7 +25,7 @@ import org.apache.spark.util.LongAccumulator;
 
 /**
  * The source as a stream: a log directory that grows, in micro-batches. Offsets have the JSON form of Spark's Kafka
- * source, and mean what they mean there: the next one to read. A batch that is not whole yet is not there yet.
+ * source, with the same meaning: the next one to read. An incomplete batch is not read yet.
  */
 final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, ReportsSourceMetrics {
     /** In ms: how long a store that is asked by requests is left alone where nothing was new. */
@@ -35,13 +35,13 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
     private final StructType columns;
     private final Configuration conf;
     private final Options.Edge start;
-    /** Where a query that is to end, ends; null for one that goes on. */
+    /** Where a query with an end ends; null for one that continues. */
     private Map<Names.TopicPartition, Long> last;
-    /** How far the logs went when they were looked at last, and in ms when that was; what was new then. */
+    /** The ends of the logs when they were listed last, the time in ms, and what was new then. */
     private Map<Names.TopicPartition, Long> known = Map.of();
     private long looked = -PAUSE;
     private boolean idle;
-    /** In ms: when a micro-batch was made that did not have to wait. */
+    /** In ms: when the last micro-batch that did not wait was created. */
     private long triggered = Long.MIN_VALUE;
     private final LongAccumulator bytes = counter("kafka-log: bytes read");
     private final LongAccumulator skipped = counter("kafka-log: ranges skipped");
@@ -105,7 +105,7 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
         throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is to be called");
     }
 
-    /** How far the next micro-batch goes: to what is there now, at most so many offsets from {@code from}. */
+    /** The end of the next micro-batch: the current end, at most a number of offsets after {@code from}. */
     @Override
     public Offset latestOffset(Offset from, ReadLimit limit) {
         if (idle && now() - looked < PAUSE) {
@@ -142,7 +142,8 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
         return System.nanoTime() / 1_000_000;
     }
 
-    /** Whether a micro-batch of so many offsets waits for more, as of Spark's Kafka source: the first one does not. */
+    /** Whether a micro-batch of a number of offsets waits for more, as in Spark's Kafka source: the first one does not.
+     * */
     private boolean waits(long offsets) {
         boolean few = offsets < options.leastOffsets;
         if (few && triggered > Long.MIN_VALUE && now() - triggered < options.triggerDelay) {
@@ -165,7 +166,7 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
         return from.getOrDefault(owner, log == null ? 0 : log.earliest());
     }
 
-    /** What a query's progress says of the source: as Spark's Kafka source does, and what was read and left out. */
+    /** The source's part of a query's progress: that of Spark's Kafka source, and what was read and skipped. */
     @Override
     public Map<String, String> metrics(Optional<Offset> consumed) {
         Map<String, String> made = new TreeMap<>();
@@ -182,7 +183,7 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
         return made;
     }
 
-    /** The ends, and of a query that is beyond one, in a transaction that is open, where it is. */
+    /** The ends; if a query is already beyond one, within an open transaction, its position. */
     private static Map<Names.TopicPartition, Long> onward(Map<Names.TopicPartition, Long> from,
             Map<Names.TopicPartition, Long> ends, Map<Names.TopicPartition, TopicLog> logs) throws IOException {
         Map<Names.TopicPartition, Long> found = new TreeMap<>(ends);
@@ -196,7 +197,8 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
         return found;
     }
 
-    /** About so many offsets, shared by what each topic-partition has; at least one of each that has some. */
+    /** Up to a number of offsets, shared in proportion to what each topic-partition has; at least one of each that has
+     * some. */
     private static Map<Names.TopicPartition, Long> limited(Map<Names.TopicPartition, Long> from,
             Map<Names.TopicPartition, Long> ends, Map<Names.TopicPartition, TopicLog> logs, long most) {
         long total = missing(from, ends, logs);
@@ -226,7 +228,7 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
                 : limits.size() == 1 ? limits.get(0) : ReadLimit.compositeLimit(limits.toArray(ReadLimit[]::new));
     }
 
-    /** Spark asks after each question for the latest offset, also of a store that is to be left alone. */
+    /** Spark requests the latest offset after each call, even for a store that should not be listed again. */
     @Override
     public Offset reportLatestOffset() {
         return known.isEmpty() ? LogScan.planned(() -> new At(ends(logs()))) : new At(known);

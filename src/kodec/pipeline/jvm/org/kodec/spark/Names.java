@@ -37,7 +37,7 @@ final class Names {
 
     private Names() {}
 
-    /** A topic's name and a partition's number, as a folder's name says them. */
+    /** A topic's name and a partition's number, from the name of a folder. */
     record TopicPartition(String topic, int partition) implements Comparable<TopicPartition> {
         @Override
         public int compareTo(TopicPartition other) {
@@ -103,7 +103,7 @@ final class Names {
         return number(REMOTE.matcher(name));
     }
 
-    /** Whether a file in a topic-partition's folder is one of Kafka's. */
+    /** Whether a file in the folder of a topic-partition is a file of Kafka. */
     static boolean isOfAPartition(String name) {
         return OF_AN_OFFSET.matcher(name).lookingAt() || name.equals(LEADER_EPOCHS)
                 || name.equals("partition.metadata") || name.equals("quorum-state");
@@ -118,7 +118,7 @@ final class Names {
         return match.matches() ? number(match.group(1)) : -1;
     }
 
-    /** An offset in a name; -1 where it is too large for one. */
+    /** An offset in a name; -1 if it is too large. */
     static long number(String digits) {
         try {
             return Long.parseLong(digits);
@@ -127,7 +127,7 @@ final class Names {
         }
     }
 
-    /** The offsets of a checkpoint file, by topic-partition. Throws NumberFormatException where it is none. */
+    /** The offsets of a checkpoint file, by topic-partition. Throws NumberFormatException if it is invalid. */
     static Map<TopicPartition, Long> checkpoint(String text) {
         Map<TopicPartition, Long> found = new HashMap<>();
         for (String[] words : entries(text, 3)) {
@@ -140,7 +140,7 @@ final class Names {
         return found;
     }
 
-    /** The newest leader epoch that has written below {@code end}, by a checkpoint file; -1 where there is none. */
+    /** The newest leader epoch that has written below {@code end}, from a checkpoint file; -1 if there is none. */
     static long lastEpoch(String text, long end) {
         long found = -1;
         long before = -1;
@@ -175,7 +175,7 @@ final class Names {
         return Long.parseLong(text);
     }
 
-    /** The entries of a checkpoint file: version, count, then so many lines of so many words. */
+    /** The entries of a checkpoint file: version, count, then this number of lines. */
     private static List<String[]> entries(String text, int fields) {
         List<String[]> found = new ArrayList<>();
         if (text.isEmpty()) {

@@ -5,13 +5,13 @@ final class NeedsPythonSource extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     enum Kind {
-        /** An option that is wrong: that one says what would be right. */
+        /** A wrong option: the source in Python reports what would be right. */
         OPTION,
-        /** What was looked for is not at the paths; that one says so too. */
+        /** Nothing was found at the paths; the source in Python reports this too. */
         PATHS,
         /** What that one alone can do. */
         ONLY,
-        /** A URL of a store for which Hadoop has nothing here. */
+        /** A URL of a store for which Hadoop has no file system here. */
         STORE
     }
 
@@ -32,7 +32,7 @@ final class NeedsPythonSource extends RuntimeException {
         return new NeedsPythonSource(Kind.PATHS, reason);
     }
 
-    /** A URL of a store for which Hadoop has nothing here. */
+    /** A URL of a store for which Hadoop has no file system here. */
     static NeedsPythonSource store(String reason) {
         return new NeedsPythonSource(Kind.STORE, reason);
     }

@@ -11,7 +11,7 @@ final class OffsetOrder {
     private final SegmentSlice piece;
     private final boolean replaced;
     private final Configuration conf;
-    /** What the next segment leaves room for, once that was looked at. */
+    /** The offsets below the next segment, once it was read. */
     private long highest = -1;
 
     OffsetOrder(SegmentSlice piece, boolean replaced, long last, Configuration conf) {
@@ -29,7 +29,7 @@ final class OffsetOrder {
         if (end < start) {
             return wrong("last offset below the first", "at least " + start, end);
         }
-        // what an index can say of it; the offset behind it is one too
+        // the largest offset an index can have; the offset after it must be valid too
         long limit = Math.min(piece.base(), Long.MAX_VALUE - 1 - Frame.MAX_RELATIVE) + Frame.MAX_RELATIVE;
         if (piece.after() >= 0 && !replaced && !piece.tiered()) {
             limit = Math.min(limit, piece.after() - 1);
@@ -48,7 +48,7 @@ final class OffsetOrder {
         }
         Frame following = window.following(size, batchBytes);
         if (following != null && last < following.offset() && following.offset() <= end) {
-            return wrong("offsets ascend", "what the next batch, from " + following.offset() + ", follows",
+            return wrong("offsets ascend", "below " + following.offset() + ", where the next batch starts",
                     start + " to " + end);
         }
         return null;

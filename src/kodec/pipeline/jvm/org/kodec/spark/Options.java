@@ -20,9 +20,9 @@ import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
 import org.apache.spark.sql.types.StructType;
 
-/** The options that this source follows itself; whatever else is asked for, or is wrong, is {@link NeedsPythonSource}. */
+/** The options that this source supports; for others, or wrong ones, it throws {@link NeedsPythonSource}. */
 final class Options {
-    /** What stands for an offset in the JSON of starting and ending offsets, as in Kafka's ListOffsets. */
+    /** Special values of offsets in the JSON of starting and ending offsets, as in Kafka's ListOffsets. */
     static final long EARLIEST = -2;
     static final long LATEST = -1;
     private static final ObjectMapper JSON =
@@ -33,15 +33,15 @@ final class Options {
             1L << 20, "mb", 1L << 20, "g", 1L << 30, "gb", 1L << 30);
     private static final Map<String, Long> TIMES =
             Map.of("", 1L, "ms", 1L, "s", 1_000L, "m", 60_000L, "min", 60_000L, "h", 3_600_000L, "d", 86_400_000L);
-    /** Options of Spark's Kafka source that say where brokers are and how to talk to them, and what Spark adds. */
+    /** Options of Spark's Kafka source for connections to brokers, and those that Spark adds. */
     private static final Set<String> IGNORED = Set.of("kafkaconsumer.polltimeoutms", "fetchoffset.numretries",
             "fetchoffset.retryintervalms", "groupidprefix", "provider", "owner", "location", "is_managed_location",
             "external", "comment", "collation", "path", "paths");
-    /** Of {@code kafka.}, those that ask for other rows, or for what is not here. */
+    /** Options after {@code kafka.} that select other rows, or are not supported here. */
     private static final Set<String> NOT_IGNORED = Set.of("kafka.isolation.level", "kafka.auto.offset.reset",
             "kafka.key.deserializer", "kafka.value.deserializer", "kafka.enable.auto.commit",
             "kafka.interceptor.classes");
-    /** By the end that they say, in the order in which Spark prefers them. */
+    /** By the end that they set, in Spark's order of preference. */
     private static final List<String> STARTS =
             List.of("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets");
     private static final List<String> ENDS = List.of("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets");
@@ -51,7 +51,7 @@ final class Options {
     Set<String> topics;
     Set<Names.TopicPartition> assigned;
     Pattern pattern;
-    /** Where rows begin and end; null where the options do not say it. */
+    /** Where rows start and end; null if the options do not set it. */
     final Edge start;
     final Edge end;
     boolean latestIfNone;
@@ -61,24 +61,24 @@ final class Options {
     boolean control;
     boolean committed;
     boolean allowEmpty;
-    /** The columns that are named; null for none. */
+    /** The named columns; null for none. */
     List<String> columns;
     String mode = "failfast";
     boolean checkCrc = true;
     boolean failOnDataLoss = true;
-    /** -1 is not said, as of the next two. */
+    /** -1 means unset, also in the next two. */
     long minTasks = -1;
     long taskOffsets = -1;
     long triggerOffsets = -1;
     long leastOffsets = -1;
-    /** In ms: how long a stream waits for so many offsets. */
+    /** In ms: how long a stream waits for this number of offsets. */
     long triggerDelay = 15 * 60_000;
     long taskBytes = 128L << 20;
     long batchBytes = 1L << 30;
     long decompressedBytes = 256L << 20;
     long elements = 1_000_000;
 
-    /** An option that cannot be followed; the message says what would be right. */
+    /** An option that cannot be used; the message has what would be right. */
     static final class Wrong extends IllegalArgumentException {
         private static final long serialVersionUID = 1L;
 
@@ -88,13 +88,13 @@ final class Options {
     }
 
     /**
-     * Where rows begin, or end, in each topic-partition.
+     * Where rows start or end in each topic-partition.
      *
-     * @param all what is meant for all of them; null where {@code each} says it
+     * @param all the value for all of them; null if {@code each} has it
      * @param timed whether the numbers are times, in ms since 1970
      */
     record Edge(String option, Long all, Map<Names.TopicPartition, Long> each, boolean timed) {
-        /** Whether this is all it says. */
+        /** Whether it has only this. */
         boolean is(long special) {
             return !timed && all != null && all == special;
         }
@@ -104,7 +104,7 @@ final class Options {
         }
     }
 
-    /** Reads options. Throws NeedsPythonSource for those that are not followed here, or cannot be read. */
+    /** Reads options. Throws NeedsPythonSource for unsupported or invalid ones. */
     Options(Map<String, String> given) {
         Map<String, String> options = new HashMap<>();
         given.forEach((name, value) -> options.put(name.toLowerCase(Locale.ROOT), value));
@@ -174,7 +174,7 @@ final class Options {
         return !mode.equals("failfast");
     }
 
-    /** Whether rows are what is not among the rows. */
+    /** Whether rows are quarantined ranges. */
     boolean quarantine() {
         return mode.equals("quarantine");
     }
@@ -221,7 +221,7 @@ final class Options {
         return start == null ? new Edge("startingOffsets", LATEST, null, false) : start;
     }
 
-    /** The first of the three options that is given; null where none is. */
+    /** The first of the three options that is set; null if none is. */
     private static Edge edge(Map<String, String> options, List<String> names) {
         List<String> values = names.stream().map(each -> options.remove(each.toLowerCase(Locale.ROOT))).toList();
         if (values.get(0) != null) {
@@ -341,7 +341,7 @@ final class Options {
                 return Pattern.compile(value.strip());
             }
         } catch (PatternSyntaxException error) {
-            // the other source says what is wrong with it
+            // the other source reports its error
         }
         throw new NeedsPythonSource("subscribePattern=" + value);
     }
@@ -396,7 +396,7 @@ final class Options {
         return new ReadSettings(checkCrc, batchBytes, decompressedBytes, elements, skips(), control, committed, failOnDataLoss);
     }
 
-    /** Whether rows of a topic-partition are wanted; {@code named} where the path is its own. */
+    /** Whether rows of a topic-partition are wanted; {@code named} if the path is its folder. */
     boolean wants(Names.TopicPartition owner, boolean named) {
         if (topics != null) {
             return topics.contains(owner.topic());

@@ -4,12 +4,12 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Arrays;
 
-/** A file read by position in small parts: what was read last is kept, and reading on makes the next read larger. */
+/** A file read by position in small parts: the last part is kept, and sequential reads grow. */
 final class Pages {
     private static final int LEAST = 8 << 10;
     private static final int MOST = 1 << 20;
 
-    /** How many bytes there were when it was made. */
+    /** The size in bytes at its creation. */
     final long size;
 
     private final Files.Source source;
@@ -22,7 +22,7 @@ final class Pages {
         size = source.size();
     }
 
-    /** The bytes from {@code pos}, at most {@code count}; fewer only where the file ends. */
+    /** The bytes from {@code pos}, at most {@code count}; fewer only at the end of the file. */
     byte[] read(long pos, int count) {
         long start = pos - at;
         if (start >= 0 && start + count <= held.length) {

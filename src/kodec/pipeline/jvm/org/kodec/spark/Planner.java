@@ -13,8 +13,8 @@ import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * Finds the logs at paths, and decides what each task reads: the rules of {@code kodec.pipeline.plan}, which
- * docs/spark.md has in words. A cleaner's unfinished work is {@link NeedsPythonSource}.
+ * Finds the logs at paths, and decides what each task reads: the rules of {@code kodec.pipeline.plan}, described in
+ * docs/spark.md. Throws {@link NeedsPythonSource} for unfinished work of a cleaner.
  */
 final class Planner {
     /** What opening a file weighs, in bytes, so that a thousand empty segments do not all land in one task. */
@@ -30,10 +30,10 @@ final class Planner {
     private final ReadSettings reading;
     private final Configuration conf;
     private final TreeMap<Names.TopicPartition, List<Replica>> found = new TreeMap<>();
-    /** What there is, whether it is wanted or not. */
+    /** All logs found, wanted or not. */
     private final TreeSet<Names.TopicPartition> seen = new TreeSet<>();
     private final Set<String> folders = new HashSet<>();
-    /** Whether any file at a path is one of Kafka's: many a folder is named like a topic-partition's. */
+    /** Whether any file at a path is a file of Kafka: other folders can be named like those of topic-partitions. */
     private boolean kafkas;
     private final Map<String, Map<Names.TopicPartition, Long>> starts = new HashMap<>();
 
@@ -57,7 +57,7 @@ final class Planner {
         T list() throws IOException;
     }
 
-    /** What lists folders and opens what it found, again where that was deleted meanwhile. */
+    /** Lists folders and opens what it found, and repeats this if a file was deleted meanwhile. */
     static <T> T relisted(Listing<T> listing) throws IOException {
         for (int tries = 1; ; tries++) {
             try {
@@ -115,7 +115,7 @@ final class Planner {
         }
         if (found.isEmpty()) {
             throw NeedsPythonSource.paths("path: " + String.join(", ", options.paths) + ": of what is wanted there is "
-                    + "no topic-partition; there are " + some(seen) + "; say allowEmpty=true where no rows are expected");
+                    + "no topic-partition; there are " + some(seen) + "; set allowEmpty=true if no rows are expected");
         }
     }
 
@@ -136,7 +136,7 @@ final class Planner {
         Files.Entry what;
         List<Files.Entry> inside;
         try {
-            // of a store, to ask what a folder is costs as much as to list it
+            // in a store, finding out what a folder is costs as much as listing it
             what = Files.isLocal(path) ? Files.at(path, conf) : Files.folder(path);
             inside = what.folder() ? Files.in(what.path(), conf) : List.of();
         } catch (FileNotFoundException error) {
@@ -151,7 +151,7 @@ final class Planner {
         }
         boolean broker = isOfABroker(inside);
         if (broker || hasReplicas(inside)) {
-            // what a broker has made holds no log directory; a parent of several may look as if it were one
+            // a broker's log directory contains no other; a parent of several may look like one
             Set<String> inner = broker ? Set.of() : inside(inside);
             logDirectory(what.path(), inside, inner);
             return;
@@ -176,7 +176,7 @@ final class Planner {
         return inside.stream().anyMatch(each -> each.folder() && Names.replica(each.name()) != null);
     }
 
-    /** Finds what is in remote storage; false where the path is none. */
+    /** Finds the logs in remote storage; returns false if the path is not remote storage. */
     private boolean tier(String path, List<Files.Entry> inside) throws IOException {
         List<Tiered.Folder> tiered = Tiered.folders(path, inside, conf);
         for (Tiered.Folder each : tiered) {
@@ -189,7 +189,7 @@ final class Planner {
         return !tiered.isEmpty();
     }
 
-    /** Finds what is in the log directories and the remote storage in a folder; which folders those are. */
+    /** Finds the logs of the log directories and remote storage in a folder; returns these folders. */
     private Set<String> inside(List<Files.Entry> folder) throws IOException {
         Set<String> inner = new HashSet<>();
         for (Files.Entry each : folder) {
@@ -233,7 +233,7 @@ final class Planner {
 
     private void add(Names.TopicPartition owner, String path, List<Files.Entry> files, Files.Entry alone, long start)
             throws IOException {
-        // the same folder by two paths, or by a link, is one log
+        // the same folder through two paths, or a link, is one log
         if (folders.add(Files.real(path))) {
             List<Files.Entry> inside = files != null || alone != null ? files : Files.in(path, conf);
             kafkas = kafkas || alone != null || inside.stream().anyMatch(each -> Names.isOfAPartition(each.name()))
@@ -243,7 +243,7 @@ final class Planner {
         }
     }
 
-    /** The log start offset by the checkpoint of a log directory; 0 where it says nothing. */
+    /** The log start offset in the checkpoint of a log directory; 0 if it has none. */
     private long start(String root, Names.TopicPartition owner) throws IOException {
         if (root == null) {
             return 0;
@@ -280,7 +280,7 @@ final class Planner {
             if (options.committed) {
                 stop = SegmentSlice.least(stop, log.lastStable());
             }
-            // what is there now is what is wanted, however long it takes until it is read, and how often it is
+            // the data of this moment is wanted, however late and often it is read
             SegmentSlice.cut(stop < 0 ? log.pinned() : log.pieces, first, stop, true)
                     .forEach(each -> made.add(each.askedFor(true)));
         }
@@ -319,7 +319,7 @@ final class Planner {
         return tasks;
     }
 
-    /** The piece with an end, if only that of what is there now. */
+    /** The slice with an end, at least the current one. */
     private static SegmentSlice ended(SegmentSlice piece, ReadSettings reading, Configuration conf) throws IOException {
         if (piece.stop() >= 0) {
             return piece;
@@ -366,7 +366,7 @@ final class Planner {
         }
         if ((stop - whole.start()) / most > MOST_PARTS) {
             throw new Options.Wrong("maxRecordsPerPartition",
-                    most + " would make more than " + MOST_PARTS + " tasks; take more");
+                    most + " would make more than " + MOST_PARTS + " tasks; set a larger number");
         }
         List<SegmentSlice> made = new ArrayList<>();
         for (long first = whole.start(); first < stop; ) {
@@ -385,7 +385,7 @@ final class Planner {
             parts = Math.min(parts, 1 + Math.max(0, bounds.last() - Math.max(whole.start(), bounds.first())) / FEW);
         }
         if (parts < 2 || reading.skip()) {
-            // where damage is, only reading from the start says where the next batch is
+            // in damage, only reading from the start finds the next batch
             return List.of(whole);
         }
         List<SegmentSlice> made = new ArrayList<>();

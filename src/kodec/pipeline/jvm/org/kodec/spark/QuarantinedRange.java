@@ -3,11 +3,11 @@ package org.kodec.spark;
 import java.io.Serializable;
 
 /**
- * What is not among the rows of a segment.
+ * A range that is not among the rows of a segment.
  *
  * @param kind damaged or unreadable (bytes), torn tail (the end of the file), missing (offsets in no segment)
- * @param position in the file; null where it is not bytes, as the next one
- * @param firstOffset of what is missing, else null, as the next one
+ * @param position in the file; null if it is not bytes; also for the next one
+ * @param firstOffset of a missing range, otherwise null; also for the next one
  */
 record QuarantinedRange(
         String topic,
@@ -30,7 +30,7 @@ record QuarantinedRange(
         return new QuarantinedRange(piece.topic(), piece.partition(), piece.path(), null, null, null, null, kind, message);
     }
 
-    /** Offsets that no segment holds. */
+    /** Offsets that no segment contains. */
     static QuarantinedRange missing(SegmentSlice piece, long first, long last, String message) {
         return new QuarantinedRange(piece.topic(), piece.partition(), piece.path(), null, null, first, last, "missing", message);
     }

@@ -7,17 +7,17 @@ import java.io.Serializable;
  *
  * @param checkCrc verify checksums
  * @param batchBytes the largest batch as stored
- * @param decompressedBytes the most that the records of a batch may take
+ * @param decompressedBytes the most bytes that the records of a batch may decompress to
  * @param elements the most records, with their headers, of a batch
- * @param skip whether damage is skipped, and not an error
- * @param control whether control records are given too
+ * @param skip whether damage is skipped instead of reported
+ * @param control whether control records are returned too
  * @param committed whether the records of aborted transactions are left out
  * @param failOnDataLoss whether offsets that are missing without a reason are an error
  * @param firstOffset no offset below this is wanted
  * @param lastOffset no offset above this is wanted
  * @param firstTimestamp in ms: batches whose records are all older may be left out
- * @param key only records with this key need be given; null for all
- * @param limit no more rows than this are wanted of a task
+ * @param key only records with this key are needed; null for all
+ * @param limit a task needs no more rows than this
  */
 record ReadSettings(
         boolean checkCrc,
@@ -44,7 +44,7 @@ record ReadSettings(
                 null, MOST);
     }
 
-    /** With what a query asks for. */
+    /** With the requests of a query. */
     ReadSettings asked(long first, long last, long timestamp, byte[] wantedKey, long rows) {
         return new ReadSettings(checkCrc, batchBytes, decompressedBytes, elements, skip, control, committed, failOnDataLoss,
                 first, last, timestamp, wantedKey, rows);

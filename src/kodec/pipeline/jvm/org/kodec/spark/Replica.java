@@ -16,8 +16,8 @@ import org.slf4j.LoggerFactory;
  *
  * @param path its folder, or the segment
  * @param tiered whether it is in remote storage
- * @param alone whether it is one segment that was asked for by its name
- * @param start the log start offset by the checkpoint of the log directory around it; 0 where that has none
+ * @param alone whether it is one segment, requested by its name
+ * @param start the log start offset in the checkpoint of its log directory; 0 if there is none
  * @param logs the segments, by base offset
  */
 record Replica(Names.TopicPartition owner, String path, boolean tiered, boolean alone, long start, List<Files.Entry> logs,

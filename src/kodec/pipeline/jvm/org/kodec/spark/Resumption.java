@@ -13,26 +13,27 @@ import org.kodec.runtime.Stored;
 import org.kodec.runtime.Varints;
 
 /**
- * Finds the way past damage in one file, and bounds what the search may cost. What counts as evidence for the
- * next batch, and why, is said in {@code kodec.log.reading.resume}, whose rules these are, one by one.
+ * Finds where to resume after damage in one file, and bounds the cost of the search. {@code kodec.log.reading.resume}
+ * has the same rules, and explains what counts as evidence for the next batch and why.
  */
 final class Resumption {
     private static final int CHUNK = 1 << 20;
     private static final int BLOCK = 4096;
     /** The most bytes of which it is tried whether they are the damaged batch. */
     private static final long MOST_TRIED = 4L * CHUNK;
-    /** What no value is likely to hold: so many batches, or so many times the bytes of the largest one around. */
+    /** More than a value is likely to contain: this number of batches, or this multiple of the bytes of the largest one
+     * nearby. */
     private static final int MANY = 8;
     private static final long WEIGHT = 16;
     private static final long LEAST_WEIGHT = 64 << 10;
-    /** What offsets are below, where nothing else says it. */
+    /** An upper bound of offsets, if no other is known. */
     private static final long PLAUSIBLE = 1L << 48;
-    /** How far the search goes on where something was found that lengths do not lead out of. */
+    /** How far the search continues after a candidate from which lengths lead nowhere. */
     private static final long HORIZON = 4 * Chain.FAR;
     /** What a question after a batch costs. */
     private static final long GLANCE = 64;
     private static final long TRIAL = 1024;
-    /** How many batches one after another a value is looked for that ends with one of them. */
+    /** The number of consecutive batches at whose ends the end of a value is searched for. */
     private static final int FEW = 8;
     /** The most bytes of a varint. */
     private static final int VARINT = 5;
@@ -40,11 +41,11 @@ final class Resumption {
     private static final Stored LENGTH = MessageSet.Message.LEN_VALUE_STORED;
 
     /**
-     * What is known of the log before damage.
+     * The known facts about the log before damage.
      *
-     * @param low the lowest offset that can follow; 0 is also: not known
-     * @param largest the size of the largest of the last good batches, 0 where there is none
-     * @param magic that of the last good batch; -1 where there is none
+     * @param low the lowest offset that can follow; 0 also if unknown
+     * @param largest the size of the largest of the last good batches; 0 if there is none
+     * @param magic that of the last good batch; -1 if there is none
      */
     record PrecedingLog(long low, long largest, int magic) {}
 
@@ -76,7 +77,7 @@ final class Resumption {
         this.stop = stop;
     }
 
-    /** Where to resume after a bad batch at {@code pos}; {@code before} is what is known there. */
+    /** Where to resume after a bad batch at {@code pos}; {@code before} has the known facts. */
     long after(long pos, PrecedingLog before) {
         if (pos == cutShortAt) {
             return cutShortEnd;
@@ -96,7 +97,7 @@ final class Resumption {
         return found >= 0 ? found : own < 0 ? source.size : own;
     }
 
-    /** Whether the batch at {@code pos}, of which not all is there, was damaged: else it is a torn tail. */
+    /** Whether the incomplete batch at {@code pos} was damaged; otherwise it is a torn tail. */
     boolean isDamage(long pos, PrecedingLog before) {
         long found = next(pos, before);
         cutShortAt = pos;
@@ -106,10 +107,10 @@ final class Resumption {
 
     // -- the search -------------------------------------------------------------------------------
 
-    /** Where the next batch that is believed starts; -1 where there is none. */
+    /** The start of the next accepted batch; -1 if there is none. */
     private long next(long pos, PrecedingLog before) {
         if (pos < doubted && doubted < searched) {
-            // what was not believed after other damage may be after this
+            // a candidate that was rejected after other damage may be accepted after this
             searched = doubted;
             candidates.removeIf(each -> each.start >= searched);
             doubted = Long.MAX_VALUE;
@@ -155,14 +156,14 @@ final class Resumption {
                 if (good.leadsOut) {
                     break;
                 }
-                // the length of the last one may be what is damaged
+                // the length of the last one may be damaged
                 at = isBatch(good.lastAt) ? good.end : good.lastAt + 1;
             }
         }
         searched = at;
     }
 
-    /** The next position from {@code pos} on where a batch may start; -1 where there is none. */
+    /** The next position from {@code pos} where a batch may start; -1 if there is none. */
     private long plausible(long pos) {
         int width = BLOCK;
         for (long start = pos; ; start += width, width = Math.min(2 * width, CHUNK)) {
@@ -180,7 +181,7 @@ final class Resumption {
         }
     }
 
-    /** What starts at {@code at}: null for no batch, a Long, the byte after it, where it may be a part of the bad one. */
+    /** What starts at {@code at}: null for no batch; a Long, the byte after it, if it may be part of the bad one. */
     private Object candidate(long pos, PrecedingLog before, long claimed, long at, Frame frame) {
         long size = frame.size();
         if (!frame.fits(reading.batchBytes()) || source.remaining(at) < size || !goesOn(frame, before)) {
@@ -229,7 +230,7 @@ final class Resumption {
         return -1;
     }
 
-    /** Whether what its length leads to can follow the batch. */
+    /** Whether the bytes at its end can follow the batch. */
     private boolean isFollowed(long pos, Batch batch, PrecedingLog before) {
         long end = batch.position() + batch.size();
         Frame frame = linked(end);
@@ -282,7 +283,7 @@ final class Resumption {
         return true;
     }
 
-    /** The frame of the whole batch at {@code pos}, where the chain leads to one. */
+    /** The frame of the complete batch at {@code pos}, if the chain leads to one. */
     private Frame linked(long pos) {
         return chain.holds(pos) ? Frame.peek(source, pos) : null;
     }
@@ -315,7 +316,7 @@ final class Resumption {
         if (goesOn(frame, before)) {
             return following != null && before.low <= following.offset() && following.offset() <= frame.offset();
         }
-        // where the next one goes on from this one, both may be of another log that was put after the first
+        // if the next one continues this one, both may be of another log that was appended to the first
         return following == null || goesOn(following, before) || following.offset() <= frame.offset();
     }
 
@@ -332,7 +333,7 @@ final class Resumption {
         return new Input(data, start, end, ReadOptions.DEFAULT.withCheckCrc(false).withVerify(false));
     }
 
-    /** Whether the message at {@code pos} ends where its value does, as far as it is there to be asked. */
+    /** Whether the message at {@code pos} ends where its value does, as far as its bytes are present. */
     private boolean lengthsAgree(long pos, Frame frame) {
         byte[] data = source.read(pos, (int) Math.min(frame.size(), CHUNK));
         Input in = head(data, Frame.BEFORE_BODY, data.length);
@@ -348,12 +349,12 @@ final class Resumption {
         }
     }
 
-    /** Whether lengths lead over the place where a bad batch claims to end: it ends elsewhere. */
+    /** Whether lengths lead past the claimed end of a bad batch, which then ends elsewhere. */
     private boolean leadsOver(long end) {
         return chain.end > end && !chain.holds(end);
     }
 
-    /** Whether the batch at {@code pos} has a right checksum if it ends here: then just its frame was hit. */
+    /** Whether the batch at {@code pos} has a correct checksum if it ends here: then only its frame is damaged. */
     private boolean endsAt(long pos, long end) {
         long size = end - pos;
         if (size < Frame.LEAST_SIZE || size > MOST_TRIED || !afford(TRIAL + size / 64, end)) {
@@ -393,13 +394,13 @@ final class Resumption {
                     return true;
                 }
             } catch (FormatException error) {
-                // it is none of this format
+                // it is not of this format
             }
         }
         return false;
     }
 
-    /** Whether the length of a value stands just before {@code at}, and the value ends where a batch does. */
+    /** Whether the length of a value is directly before {@code at}, and the value ends where a batch does. */
     private boolean isValue(long pos, long at) {
         long start = Math.max(pos, at - VARINT);
         byte[] before = source.read(start, (int) (at - start));
@@ -415,7 +416,7 @@ final class Resumption {
                     return true;
                 }
             } catch (IndexOutOfBoundsException | Varints.TooLong error) {
-                // there is none here
+                // there is no batch here
             }
         }
         return false;
@@ -442,7 +443,7 @@ final class Resumption {
         return true;
     }
 
-    /** Where the batch at {@code pos} ends by its own length; -1 where that is no place in the file. */
+    /** The end of the batch at {@code pos} by its own length; -1 if that is not in the file. */
     private long statedEnd(long pos) {
         Frame frame = Frame.peek(source, pos);
         if (frame == null || frame.size() <= Frame.SIZE || frame.size() > reading.batchBytes()) {
@@ -451,7 +452,7 @@ final class Resumption {
         return source.remaining(pos) >= frame.size() ? pos + frame.size() : -1;
     }
 
-    /** The batch in these bytes; null where it is none or enough was tried. */
+    /** The batch in these bytes; null if there is none or the budget is spent. */
     private Batch opens(long pos, long end) {
         if (!afford(TRIAL + (end - pos) / 64, end)) {
             return null;
@@ -459,7 +460,7 @@ final class Resumption {
         return Batch.of(source.read(pos, (int) (end - pos)), pos);
     }
 
-    /** Whether so much more may be spent: the cost of a file made of false starts is bounded. */
+    /** Whether the budget allows this: the cost of a file full of false candidates is bounded. */
     private boolean afford(long cost, long reached) {
         spent += cost;
         return spent <= 64L * CHUNK + 16 * reached;

@@ -49,7 +49,7 @@ final class RowBuffers implements Closeable {
         kind = Kind.NONE;
     }
 
-    /** Whether the rows of the batch whose head was read last can be put to those that are here. */
+    /** Whether the rows of the batch whose head was read last can be appended. */
     boolean takes(int magic) {
         Kind wanted = magic == Frame.NEWEST
                 ? rows.codec().equals("none") ? Kind.PLAIN : Kind.DECOMPRESSED
@@ -61,7 +61,7 @@ final class RowBuffers implements Closeable {
         return true;
     }
 
-    /** Appends the rows of that batch; false, and there are none, where it is damaged. */
+    /** Appends the rows of that batch; returns false, and appends none, if it is damaged. */
     boolean add(byte[] data, ReadSettings reading) {
         return switch (kind) {
             case PLAIN, DECOMPRESSED -> CompressedContent.records(rows, data, codecs, raw, reading);

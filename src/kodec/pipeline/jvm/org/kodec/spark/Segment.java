@@ -16,20 +16,20 @@ import org.kodec.kafka.log.TransactionIndex;
 import org.kodec.runtime.FormatException;
 
 /**
- * One segment: look up by offset and by time. Its indexes are hints: where one points, there must be a whole batch
- * with a right checksum and a fitting offset, else the segment is read from its start. The rules are those of
- * {@code kodec.log.directories.segment}.
+ * One segment: lookup by offset and by time. Its indexes are hints: an entry is used only if it points to a complete
+ * batch with a correct checksum and a matching offset; otherwise the segment is read from its start. The rules are
+ * those of {@code kodec.log.directories.segment}.
  */
 final class Segment implements Closeable {
     private static final int MOST_OF_AN_INDEX = 256 << 20;
 
     final String path;
     final long base;
-    /** Why reading ended before the file did, once something has read to the end; else null. */
+    /** Why reading ended before the end of the file, once the end was read; otherwise null. */
     Tail tail;
-    /** The last offset before the batch that was found last, where that was looked at; else -1. */
+    /** The last offset before the batch that was found last, if it was read; otherwise -1. */
     long lastBefore = -1;
-    /** After a lookup that found nothing: where the last batch starts. */
+    /** After a lookup that found nothing: the start of the last batch. */
     long lastPlace;
 
     private final Configuration conf;
@@ -40,15 +40,15 @@ final class Segment implements Closeable {
     private final RecordBatch.Rows rows = new RecordBatch.Rows(0, 1);
 
     /**
-     * What a batch's header says.
+     * Fields of a batch's header.
      *
-     * @param first the first offset, or, of a compressed wrapper, the last one
-     * @param count -1 where only the content has it
+     * @param first the first offset; of a compressed wrapper, the last one
+     * @param count -1 if only the content has it
      */
     record Head(long position, long size, int magic, long first, long last, long count, long maxTimestamp,
             boolean timed, long producerId, boolean transactional, boolean control) {}
 
-    /** Opens it. Throws FileNotFoundException where it has gone. */
+    /** Opens it. Throws FileNotFoundException if it no longer exists. */
     Segment(String path, long base, ReadSettings reading, Configuration conf) throws IOException {
         this(path, base, reading, conf, Files.open(path, conf), true);
     }
@@ -82,7 +82,7 @@ final class Segment implements Closeable {
 
     // -- frames -----------------------------------------------------------------------------------
 
-    /** The frame of the whole batch at {@code pos}; null where none is. */
+    /** The frame of the complete batch at {@code pos}; null if there is none. */
     Frame whole(long pos) {
         Frame found = Frame.peek(pages, pos);
         boolean fits = found != null && found.known()
@@ -98,7 +98,7 @@ final class Segment implements Closeable {
         }
         if (pos < pages.size && (tail == null || tail.position() != pos)) {
             try {
-                // as of a file that begins here, whose name says nothing
+                // as for a file that starts here, without an offset in its name
                 Resumption from = new Resumption(pages, reading, 0, Long.MAX_VALUE);
                 tail = Tail.at(pages, pos, reading, from, new Resumption.PrecedingLog(0, 0, -1));
             } catch (FormatException error) {
@@ -117,7 +117,7 @@ final class Segment implements Closeable {
         return pages.read(pos, (int) size);
     }
 
-    /** What the header of the batch at {@code pos} says. Throws FormatException. */
+    /** The header of the batch at {@code pos}. Throws FormatException. */
     Head head(long pos, Frame frame) {
         if (frame.legacy()) {
             byte[] data = bytes(pos, frame.size());
@@ -142,7 +142,7 @@ final class Segment implements Closeable {
                 rows.headBaseOffset + rows.headLastOffsetDelta, rows.headNumRecords, rows.headMaxTimestamp, true,
                 rows.headProducerId, rows.headAttributesIsTransactional, rows.headAttributesIsControl);
         if (rows.headLastOffsetDelta < 0) {
-            // a wrong checksum says more
+            // a wrong checksum explains more
             batch(found);
             throw placed(FormatException
                     .malformed("base_offset", "last offset below the first", 0, "at least " + found.first, found.last)
@@ -182,7 +182,7 @@ final class Segment implements Closeable {
 
     // -- the end ----------------------------------------------------------------------------------
 
-    /** The header of the last whole batch; null where there is none. */
+    /** The header of the last complete batch; null if there is none. */
     Head lastHead() {
         long at = anchor(Long.MAX_VALUE);
         long position = -1;
@@ -195,7 +195,7 @@ final class Segment implements Closeable {
         return last == null ? null : head(position, last);
     }
 
-    /** The offset after the last one; the base offset where there is no batch. */
+    /** The offset after the last one; the base offset if there is no batch. */
     long nextOffset() {
         Head last = lastHead();
         return last == null ? base : last.last + 1;
@@ -204,10 +204,10 @@ final class Segment implements Closeable {
     // -- by offset --------------------------------------------------------------------------------
 
     /**
-     * Where the first batch starts whose last offset is not below {@code offset}; -1 where there is none. Throws
-     * FormatException for damage on the way; also where offsets do not ascend there, as no checksum covers them and
-     * another batch may be the one wanted. A batch that ends below the offset is given where the next one begins above it
-     * and its checksum is wrong: its header may be, and the offset in it.
+     * The start of the first batch whose last offset is not below {@code offset}; -1 if there is none. Throws
+     * FormatException for damage on the way, also if offsets do not ascend, because no checksum covers them and another
+     * batch may be the wanted one. If the next batch starts above the offset, a batch that ends below it is returned if
+     * its checksum is wrong: its header may be damaged, with the last offset.
      */
     long find(long offset) {
         long at = anchor(offset);
@@ -238,7 +238,7 @@ final class Segment implements Closeable {
         if (reaches(before, offset)) {
             return before.position;
         }
-        // the offset is in a gap, or a damaged header has the wrong end: only the checksum tells
+        // the offset is in a gap, or a damaged header has the wrong end: only the checksum decides
         boolean gap = before != null && before.frame.magic() == Frame.NEWEST && behind != null
                 && offset < behind.frame.offset();
         if (gap && !isRight(before)) {
@@ -273,8 +273,8 @@ final class Segment implements Closeable {
     }
 
     /**
-     * The last offset of the batch before this one; -1 where it is not known. Throws FormatException for a batch that
-     * begins not behind it, or below the segment.
+     * The last offset of the batch before this one; -1 if unknown. Throws FormatException for a batch that does not
+     * start after it, or starts below the segment.
      */
     private long requireOrder(Place before, Place place) {
         if (place == null) {
@@ -285,7 +285,7 @@ final class Segment implements Closeable {
             try {
                 last = head(before.position, before.frame).last;
             } catch (FormatException error) {
-                // whoever reads it says what is wrong
+                // its reader reports the error
                 return -1;
             }
         }
@@ -298,7 +298,7 @@ final class Segment implements Closeable {
         return before == null ? -1 : last;
     }
 
-    /** A position where a batch starts and before which all offsets are below {@code offset}; 0 at worst. */
+    /** The start of a batch before which all offsets are below {@code offset}; 0 in the worst case. */
     private long anchor(long offset) {
         long[] entry = lastBelow("index", offset == Long.MAX_VALUE ? offset : offset - base + 1, Segment::offsetEntry, 0);
         return standing(entry);
@@ -313,7 +313,7 @@ final class Segment implements Closeable {
         return entry != null && stands(entry[1], base + entry[2] + 1, base + entry[0]) ? entry[1] : 0;
     }
 
-    /** Whether a valid batch starts here, not below one offset, and not above that which the index names. */
+    /** Whether a valid batch starts here, between a lower bound and the offset in the index. */
     private boolean stands(long position, long firstOffset, long lastOffset) {
         if (position == 0) {
             return true;
@@ -333,7 +333,7 @@ final class Segment implements Closeable {
     }
 
     private interface Entry {
-        /** The numbers of an entry; null where it is damaged. */
+        /** The numbers of an entry; null if it is damaged. */
         long[] of(byte[] data);
     }
 
@@ -357,7 +357,7 @@ final class Segment implements Closeable {
 
     /**
      * The last entry of an index whose number is less than {@code key}, and the first number of the entry before it, -1
-     * where there is none; null where there is no such entry.
+     * if there is none; null if there is no such entry.
      */
     private long[] lastBelow(String kind, long key, Entry entry, int number) {
         int size = kind.equals("index") ? OffsetIndex.Entry.SIZE : TimeIndex.Entry.SIZE;
@@ -418,7 +418,7 @@ final class Segment implements Closeable {
         return head.maxTimestamp == entry[0] && head.timed ? head : null;
     }
 
-    /** The largest timestamp in a header; -1 is none. */
+    /** The largest timestamp in a header; -1 for none. */
     long largestTimestamp() {
         Head start = afterTime(Long.MAX_VALUE);
         long[] most = {start == null ? -1 : start.maxTimestamp};
@@ -429,7 +429,7 @@ final class Segment implements Closeable {
         return most[0];
     }
 
-    /** The offset of the first record, from {@code least} on, that is not older; -1 where there is none. */
+    /** The offset of the first record, from {@code least}, that is not older; -1 if there is none. */
     long findTimestamp(long timestamp, long least) {
         Head start = afterTime(timestamp);
         long[] found = {-1};
@@ -453,7 +453,7 @@ final class Segment implements Closeable {
 
     // -- aborted transactions ---------------------------------------------------------------------
 
-    /** The entries of the transaction index; null where there is no index, or one that is damaged. */
+    /** The entries of the transaction index; null if it is missing or damaged. */
     List<TransactionIndex.Entry> aborted() throws IOException {
         byte[] data;
         try (Files.Source file = Files.open(beside("txnindex"), conf)) {

@@ -12,8 +12,8 @@ final class SegmentEnd {
     private SegmentEnd() {}
 
     /**
-     * The offset after the last batch of a segment; with {@code whole}, of those at the end only one that is there to
-     * its last byte, as a broker may be writing it. Throws FormatException for damage that is not to be skipped.
+     * The offset after the last batch of a segment; with {@code whole}, after the last complete batch, as a broker may
+     * be writing the next one. Throws FormatException for damage that is not skipped.
      */
     static long offset(String path, long base, ReadSettings reading, Configuration conf, boolean whole) throws IOException {
         try (Segment segment = new Segment(path, base, reading, conf)) {
@@ -21,7 +21,7 @@ final class SegmentEnd {
             if (last == null) {
                 return base;
             }
-            // its offset may be damaged, which would leave out what is there
+            // its offset may be damaged, which would leave out records
             segment.find(last.last());
             if (whole) {
                 segment.batch(last);
@@ -36,8 +36,8 @@ final class SegmentEnd {
     }
 
     /**
-     * A piece with an end, that of the last whole batch there is now; with what lies behind it where that is no batch.
-     * Whoever reads it says what is wrong. Throws FileNotFoundException where it has gone.
+     * A slice with an end, that of the currently last complete batch, and with the bytes after it if they are not a
+     * batch; its reader reports the error. Throws FileNotFoundException if the file no longer exists.
      */
     static SegmentSlice pinned(SegmentSlice piece, ReadSettings reading, Configuration conf) throws IOException {
         try (Segment segment = new Segment(piece.path(), piece.base(), reading, conf)) {
@@ -45,7 +45,7 @@ final class SegmentEnd {
             if (last == null) {
                 return piece.ended(piece.base(), true);
             }
-            // its offset may be damaged, which would leave out what is there
+            // its offset may be damaged, which would leave out records
             segment.find(last.last());
             if (reading.checkCrc()) {
                 segment.batch(last);
@@ -73,7 +73,7 @@ final class SegmentEnd {
             }
             FormatException damage = batches.walk == null ? null : batches.walk.damageInside();
             if (damage != null && !reading.skip()) {
-                // what a batch follows is no end
+                // bytes that a batch follows are not the end
                 throw damage.inSource(path);
             }
             return end;

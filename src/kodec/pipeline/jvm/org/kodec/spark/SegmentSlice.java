@@ -5,20 +5,20 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What one task reads of a segment: its offsets, and of them those of the batches whose first byte is in a range.
+ * The part of a segment that one task reads: offsets, limited to the batches whose first byte is in a range.
  *
  * @param topic the topic
  * @param partition the number of the partition
- * @param path of the log, with its scheme where it has one
+ * @param path of the log, with its scheme if it has one
  * @param base the base offset, which is the file's name
- * @param size of the log in bytes, as it was listed; -1 for one that stands for another that has gone
+ * @param size of the log in bytes, as listed; -1 for a segment that replaces a deleted one
  * @param after the base offset of the segment listed after it; -1 for the last one
  * @param first only offsets from this on
- * @param end only offsets below this; -1 is no bound
- * @param asked whether the first offset was asked for by number, so that it must be there
- * @param from the batch that starts here or after it is the first one
- * @param to the batch that starts here or after it is left to others; {@code Long.MAX_VALUE} for none
- * @param tail whether bytes that were no whole batch lay behind {@code end}: they are read too, for what is wrong there
+ * @param end only offsets below this; -1 means no bound
+ * @param asked whether the first offset was requested by number, so that it must exist
+ * @param from the first batch starts here or later
+ * @param to batches that start here or later are read by others; {@code Long.MAX_VALUE} for none
+ * @param tail whether bytes that are not a complete batch follow {@code end}: they are read too, to report their error
  */
 record SegmentSlice(
         String topic,
@@ -55,16 +55,16 @@ record SegmentSlice(
         return Math.max(first, base);
     }
 
-    /** The offset up to which all are expected here, exclusive; -1 where nobody knows. */
+    /** The offset up to which all are expected here, exclusive; -1 if unknown. */
     long stop() {
         return least(after, end);
     }
 
-    /** The part with these offsets, where -1 is no bound; null where there is none. */
+    /** The part with these offsets; -1 means no bound. Null if there is none. */
     SegmentSlice within(long least, long stop) {
         SegmentSlice part = new SegmentSlice(topic, partition, path, base, size, after, Math.max(first, least), least(end, stop),
                 asked, from, to, tail);
-        // of one without a batch somebody has to say so, or what else is in it
+        // a task must report a segment without a batch, or what else is in it
         boolean told = tail && part.end == end;
         return part.stop() >= 0 && part.start() >= part.stop() && !told ? null : part;
     }
@@ -87,7 +87,7 @@ record SegmentSlice(
         return new SegmentSlice(topic, partition, path, base, size, after, first, end, value, from, to, tail);
     }
 
-    /** The same with an end, and perhaps with what lies behind it. */
+    /** The same with an end, and perhaps with the bytes after it. */
     SegmentSlice ended(long offset, boolean more) {
         return new SegmentSlice(topic, partition, path, base, size, after, first, offset, asked, from, to, more);
     }
@@ -102,7 +102,7 @@ record SegmentSlice(
         return from > 0 || to < Long.MAX_VALUE;
     }
 
-    /** The bytes that it stands for when tasks are weighed, as if offsets were spread evenly over its segment. */
+    /** Its bytes when tasks are balanced, as if offsets were spread evenly over its segment. */
     long weight() {
         if (isPart() || end < 0) {
             return Math.min(size, to) - from;
@@ -112,7 +112,7 @@ record SegmentSlice(
         return (long) Math.min(size, size * share);
     }
 
-    /** The lesser of two offsets, where -1 is none. */
+    /** The smaller of two offsets; -1 means none. */
     static long least(long one, long other) {
         return one < 0 ? other : other < 0 ? one : Math.min(one, other);
     }

@@ -19,8 +19,8 @@ final class Siblings {
     }
 
     /**
-     * What may hold now the offsets of a segment that has gone; null where that is no broker's work. Throws
-     * DataLossException where offsets were asked for by number that a broker has deleted.
+     * The segment that may now contain the offsets of a deleted one; null if no broker deleted it. Throws
+     * DataLossException if requested offsets were deleted by a broker.
      */
     List<SegmentSlice> inPlaceOf(SegmentSlice gone) throws IOException {
         String folder = Files.parent(gone.path());
@@ -32,7 +32,8 @@ final class Siblings {
             SegmentSlice before = found.get(found.size() - 1);
             try (Segment segment = new Segment(before.path(), before.base(), reading, conf)) {
                 if (segment.nextOffset() <= gone.base()) {
-                    // compaction may have left nothing of it, but not of the last one; nobody else deletes from the middle
+                    // compaction may have left nothing of it, but not of the last one; nothing else deletes from the
+                    // middle
                     long last = Gaps.nextBase(gone.path(), gone.base(), conf) - 1;
                     boolean cleaned = gone.after() >= 0 && Gaps.firstLost(folder, gone, gone.base(), last, conf) > last;
                     return cleaned ? List.of() : null;
@@ -49,9 +50,9 @@ final class Siblings {
     }
 
     /**
-     * What has, behind a piece that ends in {@code tail} or in none (null), the offsets from {@code from} to {@code to}:
-     * a segment that a broker has made since. Where none has them, and neither deletion nor compaction explains it, they
-     * are lost. Throws DataLossException.
+     * The segment that contains the offsets from {@code from} to {@code to} after a slice that ends with {@code tail}
+     * (null for none): one that a broker has created since. If none has them, and neither deletion nor compaction
+     * explains this, they are lost. Throws DataLossException.
      */
     List<SegmentSlice> behind(SegmentSlice piece, long from, long to, Tail tail) throws IOException {
         if (piece.tiered()) {

@@ -30,7 +30,7 @@ final class SliceWalk implements Closeable {
     private int size;
     private int magic;
     private int wrapping;
-    // of what was read so far
+    // of the bytes read so far
     private Resumption.PrecedingLog good;
     private Tail tail;
     private boolean seen;
@@ -66,12 +66,12 @@ final class SliceWalk implements Closeable {
         order = new OffsetOrder(piece, wanted.replaced(), start.last(), conf);
         passed = start.passed();
         good = new Resumption.PrecedingLog(piece.base(), 0, -1);
-        // what a task of bytes begins with may lie behind what is wanted
+        // a task for a range of bytes may start after the wanted offsets
         done = piece.from() > 0 && start.last() >= wanted.last() && !wanted.toTheEnd();
         window.open(source, Files.isLocal(piece.path()), start.position(), rows.count() > 0);
     }
 
-    /** Whether the batch is one of the newest format. */
+    /** Whether the batch has the newest format. */
     boolean isNewest() {
         return magic == Frame.NEWEST;
     }
@@ -96,12 +96,12 @@ final class SliceWalk implements Closeable {
         return size;
     }
 
-    /** The offset behind the last good batch so far. */
+    /** The offset after the last good batch so far. */
     long nextOffset() {
         return good.low();
     }
 
-    /** The first damage that a good batch follows; null where there is none. */
+    /** The first damage that a good batch follows; null if there is none. */
     FormatException damageInside() {
         return followed ? firstDamage : null;
     }
@@ -136,7 +136,7 @@ final class SliceWalk implements Closeable {
             return null;
         }
         boolean pinned = rows.plain() && rows.count() > 0;
-        // what begins behind the piece is of others
+        // batches that start after the slice belong to others
         Boolean there = window.ready(Frame.SIZE, piece.to(), pinned);
         if (there == null) {
             return Step.FLUSH;
@@ -155,7 +155,7 @@ final class SliceWalk implements Closeable {
                 return isNewest() ? newest() : older();
             }
         }
-        // at the end of the file there is nothing to look at, for which a folder would be listed
+        // at the end of the file nothing is read, so the folder need not be listed
         tail = here == source.size() ? null : damage.tail(here, good);
         done = true;
         return null;
@@ -175,7 +175,7 @@ final class SliceWalk implements Closeable {
                 done = true;
                 return null;
             }
-            // one that is passed over is checked too: a damaged header would say that its rows are not wanted
+            // a skipped batch is checked too: with a damaged header, its rows would seem not to be wanted
             if (check && !crcOk()) {
                 throw wrong();
             }
@@ -199,7 +199,7 @@ final class SliceWalk implements Closeable {
         if (!right || rows.old.codec() == null) {
             throw wrong();
         }
-        // rows of what is inside take its place
+        // the rows of its content replace it
         wrapping = rows.old.headMessageAttributesCompression;
         inOrder(offset, offset);
         if (offset < wanted.first() && rows.old.codec().equals("none")) {
@@ -226,14 +226,14 @@ final class SliceWalk implements Closeable {
             return;
         }
         if (isNewest() && reading.checkCrc() && !crcOk()) {
-            // a wrong checksum says more
+            // a wrong checksum explains more
             throw wrong();
         }
         String name = isNewest() ? "RecordBatch(base_offset=" + offset + ")" : "Message(offset=" + offset + ")";
         throw error.within(name).shifted(position);
     }
 
-    /** Leaves the batch, without its rows where it was not appended. */
+    /** Leaves the batch, without its rows if it was not appended. */
     void skip() {
         order.last = isNewest() ? rows.rows.offsetLast() : offset;
         good = new Resumption.PrecedingLog(order.last + 1, Math.max(size, good.largest()), magic);
@@ -241,14 +241,14 @@ final class SliceWalk implements Closeable {
         seen = true;
         window.at += size;
         if (order.last >= wanted.last() && !wanted.toTheEnd()) {
-            // what lies behind was not asked for
+            // the rest was not requested
             done = true;
         }
     }
 
     /**
-     * Appends the rows of the batch, or none where it is damaged and that is to be skipped; gives false, and
-     * nothing is done, where the rows that wait are in other bytes, and have to be taken first.
+     * Appends the rows of the batch, or none if it is damaged and damage is skipped. Returns false, without doing
+     * anything, if the pending rows are in other bytes and must be returned first.
      */
     boolean append() throws IOException {
         if (!rows.takes(magic)) {
@@ -276,7 +276,7 @@ final class SliceWalk implements Closeable {
         return true;
     }
 
-    /** Throws what is wrong with the batch, or goes on behind the damage where that is to be skipped. */
+    /** Throws the error of the batch, or continues after the damage if it is skipped. */
     private void damaged(FormatException wrong) throws IOException {
         FormatException error = damage.named(window.position(), wrong);
         if (!reading.skip()) {
@@ -287,12 +287,12 @@ final class SliceWalk implements Closeable {
     }
 
     /**
-     * Ends with the piece: says which offsets up to the next segment, or the end that was asked for, are nowhere; what a
-     * broker has made since that is to be read next.
+     * Ends the slice: reports the offsets up to the next segment, or up to the requested end, that are missing; returns
+     * the segment that a broker has created since, which is to be read next.
      */
     List<SegmentSlice> ended(Siblings siblings) throws IOException {
         left.ended(piece, tail);
-        // of a part of a segment, the one that has its last batch, or what is torn, says what is missing
+        // if a segment is split, the part with its last batch or torn tail reports missing offsets
         boolean mine = !piece.isPart() || tail != null || seen && window.position() >= source.size();
         boolean explained = damage.skippedEnd >= window.position();
         if (piece.stop() < 0 || piece.size() < 0 || !mine || explained) {

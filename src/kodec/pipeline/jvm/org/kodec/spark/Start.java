@@ -3,11 +3,11 @@ package org.kodec.spark;
 import org.kodec.runtime.FormatException;
 
 /**
- * Where reading a piece starts: batches before it are of others, or, as the index says, not wanted.
+ * Where reading a slice starts: batches before it belong to others or, according to the index, are not wanted.
  *
- * @param position in the file; {@code Long.MAX_VALUE} where nothing there is of the piece
- * @param last the last offset before it that can be right
- * @param passed the last offset before it, whether it can be right or not
+ * @param position in the file; {@code Long.MAX_VALUE} if nothing in it belongs to the slice
+ * @param last the last plausible offset before it
+ * @param passed the last offset before it, plausible or not
  */
 record Start(long position, long last, long passed) {
     /** Where the offsets from {@code first} on start in a piece. */
@@ -23,7 +23,7 @@ record Start(long position, long last, long passed) {
                 // the last batch has it where its header is damaged
                 near = near < 0 ? segment.lastPlace : near;
             } catch (FormatException error) {
-                // whoever reads it all says what is wrong, if it concerns what is wanted
+                // the reader of the whole reports the error, if it affects wanted offsets
                 near = 0;
             }
         }
@@ -41,7 +41,7 @@ record Start(long position, long last, long passed) {
         while (pos < from) {
             Frame frame = segment.whole(pos);
             if (frame == null) {
-                // damage, or a torn tail: the piece that this batch belongs to says which
+                // damage, or a torn tail: the slice that this batch belongs to reports which
                 return new Start(Long.MAX_VALUE, last, last);
             }
             second = before;
@@ -53,10 +53,10 @@ record Start(long position, long last, long passed) {
             Segment.Head head = segment.head(before, segment.whole(before));
             passed = head.last();
             long lower = second >= 0 ? segment.head(second, segment.whole(second)).last() : before == 0 ? last : -1;
-            // behind a gap it may be the one that is wrong, which the piece that it belongs to says
+            // after a gap it may be the wrong one, which the slice that it belongs to reports
             return new Start(pos, lower < 0 || head.first() == lower + 1 ? head.last() : last, passed);
         } catch (FormatException error) {
-            // whoever reads it says what is wrong
+            // its reader reports the error
             return new Start(pos, last, passed);
         }
     }

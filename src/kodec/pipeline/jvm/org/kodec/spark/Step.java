@@ -1,10 +1,10 @@
 package org.kodec.spark;
 
-/** What comes next of what is read. */
+/** The next step of reading. */
 enum Step {
     /** A batch, whose head is read. */
     BATCH,
-    /** The rows so far have to be taken first. */
+    /** The rows so far must be returned first. */
     FLUSH,
     /** Nothing. */
     END

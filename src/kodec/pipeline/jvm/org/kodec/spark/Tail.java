@@ -8,7 +8,7 @@ import org.kodec.runtime.FormatException;
  */
 record Tail(long position, long size, String reason) {
     /**
-     * What the bytes at {@code pos} are, where no whole batch is: a torn tail, null at the end of the file.
+     * The torn tail at {@code pos}, where there is no complete batch; null at the end of the file.
      *
      * <p>Throws FormatException for damage.
      */

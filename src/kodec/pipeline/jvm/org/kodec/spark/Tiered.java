@@ -17,8 +17,8 @@ import org.apache.hadoop.conf.Configuration;
 import org.kodec.runtime.FormatException;
 
 /**
- * Remote storage (KIP-405), as Kafka's own local tier and Aiven's plugin lay it out: the rules of
- * {@code kodec.log.files.tiered}, which says what they follow.
+ * Remote storage (KIP-405), in the layout of Kafka's local tier and of Aiven's plugin: the rules of
+ * {@code kodec.log.files.tiered}, which has their sources.
  */
 final class Tiered {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -33,15 +33,15 @@ final class Tiered {
     /**
      * The folder that holds the remote segments of a topic-partition.
      *
-     * @param manifests whether each segment has one, without which it was not uploaded to its end
+     * @param manifests whether each segment has one; a segment without it was not completely uploaded
      */
     record Folder(Names.TopicPartition owner, String path, boolean manifests) {}
 
     /**
-     * The folders of topic-partitions in remote storage; none where there are none.
+     * The folders of topic-partitions in remote storage; empty if there are none.
      *
-     * <p>The path is that of the storage's root, a topic's folder, or a topic-partition's; {@code inside} is what is
-     * in it.
+     * <p>The path is the root of the storage, the folder of a topic, or that of a topic-partition; {@code inside} is
+     * its listing.
      */
     static List<Folder> folders(String path, List<Files.Entry> inside, Configuration conf) throws IOException {
         List<Folder> found = at(path, inside, conf);
@@ -67,7 +67,7 @@ final class Tiered {
                 || WITH_ID.matcher(Files.name(Files.parent(path))).matches();
     }
 
-    /** What a folder is by its name, and by what is in it. */
+    /** The kind of a folder, by its name and its listing. */
     private static List<Folder> at(String path, List<Files.Entry> inside, Configuration conf) throws IOException {
         List<Folder> found = new ArrayList<>();
         Matcher name = WITH_ID.matcher(Files.name(path));
@@ -144,7 +144,7 @@ final class Tiered {
         try {
             says = JSON.readTree(new String(data, StandardCharsets.UTF_8));
         } catch (JsonProcessingException error) {
-            // it is none
+            // not JSON
         }
         if (says == null || !says.has("compression")) {
             throw FormatException.malformed("manifest", "not a manifest of a remote segment", 0,

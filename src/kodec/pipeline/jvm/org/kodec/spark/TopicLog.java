@@ -8,8 +8,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * All that there is of a topic-partition, each offset once: the replica that leads gives what it has; what lies
- * below its first segment comes from the next one, and so on. What one of them says is deleted is deleted in all.
+ * All records of a topic-partition, each offset once: first those of the leading replica; offsets below its first
+ * segment come from the next replica, and so on. Offsets that one replica has deleted are deleted in all.
  */
 final class TopicLog {
     private static final Logger LOG = LoggerFactory.getLogger("kodec");
@@ -49,7 +49,7 @@ final class TopicLog {
         return latest;
     }
 
-    /** The pieces, of which the last one ends where it does now. Throws FileNotFoundException where it has gone. */
+    /** The slices; the last one ends at the current end. Throws FileNotFoundException if a file no longer exists. */
     List<SegmentSlice> pinned() throws IOException {
         List<SegmentSlice> found = new ArrayList<>(pieces);
         int last = found.size() - 1;
@@ -67,11 +67,11 @@ final class TopicLog {
         return SegmentEnd.offset(last.path(), last.base(), reading, conf, whole);
     }
 
-    /** Up to where all transactions are decided; -1 where there is no segment, or all are. */
+    /** The offset up to which all transactions are decided; -1 if there is no segment, or all are decided. */
     long lastStable() throws IOException {
         Replica leader = replicas.get(0);
         if (leader.tiered() || leader.logs().isEmpty()) {
-            // only what is decided is moved to remote storage
+            // only decided transactions are moved to remote storage
             return -1;
         }
         Files.Entry last = leader.logs().get(leader.logs().size() - 1);
@@ -80,10 +80,10 @@ final class TopicLog {
         }
     }
 
-    /** The offset after the last batch that is whole, and, where that is wanted, of a transaction that is decided. */
+    /** The offset after the last complete batch and, if requested, of the last decided transaction. */
     long stableEnd(boolean committed) throws IOException {
         long found = Math.max(earliest(), end(true));
-        // what was deleted of an open transaction is not waited for, as in Kafka
+        // deleted records of an open transaction are not waited for, as in Kafka
         return committed ? Math.max(earliest(), SegmentSlice.least(found, lastStable())) : found;
     }
 
@@ -107,14 +107,14 @@ final class TopicLog {
     }
 
     /**
-     * The offset that an edge means here; with {@code whole} the latest is that of {@link #stableEnd}, as for a stream.
-     * Throws Wrong, and DataLossException where it is not there.
+     * The offset of an edge here; with {@code whole}, the latest is that of {@link #stableEnd}, as for a stream. Throws
+     * Wrong, and DataLossException if it does not exist.
      */
     long resolved(Options.Edge edge, Options options, boolean whole) throws IOException {
         Long of = edge.all() != null ? edge.all() : edge.each().get(owner);
         if (of == null) {
             String hint = edge.timed() ? "give each topic-partition a time" : "use -2 for earliest, -1 for latest";
-            throw new Options.Wrong(edge.option(), "it does not say where " + owner + " is; " + hint);
+            throw new Options.Wrong(edge.option(), "it does not set where " + owner + " is; " + hint);
         }
         if (edge.timed()) {
             long found = ofTime(of);

@@ -15,8 +15,8 @@ import org.kodec.kafka.log.TransactionIndex;
 import org.kodec.runtime.FormatException;
 
 /**
- * Which transactions of a partition were aborted, and up to where all are decided: by transaction indexes and
- * producer snapshots where they are, else by control batches. The rules are those of
+ * The aborted transactions of a partition, and the offset up to which all are decided: from transaction indexes and
+ * producer snapshots if present, otherwise from control batches. The rules are those of
  * {@code kodec.log.directories.transactions}.
  */
 final class Transactions {
@@ -80,7 +80,7 @@ final class Transactions {
         return any ? found : null;
     }
 
-    /** The first offset of the oldest transaction that is still open, else {@code end}. */
+    /** The first offset of the oldest open transaction, otherwise {@code end}. */
     static long lastStable(String folder, long end, ReadSettings reading, Configuration conf) throws IOException {
         Transactions found = new Transactions(folder, false, reading, conf);
         if (found.logs.isEmpty()) {
@@ -108,7 +108,7 @@ final class Transactions {
         return low > 0 && offset <= spans.get(low - 1).last;
     }
 
-    /** Collects what is aborted; no segment is read behind one at whose end nothing is open that began below. */
+    /** Collects aborted transactions, up to the first segment at whose end none that started below is open. */
     private void follow(int start, long until) throws IOException {
         Map<Long, Long> going = null;
         for (int number = start; number < logs.size(); number++) {
@@ -181,7 +181,7 @@ final class Transactions {
         return found;
     }
 
-    /** The transactions that are open where a segment starts. */
+    /** The transactions that are open at the start of a segment. */
     private Map<Long, Long> openAt(int number) throws IOException {
         int first = number;
         Map<Long, Long> going = new HashMap<>(openThere);

@@ -3,9 +3,9 @@ package org.kodec.spark;
 import java.io.IOException;
 import java.util.Arrays;
 
-/** The bytes of a file around the batch that is read: they stay where they are as long as rows point into them. */
+/** The bytes of a file around the current batch: they do not move while rows refer to them. */
 final class Window {
-    /** Fits the processor's own cache: what is read is copied twice on its way here. */
+    /** Fits the processor's cache: the bytes are copied twice on their way here. */
     private static final int NEAR = 512 << 10;
     /** Of a store where each read is a request. */
     private static final int FAR = 16 << 20;
@@ -21,7 +21,7 @@ final class Window {
     /** The position in the file of the first byte of {@code data}. */
     private long origin;
 
-    /** Goes to a place of a file; with {@code pinned} the bytes so far stay where they are. */
+    /** Goes to a position in a file; with {@code pinned}, the bytes so far do not move. */
     void open(Files.Source file, boolean local, long position, boolean pinned) {
         source = file;
         widest = local ? NEAR : FAR;
@@ -36,8 +36,8 @@ final class Window {
     }
 
     /**
-     * Makes {@code need} bytes ready at {@code at}, and reads others up to {@code stop}: true, false where the file ends,
-     * null where the bytes so far have to move, and are pinned.
+     * Makes {@code need} bytes available at {@code at}, and reads more up to {@code stop}. Returns true; false at the
+     * end of the file; null if the bytes so far would have to move but are pinned.
      */
     Boolean ready(int need, long stop, boolean pinned) throws IOException {
         if (end - at >= need) {
@@ -69,12 +69,12 @@ final class Window {
         return true;
     }
 
-    /** The frame that starts here; null where the bytes that are ready end before. */
+    /** The frame that starts here; null if the available bytes end before it is complete. */
     Frame frame() {
         return Frame.peek(data, at, end);
     }
 
-    /** The frame of the batch behind this one; null where no whole one of at most {@code most} bytes is there. */
+    /** The frame of the next batch; null if there is no complete one of at most {@code most} bytes. */
     Frame following(int size, long most) throws IOException {
         byte[] head = end - at - size >= Frame.SIZE ? Arrays.copyOfRange(data, at + size, at + size + Frame.SIZE)
                 : Files.range(source, position() + size, Frame.SIZE);
@@ -88,7 +88,7 @@ final class Window {
         return Arrays.copyOfRange(data, at, at + size);
     }
 
-    /** Goes on at a place of the file behind this one. */
+    /** Continues at a later position in the file. */
     void moveTo(long position) {
         if (position - origin <= end) {
             at = (int) (position - origin);
