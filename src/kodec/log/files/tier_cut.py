@@ -82,7 +82,7 @@ class Found(NamedTuple):
     """Where a batch is, and what the batches before it have that the indexes may not show yet.
 
     Attributes:
-        position: of the batch; the size of the log where there is none.
+        position: of the batch; the size of the log if there is none.
         largest: the largest timestamp of the batches that were passed, and the last offset of the batch that
         has it.
     """
