@@ -34,6 +34,8 @@ from tests.foreign.run import URL, Corpus, copy_closure, corpus, fetched, put_ta
 
 __all__ = ["Result", "differences", "verdict"]
 
+# rotations by 8 bits or more, which ksc's Python does wrong (docs/kaitai-differences.md)
+ROTATES = ("process_rotate",)
 MARKS = "<!-- vectors -->\n", "<!-- end of vectors -->"
 
 
@@ -66,9 +68,14 @@ def verdict(vector: dict[str, Any], reader: Reader) -> str:
         if vector["must"] == "refuse":
             return "both refuse"
         return _by_rule(reader, data) or f"wrong: ksc refuses: {type(error).__name__}: {error}"
+    if getattr(theirs, "_is_le", True) is None:
+        # ksc reads nothing of a type whose byte order is that of the type around it
+        return "laxer"
     if vector["must"] == "refuse":
         return _by_rule(reader, data) or f"wrong: ksc reads what must be refused: {vector['error']}"
     found = next(differences(vector["value"], theirs, ""), None)
+    if found is not None and vector["type"] in ROTATES:
+        return "laxer"
     return "same values" if found is None else _by_rule(reader, data) or f"wrong: {found}"
 
 

@@ -49,6 +49,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "scan": "Write rows of any file with a schema to Parquet",
     },
     "Schemas": {
+        "new": "Start a schema from sample files of an unknown format",
         "generate": "Generate readers, writers, pages and vectors from schemas",
         "check-evolution": "Check whether a change of schemas is compatible",
         "conform": "Run a program against test vectors",

@@ -1,0 +1,494 @@
+"""Starts a schema from samples of an unknown format: what their bytes suggest, with the evidence for it.
+
+Nothing here is certain. A guess is made only where chance is unlikely: evidence is counted in bits, as the
+logarithm of how seldom random bytes would look like that.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise, product
+from math import log2
+from typing import Literal
+
+__all__ = ["Chain", "Guess", "guess"]
+
+_TEXT = re.compile(rb"[\x20-\x7e]{6,}")
+_WORD = re.compile(rb"[\x00-\xff]?[A-Za-z][A-Za-z0-9!_ .-]{2,15}")
+_LETTERS = re.compile(rb"[A-Za-z0-9 _.+-]+\Z")
+# where lists may begin, what may be around a length, and how much evidence makes a list of it
+_MOST_HEADER = 96
+_BEFORE, _MORE = (*range(13), 16), (*range(9), 12, 16)
+_LEAST_BITS = 14.0
+_COUNTED = 1 << 14
+_MOST_ELEMENTS, _ALIKE, _MOST_STEPS = 100_000, 64, 1_500_000
+_MOST_RECORD, _LEAST_RECORDS = 512, 8
+_SAMPLE = 1 << 20
+_SHOWN = 6
+_LONG_TEXT = 10
+Order = Literal["little", "big"]
+_LENGTHS: tuple[tuple[int, Order], ...] = (
+    (4, "big"), (4, "little"), (8, "big"), (8, "little"), (2, "big"), (2, "little"),
+)  # fmt: skip
+_ORDERS: tuple[Order, ...] = ("little", "big")
+_SHORT = {"little": "le", "big": "be"}
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Elements with a length, one after another from `start` to the end.
+
+    Attributes:
+        before: bytes of an element before its length.
+        width, order: of the length.
+        more: bytes of an element that its length does not count; below 0 where it counts some of its own.
+        align: an element ends at a multiple of this many bytes.
+        places: where the elements begin, and where the last one ends, of the first sample.
+        bits: the evidence.
+    """
+
+    start: int
+    before: int
+    width: int
+    order: Order
+    more: int
+    align: int
+    places: tuple[int, ...]
+    bits: float
+
+    @property
+    def count(self) -> int:
+        return len(self.places) - 1
+
+    @property
+    def head(self) -> int:
+        return self.before + self.width
+
+
+@dataclass
+class Guess:
+    """A schema, as text, and what it is based on, line by line."""
+
+    text: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+def guess(samples: Sequence[bytes], ident: str, *, extension: str = "", names: Sequence[str] = ()) -> Guess:
+    """A schema that reads every sample completely: what is not understood is a field of bytes.
+
+    Args:
+        samples: the bytes of files of one format, the first one leads; at least one.
+        ident: the id of the schema.
+        extension: of the files' names.
+        names: of the files, for a comment.
+    """
+    found = Guess()
+    writer = _Writer([bytes(each) for each in samples], found)
+    body = writer.schema()
+    shown = ", ".join(f"{name} ({len(data):,} bytes)" for name, data in zip(names, samples, strict=False))
+    head = [
+        f"# Started by `kodec new`{f' from {_comment(shown)}' if shown else ''}.",
+        "# Everything here is a guess from the bytes; the comments show the evidence.",
+        "meta:",
+        f"  id: {ident}",
+        *([f"  file-extension: {json.dumps(extension)}"] if extension else []),
+        f"  endian: {_SHORT[writer.order]}  # {writer.why_order}",
+    ]
+    found.text = "\n".join([*head, *body, ""])
+    return found
+
+
+def _comment(text: str) -> str:
+    """Text on one line of a comment."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
+class _Writer:
+    def __init__(self, samples: list[bytes], found: Guess) -> None:
+        self.samples = samples
+        self.data = samples[0]
+        self.found = found
+        self.record = _records(self.data)
+        self.chain = None if self.record is not None else _chain(samples)
+        self.order, self.why_order = self._order()
+
+    def _order(self) -> tuple[Order, str]:
+        """The byte order, with the reason."""
+        if self.chain is not None and self.chain.width > 1:
+            return (
+                self.chain.order,
+                f"the lengths of {self.chain.count} elements are {self.chain.order}-endian",
+            )
+        for order in _ORDERS:
+            for at, width in product(range(min(_MOST_HEADER, len(self.data))), (4, 8)):
+                if all(_counts_bytes(each, at, width, order) is not None for each in self.samples):
+                    return order, f"the number at byte {at} fits the size of the file"
+        counts = [_small(self.data[:4096], order) for order in _ORDERS]
+        little, big = counts
+        order = "big" if big > little else "little"
+        if little == big:
+            return order, "unknown: no numbers were recognized"
+        return order, f"{max(counts)} small numbers are {order}-endian, {min(counts)} the other way round"
+
+    # -- the text ---------------------------------------------------------------------------------
+
+    def schema(self) -> list[str]:
+        lines = self._strings()
+        lines.append("seq:")
+        start = 0 if self.chain is None else self.chain.start
+        record = self.record
+        if record is not None:
+            start = len(self.data) % record
+        magic = self._magic(start if self.chain is not None or record is not None else _MOST_HEADER)
+        if magic:
+            shown = ", ".join(f"0x{byte:02x}" for byte in magic)
+            several = len(self.samples) > 1
+            lines += [
+                f"  # {self._why_magic(several)}",
+                "  - id: magic",
+                f"    contents: [{shown}]  # {_shown(magic)}",
+            ]
+        ended = self.chain is not None or record is not None
+        lines += self._header(len(magic), start if ended else self._header_end(len(magic)))
+        if self.chain is not None:
+            lines += self._elements(self.chain)
+        elif record is not None:
+            lines += self._fixed(record, (len(self.data) - start) // record)
+        else:
+            lines += [
+                "  # Unknown: describe it field by field, and keep this one as the last.",
+                "  - id: rest",
+                "    size-eos: true",
+            ]
+            self.found.notes.append("no list was recognized: the rest is one field of bytes")
+        return lines
+
+    def _why_magic(self, several: bool) -> str:
+        return f"All {len(self.samples)} files begin with it." if several else "Guess: a signature."
+
+    def _magic(self, most: int) -> bytes:
+        """The bytes that every file begins with: the common ones of several samples, else a word."""
+        if len(self.samples) > 1:
+            common = 0
+            while (
+                common < min(most, 16, *map(len, self.samples))
+                and len({each[common] for each in self.samples}) == 1
+            ):
+                common += 1
+            magic = self.data[:common]
+        else:
+            word = _WORD.match(self.data[:16])
+            magic = b"" if word is None or _is_text(self.data[:64]) else self.data[: min(word.end(), most)]
+            magic = magic if len(magic) <= 8 else magic[:4]
+            while 0 < len(magic) < min(most, 8) and self.data[len(magic) : len(magic) + 1] in (
+                b"\r",
+                b"\n",
+                b"\x1a",
+            ):
+                magic = self.data[: len(magic) + 1]
+        if magic:
+            self.found.notes.append(f"the signature {_shown(magic)}")
+        return magic
+
+    def _header_end(self, start: int) -> int:
+        """Where the numbers of a header end, if there is no list: four or so are worth a field."""
+        return min(start + 16, len(self.data)) if start and len(self.data) >= start + 16 else start
+
+    def _header(self, at: int, end: int) -> Iterator[str]:
+        """The bytes between the signature and the list, as numbers where these are small."""
+        while at < end:
+            width = next(
+                (
+                    w
+                    for w in (4, 2)
+                    if at % w == 0 and at + w <= end and all(len(s) >= at + w for s in self.samples)
+                ),
+                0,
+            )
+            sized = next(((w, why) for w in (8, 4) if at + w <= end
+                          and (why := self._sized(at, w))), None)  # fmt: skip
+            if sized is not None:
+                width, why = sized
+                self.found.notes.append(f"byte {at}: {why}")
+                yield from (f"  # {why}", f"  - id: len_file_{at}", f"    type: u{width}")
+                at += width
+                continue
+            value = int.from_bytes(self.data[at : at + width], self.order)
+            counted = self.chain is not None and value == self.chain.count and width
+            if width and (value < 1 << 8 * width - 8 or width == 2):
+                why = ", the number of elements" if counted else ""
+                yield from (f"  - id: field_{at}", f"    type: u{width}  # {value:,}{why}")
+                at += width
+            else:
+                size = width or 1
+                part = self.data[at : at + size]
+                if not at:
+                    yield "  # A signature? A second sample would show it."
+                yield from (f"  - id: unknown_{at}", f"    size: {size}  # {_shown(part)}")
+                at += size
+
+    def _sized(self, at: int, width: int) -> str:
+        """Why a number is the size of something, in every sample."""
+        more = {_counts_bytes(each, at, width, self.order) for each in self.samples}
+        if len(more) != 1 or None in more:
+            return ""
+        rest = next(iter(more))
+        assert rest is not None
+        return "The size of the file." if rest == 0 else f"The size of the file, less {rest}."
+
+    def _elements(self, chain: Chain) -> Iterator[str]:
+        data = self.data
+        note = (
+            f"{chain.count:,} elements with a u{chain.width} of their length at byte {chain.before} of each; "
+            f"they reach from byte {chain.start} exactly to the end"
+        )
+        self.found.notes.append(note)
+        yield from (
+            f"  # {note}.",
+            "  - id: elements",
+            "    type: element",
+            "    repeat: eos",
+            "types:",
+            "  element:",
+            "    seq:",
+        )
+        yield from self._around("head", 0, chain.before)
+        own = chain.width == 1 or chain.order == self.order
+        yield from (
+            "      - id: len_body",
+            f"        type: u{chain.width}{'' if own else _SHORT[chain.order]}",
+        )
+        after = max(chain.more, 0)
+        tag = 4 if after >= 4 and all(_LETTERS.match(part) for part in self._parts(chain.head, 4)) else 0
+        yield from self._around("tag", chain.head, tag)
+        crc, order = _checksum(data, chain, tag) if after - tag == 4 else ("", self.order)
+        if after > tag and not crc:
+            yield "      # Before the body, or after it: nothing shows which."
+            yield from self._around("more", chain.head + tag, after - tag)
+        yield from (
+            "      - id: body",
+            f"        size: len_body{f' - {-chain.more}' if chain.more < 0 else ''}",
+        )
+        if crc:
+            self.found.notes.append(f"the last 4 bytes of an element: {crc[0].lower()}{crc[1:]}")
+            yield from (f"      # {crc}.", "      - id: crc", f"        type: u4{_SHORT[order]}")
+        if chain.align > 1:
+            yield f"      # Elements begin at a multiple of {chain.align} bytes."
+            yield from (
+                "      - id: padding",
+                f"        size: ({chain.align} - _io.pos % {chain.align}) % {chain.align}",
+            )
+
+    def _parts(self, first: int, size: int) -> list[bytes]:
+        """Some bytes of each element of the first sample."""
+        assert self.chain is not None
+        return [self.data[at + first : at + first + size] for at in self.chain.places[:-1]]
+
+    def _around(self, name: str, first: int, size: int) -> Iterator[str]:
+        """Bytes of an element beside its length and body: text, numbers, or bytes."""
+        parts = self._parts(first, size)
+        numbers = [int.from_bytes(part, self.order) for part in parts]
+        if not size:
+            return
+        if all(_LETTERS.match(part) for part in parts):
+            shown = ", ".join(_shown(part) for part in list(dict.fromkeys(parts))[:_SHOWN])
+            yield from (f"      - id: {name}  # {shown}", "        type: str", f"        size: {size}")
+            yield "        encoding: ASCII"
+        elif size in (1, 2, 4) or (size == 8 and max(numbers) < 1 << 40):
+            shown = ", ".join(dict.fromkeys(map(str, numbers[:_SHOWN])))
+            yield from (f"      - id: {name}", f"        type: u{size}  # {shown}")
+        elif size % 4 == 0:
+            for at in range(0, size, 4):
+                yield from self._around(f"{name}_{at}", first + at, 4)
+        else:
+            yield from (f"      - id: {name}", f"        size: {size}  # {_shown(parts[0])}")
+
+    def _fixed(self, size: int, count: int) -> Iterator[str]:
+        note = f"{count:,} records of {size} bytes, to the end: bytes {size} apart are alike"
+        self.found.notes.append(note)
+        yield from (
+            f"  # {note}.",
+            "  - id: records",
+            "    type: record",
+            "    repeat: eos",
+            "types:",
+            "  record:",
+            "    seq:",
+        )
+        yield from ("      - id: data", f"        size: {size}")
+
+    def _strings(self) -> list[str]:
+        """Texts in the first sample, as comments: long ones, and those with a sign of where they end."""
+        found = []
+        for each in _TEXT.finditer(self.data[:_SAMPLE]):
+            text, at, how = each[0], each.start(), ""
+            if self.data[each.end() : each.end() + 1] == b"\0":
+                how = ", then a zero byte"
+            for width, order in product((4, 2, 1), _ORDERS):
+                if at >= width and int.from_bytes(self.data[at - width : at], order) in (
+                    len(text),
+                    len(text) + 1,
+                ):
+                    how = f", after its length in {width} byte{'s' * (width > 1)}"
+                    break
+            if len(text) >= _LONG_TEXT or how:
+                found.append(f"#   {at:>8}: {_shown(text[:60])}{how}")
+            if len(found) == _SHOWN:
+                found.append("#   ...")
+                break
+        return ["# Texts, by the byte at which they begin:", *found] if found else []
+
+
+def _shown(data: bytes) -> str:
+    """Bytes for a comment."""
+    text = data.decode("latin-1")
+    return f'"{text}"' if text.isascii() and text.isprintable() and text else data.hex(" ") or "nothing"
+
+
+def _is_text(data: bytes) -> bool:
+    return all(32 <= byte < 127 or byte in b"\t\r\n" for byte in data)
+
+
+def _counts_bytes(data: bytes, at: int, width: int, order: Order) -> int | None:
+    """How many bytes of the file a number leaves out that is its size, or the size of what follows it."""
+    if at + width > len(data) or len(data) < 64:
+        return None
+    value = int.from_bytes(data[at : at + width], order)
+    less = len(data) - value
+    return less if less in (0, at, at + width) else None
+
+
+def _small(data: bytes, order: Order) -> int:
+    """How many aligned numbers are small in this byte order, and not in the other one."""
+    count = 0
+    other: Order = "big" if order == "little" else "little"
+    for at in range(0, len(data) - 3, 4):
+        part = data[at : at + 4]
+        count += 0 < int.from_bytes(part, order) < 1 << 16 <= int.from_bytes(part, other)
+    return count
+
+
+def _checksum(data: bytes, chain: Chain, tag: int) -> tuple[str, Order]:
+    """Of which bytes the last four of every element are the CRC-32, and its byte order; "" if of none."""
+    spans = {"the element before it": 0, "the body": chain.head + tag, "what is after the length": chain.head}
+    for name, first in spans.items():
+        for order in _ORDERS:
+            if all(
+                zlib.crc32(data[at + first : end - 4]) == int.from_bytes(data[end - 4 : end], order)
+                for at, end in pairwise(chain.places)
+            ):
+                return f"The CRC-32 of {name}, in every element of the sample", order
+    return "", "big"
+
+
+# -- lists ----------------------------------------------------------------------------------------
+
+
+def _chain(samples: list[bytes]) -> Chain | None:
+    """The list of elements with lengths for which there is most evidence, in all samples."""
+    data = samples[0]
+    size, found, left = len(data), list[Chain](), _MOST_STEPS
+    for width, order in _LENGTHS:
+        rare = [_rarity(each, width, order) for each in samples]
+        for before, start in product(_BEFORE, range(min(_MOST_HEADER, size) + 1)):
+            head = before + width
+            first = int.from_bytes(data[start + before : start + head], order)
+            if start + head > size or first > size:
+                continue
+            for more, align in product((-head, -width, *_MORE), (1, 2, 4)):
+                if align > 1 and more > 0:
+                    continue
+                walks = []
+                for each in samples:
+                    if left <= 0:
+                        break
+                    places, ends = _walked(each, start, before, width, order, more, align)
+                    left -= len(places)
+                    if not ends:
+                        break
+                    walks.append(places)
+                if len(walks) < len(samples):
+                    continue
+                bits = sum(map(partial(_evidence, before, width, align), samples, walks, rare))
+                chain = Chain(start, before, width, order, more, align, tuple(walks[0]), 0.0)
+                if more >= 4 and any(_checksum(data, chain, tag)[0] for tag in (0, 4)):
+                    bits += 32.0 * chain.count
+                if bits >= _LEAST_BITS + log2(size):
+                    found.append(replace(chain, bits=bits))
+    most = max((each.bits for each in found), default=0.0)
+    near = [each for each in found if each.bits >= 0.7 * most]
+    return min(
+        near, key=lambda each: (each.start, each.before % each.width, each.align, -each.bits), default=None
+    )
+
+
+def _walked(
+    data: bytes, start: int, before: int, width: int, order: Order, more: int, align: int
+) -> tuple[list[int], bool]:
+    """Where elements begin and the last one ends, and whether that is the end of the data and they vary."""
+    size, at, head, least = len(data), start, before + width, max(before + width, 1)
+    places = [at]
+    first = 0
+    varies = False
+    while at < size:
+        stop = at + head + more + int.from_bytes(data[at + before : at + head], order)
+        stop = -(-stop // align) * align if align > 1 else stop
+        if at + head > size or stop > size or stop < at + least:
+            return places, False
+        first = first or stop - at
+        varies = varies or stop - at != first
+        at = stop
+        places.append(at)
+        if len(places) > (_MOST_ELEMENTS if varies else _ALIKE):
+            return places, False
+    return places, varies
+
+
+def _rarity(data: bytes, width: int, order: Order) -> float:
+    """Evidence in a number that could be a length, in bits: how seldom these data have one."""
+    part = data[:_COUNTED]
+    numbers = (int.from_bytes(part[at : at + width], order) for at in range(len(part) - width + 1))
+    count = sum(0 < number <= len(data) for number in numbers)
+    return -log2(max(count, 1) / max(len(part), 2))
+
+
+def _evidence(before: int, width: int, align: int, data: bytes, places: Sequence[int], rare: float) -> float:
+    """The evidence in a walk that ends where the data do: its lengths, words before them, and the end."""
+    heads = [data[at : at + before] for at in places[:-1]]
+    words = before == 4 and all(map(_LETTERS.match, heads))
+    # a length of 0 shows nothing: zeros are everywhere
+    counted = sum(any(data[at + before : at + before + width]) for at in places[:-1])
+    average = (places[-1] - places[0]) / len(heads)
+    return counted * (rare + 6.0 * words) + log2(average) - log2(align)
+
+
+def _records(data: bytes) -> int | None:
+    """The size of records to the end that are alike: bytes so far apart are often the same, others not."""
+    part = data[-_SAMPLE // 16 :]
+    most = min(_MOST_RECORD, len(part) // _LEAST_RECORDS)
+    if most < 4:
+        return None
+    alike = {step: _share(part, step) for step in range(2, most + 1)}
+    usual = sorted(alike.values())[len(alike) // 2]
+    best = max(alike.values())
+    if best < usual + 0.25:
+        return None
+    found = next(step for step, share in alike.items() if share >= best - 0.05)
+    # what only repeats, as a tone does, has no column that is always the same
+    columns = [
+        part[at - len(part) % found :: found] for at in range(len(part) % found, len(part) % found + found)
+    ]
+    constant = sum(max(map(column.count, set(column))) >= 0.9 * len(column) for column in columns)
+    return found if constant * 4 >= found else None
+
+
+def _share(data: bytes, step: int) -> float:
+    """How many of the bytes are the same as `step` before; runs of one byte show nothing."""
+    moved = int.from_bytes(data[step:], "big") ^ int.from_bytes(data[:-step], "big")
+    same = moved.to_bytes(len(data) - step, "big").count(0)
+    return same / (len(data) - step)
