@@ -9,6 +9,6 @@ trap 'rm -rf "$work"' EXIT
 tar xzf "$sdist" -C "$work"
 cd "$work"/kodec-*
 "${2:-python3}" -m venv "$work/env"
-KODEC_NATIVE=require "$work/env/bin/pip" install -q "$sdist[arrow,cli]" hypothesis jinja2 jsonschema kaitaistruct lz4 pytest python-snappy pyyaml
+KODEC_NATIVE=require "$work/env/bin/pip" install -q "$sdist[arrow,cli]" hypothesis jinja2 jsonschema kaitaistruct lz4 pytest pyyaml
 "$work/env/bin/python" -I tests/packaging/smoke.py native
 "$work/env/bin/python" -m pytest -q -p no:cacheprovider tests/runtime tests/generated tests/log/reading tests/log/messages tests/log/verification

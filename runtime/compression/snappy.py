@@ -6,8 +6,7 @@ import struct
 import sys
 from collections.abc import Iterator
 
-from cramjam import DecompressionError
-from cramjam import snappy as library
+import snappy  # type: ignore[import-untyped]  # publishes no types
 
 from kodec.runtime.compression.codec import Codec, joined, over_limit
 from kodec.runtime.errors import FormatError, Malformed, Truncated, Unsupported
@@ -42,9 +41,10 @@ def _require_possible(promised: int, at: int, length: int) -> None:
 
 def _block(view: memoryview, pos: int, end: int) -> bytes:
     try:
-        return bytes(library.decompress_raw(view[pos:end]))
-    except DecompressionError as error:
-        raise Malformed("", f"snappy: {error}", at=pos) from error
+        block: bytes = snappy.uncompress(view[pos:end])
+    except snappy.UncompressError as error:
+        raise Malformed("", f"snappy: {error.__cause__ or error}", at=pos) from error
+    return block
 
 
 def _chunks(view: memoryview, limit: int) -> list[tuple[int, int]]:
@@ -127,7 +127,7 @@ def compress(data: bytes | memoryview) -> bytes:
 def _written(view: memoryview) -> Iterator[bytes]:
     yield _HEADER
     for pos in range(0, len(view), _BLOCK):
-        block = bytes(library.compress_raw(view[pos : pos + _BLOCK]))
+        block: bytes = snappy.compress(view[pos : pos + _BLOCK])
         yield _int32.pack(len(block))
         yield block
 
