@@ -145,8 +145,7 @@ def damage(member: Member, folder: Path, chance: random.Random) -> None:
 
 
 def right(members: list[Member]) -> list[Written]:
-    """The lineage that counts, as it was before the damage: that of the newest epoch with a good batch."""
-    newest = max((each.epoch for member in members for each in member.good), default=-1)
-    holders = [member for member in members if any(each.epoch == newest for each in member.log)]
-    logs = [[each for each in member.log if each.epoch <= newest] for member in holders]
-    return max(logs, key=lambda log: log[-1].last, default=[])
+    """The lineage that counts, as it was before the damage: that of the newest epoch, even without a batch."""
+    newest = max((each.epoch for member in members for each in member.epochs), default=-1)
+    holders = [member for member in members if any(each.epoch == newest for each in member.epochs)]
+    return max((member.log for member in holders), key=lambda log: log[-1].last, default=[])

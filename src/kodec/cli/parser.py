@@ -296,7 +296,8 @@ class Command:
         ]
         if paths := [each for each in found if each.declared.urls and not each.is_option]:
             # what reads logs may find encrypted ones
-            keys = _TIER_KEYS if any(each.declared.replicas for each in paths) else _TIER | _TIER_KEYS
+            joins = all(each.declared.dir_okay and not each.declared.replicas for each in paths)
+            keys = _TIER | _TIER_KEYS if joins else _TIER_KEYS
             found += [Parameter(key, hint, None) for key, hint in keys.items()]
         return found
 

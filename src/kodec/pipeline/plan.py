@@ -35,7 +35,7 @@ from kodec.log.files.resolve import (
     named_paths,
 )
 from kodec.log.files.storage import StorePath, one_look, path_of
-from kodec.log.files.tier_view import list_tiered
+from kodec.log.files.tier_view import list_tiered, owner_of
 from kodec.log.files.tiered import TieredFolder
 from kodec.log.reading.reader import read_batches
 from kodec.pipeline.options import EARLIEST, LATEST, Edge, OptionError, Options
@@ -313,8 +313,9 @@ class _Finder:
                     self._add(FoundLog(owner, folder, self._start(what.path, owner)))
         elif isinstance(what, RemoteStoragePath):
             for tiered in what.folders:
-                if self._wants(tiered.topic_partition):
-                    self._add(FoundLog(tiered.topic_partition, tiered.path, tiered=tiered))
+                owner = owner_of(tiered)
+                if self._wants(owner):
+                    self._add(FoundLog(owner, tiered.path, tiered=tiered))
         elif isinstance(what, SegmentPath):
             self._segment(what)
         elif self._wants(what.topic_partition, asked_for=True):

@@ -184,6 +184,9 @@ def test_a_view_is_only_read(copy: Path) -> None:
         ["verify"],
         ["find", "--topic", "tiered", "--last", "3"],
         ["inventory"],
+        ["producers"],
+        ["epochs"],
+        ["dump", "--json"],
     ],
     ids=lambda words: words[0],
 )
@@ -193,10 +196,51 @@ def test_commands(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     for folder in FOLDERS.values():
         assert main([verb, str(folder), *options, "--tier-key", str(KEY)]) == 0
         told = capsys.readouterr()
-        assert "show which segments count: no log directory with __remote_log_metadata" in told.err
+        assert "in remote storage show which segments count: no log directory with" in told.err
         printed.append(told.out.replace(str(folder), "TIER").replace("objects", "manifests"))
-    assert "tiered" in printed[0] or verb == "verify"
+    assert "tiered" in printed[0] or verb in ("verify", "dump")
     assert len(set(printed)) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["convert", "--topic", "tiered", "--compression", "zstd", "--apply"],
+        ["salvage", "--apply"],
+        ["export", "--topic", "tiered", "--format", "jsonl"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_commands_that_write(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    verb, *options = words
+    found = []
+    for name, folder in FOLDERS.items():
+        out = tmp_path / name
+        assert main([verb, str(folder), "--to", str(out), *options, "--tier-key", str(KEY)]) == 0
+        capsys.readouterr()
+        files = {each.relative_to(out): each for each in out.rglob("*") if each.is_file()}
+        logs = [each.read_bytes() for each in files.values() if each.suffix == ".log"]
+        rows = [each.read_text() for each in files.values() if each.suffix == ".jsonl"]
+        assert logs or rows
+        found.append((sorted(logs), sorted(rows)))
+    assert all(each == found[0] for each in found)
+
+
+def test_bytes_of_a_segment_are_explained_as_they_were(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = []
+    for folder in FOLDERS.values():
+        (log,) = folder.rglob(f"{52:020}-*.log")
+        assert main(["explain", str(log), "--count", "2", "--tier-key", str(KEY)]) == 0
+        printed.append(capsys.readouterr().out)
+    assert "records[0].body.value" in printed[0]
+    assert len(set(printed)) == 1
+
+
+def test_what_is_beside_a_segment_is_not_dumped_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    for kind in ("rsm-manifest", "indexes"):
+        path = min(FOLDERS["plain"].rglob(f"*.{kind}"))
+        assert main(["dump", str(path)]) == 1
+        assert f"{path}: belongs to a segment in remote storage; name its .log" in capsys.readouterr().err
 
 
 def test_a_command_for_the_key(capsys: pytest.CaptureFixture[str]) -> None:

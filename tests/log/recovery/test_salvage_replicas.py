@@ -13,7 +13,12 @@ import pytest
 
 import kodec
 from kodec.cli.main import main
-from kodec.log.files.checkpoints import write_offsets, write_partition_metadata
+from kodec.log.files.checkpoints import (
+    LeaderEpoch,
+    write_leader_epochs,
+    write_offsets,
+    write_partition_metadata,
+)
 from kodec.log.recovery.differences import ReplicaDifferences, compare_replicas
 from kodec.log.recovery.salvage import SalvageReport, plan_salvage
 from tests.log import made
@@ -50,7 +55,13 @@ def test_any_history(seed: int, tmp_path: Path) -> None:
     for member, folder in zip(members, folders, strict=True):
         damage(member, folder, chance)
     line = right(members)
-    report = salvaged(folders, tmp_path / "out" / "topic-0")
+    chosen = None
+    for conflict in plan_salvage(folders[0], tmp_path / "out" / "topic-0", *folders[1:]).preview().conflicts:
+        # what a later leader without a batch left would drop may be committed
+        assert "no batch of it is left, but" in conflict
+        assert "may be committed" in conflict
+        chosen = next(folder for folder in folders if conflict.startswith(f"{folder}:"))
+    report = salvaged(folders, tmp_path / "out" / "topic-0", lineage=chosen)
     good = {each for member in members for each in member.good}
     kept = batches(tmp_path / "out" / "topic-0")
     assert kept == [(each.first, each.last, each.data) for each in line if each in good]
@@ -151,6 +162,53 @@ def flip_epoch(folder: Path, batch: Written, to: int) -> None:
         at = data.find(batch.data)
         if at >= 0:
             path.write_bytes(data[: at + 12] + to.to_bytes(4, "big") + data[at + 16 :])
+
+
+def begin_epoch(folder: Path, epoch: int, offset: int) -> None:
+    """An election after which the leader wrote nothing that is left."""
+    with kodec.PartitionLog(folder) as log:
+        epochs = log.leader_epochs()
+    write_leader_epochs(folder / "leader-epoch-checkpoint", [*epochs, LeaderEpoch(epoch, offset)])
+
+
+def test_an_epoch_without_a_batch_counts(tmp_path: Path) -> None:
+    """As in a broker, which truncates followers to the end offset of their last epoch in common."""
+    folders = three(tmp_path, OLD, OLD[:3], OLD[:2])
+    begin_epoch(folders[1], 4, 9)
+    for folder in folders:
+        write_offsets(folder.parent / "replication-offset-checkpoint", {OWNER: 6})
+    assert kinds(compare_replicas(*folders)) == [("2", "behind", 6, 8), ("0", "diverged", 9, 14)]
+    report = salvaged(folders, tmp_path / "out" / "topic-0")
+    assert [each[0] for each in batches(tmp_path / "out" / "topic-0")] == [0, 3, 6]
+    ((note,), (dropped,)) = report.notes, report.dropped
+    assert f"{folders[1]}: leader epoch 4 began at offset 9, and no batch of it is left" in note
+    assert (dropped.path, dropped.first_offset, dropped.last_offset) == (folders[0], 9, 14)
+    assert "leader epoch 0, where 4 of" in dropped.reason
+    with kodec.PartitionLog(tmp_path / "out" / "topic-0") as log:
+        assert log.leader_epochs() == [LeaderEpoch(0, 0), LeaderEpoch(4, 9)]
+    # unless somebody knows better
+    report = salvaged(folders, tmp_path / "kept" / "topic-0", lineage=folders[0])
+    assert report.records == 15
+    # one that begins where the longest log ends drops nothing
+    begin_epoch(folders[0], 5, 15)
+    assert salvaged(folders, tmp_path / "whole" / "topic-0").records == 15
+
+
+@pytest.mark.parametrize("watermark", [None, 12])
+def test_an_epoch_without_a_batch_drops_nothing_that_may_be_committed(
+    watermark: int | None, tmp_path: Path
+) -> None:
+    folders = three(tmp_path, OLD, OLD[:3])
+    begin_epoch(folders[1], 4, 9)
+    (folders[0].parent / "replication-offset-checkpoint").unlink()
+    if watermark is not None:
+        write_offsets(folders[0].parent / "replication-offset-checkpoint", {OWNER: watermark})
+    (conflict,) = plan_salvage(folders[0], tmp_path / "out" / "topic-0", folders[1]).preview().conflicts
+    have = "no high watermark" if watermark is None else "the high watermark 12"
+    assert f"has offsets 9 to 14 and {have}: they may be committed" in conflict
+    for chosen, records in ((0, 15), (1, 9)):
+        target = tmp_path / str(chosen) / "topic-0"
+        assert salvaged(folders, target, lineage=folders[chosen]).records == records
 
 
 def test_a_flipped_bit_in_the_last_epoch_does_not_win(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import shutil
 from pathlib import Path
 from uuid import UUID
 
@@ -192,13 +193,12 @@ def test_without_the_topic_the_manifests_count_and_it_is_reported(
     for words in (["ls", "--json"], ["verify", "--json"], ["find", "--count"]):
         assert main([words[0], str(logs), *words[1:], "--tier", str(tier)]) == 0
         printed = capsys.readouterr()
-        assert "note: " + str(tier) in printed.err
-        assert "the manifests there show which segments count" in printed.err
+        assert "note: the manifests in remote storage show which segments count" in printed.err
         if words[0] == "ls":
             assert json.loads(printed.out.splitlines()[-1])["remoteSegments"] == "manifests"
     log = next(folder_of(tier, "aiven").glob("*.log"))
     assert main(["dump", str(log)]) == 0
-    assert "manifests there show which segments count" in capsys.readouterr().err
+    assert "manifests in remote storage show which segments count" in capsys.readouterr().err
     Metadata().write(tmp_path / "other")
     assert main(["ls", str(logs), "--tier", str(tier)]) == 0
     assert "manifests" in capsys.readouterr().err
@@ -267,6 +267,40 @@ def test_what_only_remote_storage_has_is_shown_once(
         ("topic", "manifests"),
         ("else", None),
     ]
+
+
+@pytest.mark.parametrize("tier", TIERS.values(), ids=TIERS)
+def test_remote_storage_is_one_of_the_replicas(
+    tier: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KODEC_TIER_KEY", str(STORED / "key1.pem"))
+    one = Path(shutil.copytree(LOGS, tmp_path / "one"))
+    two = tmp_path / "two"
+    whole = joined(LOGS, tier)
+    batches = list(kodec.LogDirectory(whole).partition("tiered", 0).batches())
+    # another broker, which deletes nothing locally, and has lost a batch that is in remote storage
+    segments = [
+        (0, [each.data for each in batches[:9]]),
+        (batches[9].base_offset, [each.data for each in batches[10:]]),
+    ]
+    made.make(two / "tiered-0", segments)
+    shutil.copy(one / "tiered-0" / "partition.metadata", two / "tiered-0")
+    shutil.copy(one / "tiered-0" / "leader-epoch-checkpoint", two / "tiered-0")
+    assert main(["diff", str(one), str(two), str(tier), "--topic", "tiered", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)["differences"]
+    assert {(Path(each["path"]).parent.name, each["kind"]) for each in found if each["kind"] != "behind"} == {
+        ("one", "start"),
+        ("two", "missing"),
+    }
+    words = ["salvage", str(two), str(one), str(tier), "--topic", "tiered", "--to", str(tmp_path / "out")]
+    assert main([*words, "--apply"]) == 0
+    assert "0 ranges of offsets missing" in capsys.readouterr().out
+    with kodec.PartitionLog(tmp_path / "out" / "tiered-0") as log:
+        assert [each.data for each in log.batches()] == [each.data for each in batches]
+        found = log.metadata()
+        assert found is not None
+        assert found.topic_id == TOPIC_ID
+    assert [str(each) for each in verify(tmp_path / "out")] == []
 
 
 def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

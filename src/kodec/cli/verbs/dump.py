@@ -46,6 +46,7 @@ from kodec.log.files.names import (
     RECOVERY_POINTS,
 )
 from kodec.log.files.storage import files_below
+from kodec.log.files.tier_view import as_logs
 from kodec.log.files.topics import topic_of
 from kodec.log.messages.decoding import TOPICS, decode
 from kodec.log.reading.reader import BatchReader, OnError, read_batches
@@ -67,6 +68,8 @@ def _offsets(path: Path) -> list[dict[str, object]]:
     return [{**key._asdict(), "offset": offset} for key, offset in read_offsets(path).items()]
 
 
+# What Aiven's plugin stores next to a segment's log.
+_BESIDE_REMOTE = (".indexes", ".rsm-manifest")
 _CHECKPOINTS = (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS, CLEANER_OFFSETS)
 # The text files of a log directory, by name.
 _TEXTS: dict[str, tuple[str, Callable[[Path], list[dict[str, object]]]]] = {
@@ -218,6 +221,10 @@ def _dump_paths(
                     printer.item(name, line)
             elif path.suffix in _INDEXES:
                 _dump_index(path, printer)
+            elif path.suffix in _BESIDE_REMOTE:
+                what = "belongs to a segment in remote storage; name its .log, or the folder"
+                output.warn(f"kodec: {path}: {what}")
+                code = 1
             elif not _dump_segment(path, printer, control, on_error, check_crc, batches_only, decode):
                 code = 1
         except FormatError as error:
@@ -280,7 +287,9 @@ def _files(paths: list[Path], unlisted: list[OSError], bare: list[Path]) -> Iter
             yield path
             continue
         before = len(unlisted)
-        found = [file for file in files_below(path, unlisted.append) if file.name.endswith(_SEGMENTS)]
+        # of remote storage only the segments that count
+        below = as_logs(path) or path
+        found = [file for file in files_below(below, unlisted.append) if file.name.endswith(_SEGMENTS)]
         if not found and len(unlisted) == before:
             bare.append(path)
         yield from sorted(found)

@@ -19,6 +19,7 @@ from kodec.formats.explain import Area, Explainer, Explanation, Part
 from kodec.generated.log import offset_index, time_index, transaction_index
 from kodec.log.batches.frame import FRAME_SIZE, LEGACY, Frame
 from kodec.log.directories.segment import Segment
+from kodec.log.files.tier_view import as_segment
 
 __all__ = ["explain"]
 
@@ -124,6 +125,9 @@ def _sections(
     offset: int | None,
 ) -> Iterator[_Section]:
     """The parts of a file, one after the other. Raises ValueError for options that do not fit the file."""
+    if schema is None:
+        # as it was in a log directory
+        file = as_segment(file) or file
     kind = file.name.rpartition(".")[2]
     if schema is None and kind in ("log", "checkpoint"):
         return _batches(file, at or 0, offset)

@@ -42,6 +42,7 @@ __all__ = [
     "list_tiered",
     "local_file",
     "note",
+    "owner_of",
     "take_notes",
 ]
 
@@ -146,12 +147,27 @@ def as_segment(path: Path) -> TierPath | None:
     return None
 
 
+def owner_of(folder: TieredFolder) -> TopicPartition:
+    """The topic-partition of a folder: a manifest names it, as a prefix may be part of the folder's name.
+
+    Raises OSError; FormatError for a manifest that cannot be used.
+    """
+    if folder.manifests:
+        for segment in list_objects(folder)[:1]:
+            stored = _manifest(segment.objects[_MANIFEST]).segment
+            ends_so = stored is not None and folder.topic_partition.topic.endswith(stored.topic)
+            if stored is not None and ends_so and stored.partition == folder.topic_partition.partition:
+                return TopicPartition(stored.topic, stored.partition)
+    return folder.topic_partition
+
+
 def list_tiered(folder: TieredFolder) -> list[SegmentFiles]:
     """The segments of a topic-partition in remote storage, by ascending base offset.
 
     Raises OSError; Unsupported or Malformed for a manifest that cannot be used.
     """
     if not folder.manifests:
+        note(f"the objects in remote storage show which segments count: {_WITHOUT}")
         largest = {each.base_offset: each for each in list_objects(folder)}
         return [_as_stored(each) for each in largest.values()]
     view = TierPath.of(folder.path)
@@ -228,6 +244,8 @@ class TierStorage:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._files: dict[str, dict[str, ViewFile]] = {}
+        self._folders: dict[str, TieredFolder] = {}
+        self._owners: dict[Path, TopicPartition] = {}
 
     def partitions(self) -> dict[str, TieredFolder]:
         """The folders of topic-partitions, by the names that they have in a log directory.
@@ -238,7 +256,12 @@ class TierStorage:
         for each in tiered_folders(self._root):
             owner = self._owner(each)
             found.setdefault(str(owner), []).append(each._replace(topic_partition=owner))
-        return {name: self._one_of(name, folders) for name, folders in found.items()}
+        self._folders = {name: self._one_of(name, folders) for name, folders in found.items()}
+        return self._folders
+
+    def folder(self, name: str) -> TieredFolder | None:
+        """The folder of a topic-partition, as it was when it was last listed; None if it is not there."""
+        return self._folders.get(name) or self.partitions().get(name)
 
     def _one_of(self, name: str, folders: Sequence[TieredFolder]) -> TieredFolder:
         """The folder of a topic-partition. Raises Malformed where a topic has two ids."""
@@ -255,22 +278,18 @@ class TierStorage:
 
     def _owner(self, folder: TieredFolder) -> TopicPartition:
         """The topic-partition: a manifest names it, where a prefix of names may be part of the folder's."""
-        if folder.manifests:
-            for segment in list_objects(folder)[:1]:
-                stored = _manifest(segment.objects[_MANIFEST]).segment
-                ends_so = stored is not None and folder.topic_partition.topic.endswith(stored.topic)
-                if stored is not None and ends_so and stored.partition == folder.topic_partition.partition:
-                    return TopicPartition(stored.topic, stored.partition)
-        return folder.topic_partition
+        if folder.path not in self._owners:
+            self._owners[folder.path] = owner_of(folder)
+        return self._owners[folder.path]
 
     def chosen_by(self, name: str) -> str | None:
         """What shows which segments of a topic-partition count: `objects` or `manifests`."""
-        folder = self.partitions().get(name)
+        folder = self.folder(name)
         return None if folder is None else "manifests" if folder.manifests else "objects"
 
     def files(self, name: str) -> dict[str, ViewFile]:
         """The files of a topic-partition's folder, listed now."""
-        folder = self.partitions().get(name)
+        folder = self.folder(name)
         if folder is None:
             raise not_found(self._root / name, "no such topic-partition")
         self._note(name, folder)
@@ -278,9 +297,9 @@ class TierStorage:
         return found
 
     def _note(self, name: str, folder: TieredFolder) -> None:
-        """Note that nothing but what is in remote storage shows which segments of a topic-partition count."""
+        """Note that only what is in remote storage shows which segments of a topic-partition count."""
         chosen_by = "manifests" if folder.manifests else "objects"
-        note(f"{self._root}: the {chosen_by} there show which segments count: {_WITHOUT}")
+        note(f"the {chosen_by} in remote storage show which segments count: {_WITHOUT}")
 
     # -- which segments count -------------------------------------------------------------------------
 
@@ -449,7 +468,7 @@ class TierStorage:
 
     def is_folder(self, path: Path) -> bool:
         rest = path.parts[2:]
-        return not rest or (len(rest) == 1 and rest[0] in self.partitions())
+        return not rest or (len(rest) == 1 and self.folder(rest[0]) is not None)
 
     def status(self, path: Path) -> Status:
         return self._file(path).status

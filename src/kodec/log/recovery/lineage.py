@@ -30,6 +30,7 @@ class Lineage:
         winner: the number of the replica with its newest epoch, and of these the longest.
         ends: for each replica the offset up to which it is on the lineage; `NO_END` if it has no other.
         unsure: why the newest epoch is not proven; "" if it is. No checksum covers an epoch.
+        empty: why an epoch without a batch counts; "" if the newest epoch has one.
         notes: what a reader should know.
     """
 
@@ -37,6 +38,7 @@ class Lineage:
     winner: int
     ends: list[int]
     unsure: str = ""
+    empty: str = ""
     notes: list[str] = field(default_factory=list)
 
 
@@ -47,7 +49,7 @@ def epoch_at(epochs: Sequence[LeaderEpoch], offset: int) -> int:
 
 
 def lineage_of(replicas: Sequence[Replica], chosen: int | None = None) -> Lineage:
-    """The lineage of the newest epoch that has a batch, or that of the replica `chosen`."""
+    """The lineage of the newest epoch that a batch or a checkpoint has, or that of the replica `chosen`."""
     refuted: set[int] = set()
     while True:
         runs = [
@@ -62,8 +64,12 @@ def lineage_of(replicas: Sequence[Replica], chosen: int | None = None) -> Lineag
         if unproven is None or not _is_refuted(replicas, *unproven):
             break
         refuted.add(id(unproven[1]))
+    # A leader has its epoch in the checkpoint before it has a batch: followers truncate to its first offset.
+    begun = max((each.epoch for number in counted for each in own[number]), default=-1)
+    if begun > newest:
+        holders = [number for number in counted if any(each.epoch == begun for each in own[number])]
     winner = max(holders or counted, key=lambda number: (replicas[number].end_offset, -number))
-    epochs = {each.epoch: each.start_offset for each in own[winner] if each.epoch <= newest}
+    epochs = {each.epoch: each.start_offset for each in own[winner]}
     _unite(epochs, own)
     line = _ascending(epochs)
     found = Lineage(
@@ -74,16 +80,16 @@ def lineage_of(replicas: Sequence[Replica], chosen: int | None = None) -> Lineag
         place = replicas[number].place(_number(replicas[number], run))
         only = f"leader epoch {run.epoch} is only in the header of one batch, {place}"
         found.unsure = f"{only}, and in no {LEADER_EPOCHS}: no checksum covers it"
-    end = max(
-        (min(each.end_offset, stop) for each, stop in zip(replicas, found.ends, strict=True)), default=0
-    )
+    if begun > newest and any(end != NO_END for end in found.ends):
+        last = found.epochs[-1]
+        found.empty = (
+            f"{replicas[winner].path}: leader epoch {last.epoch} began at offset {last.start_offset}, and no "
+            "batch of it is left"
+        )
+        found.notes.append(
+            f"{found.empty}: from there on older ones do not count, and a broker truncates them"
+        )
     for each, mine in zip(replicas, own, strict=True):
-        for later in mine:
-            if later.epoch > newest and later.start_offset < end:
-                found.notes.append(
-                    f"{each.path}: leader epoch {later.epoch} began at offset {later.start_offset}, and "
-                    f"no batch of it is left: older ones from there on count, which a broker would truncate"
-                )
         if line and mine and not _common(line, mine) and each.start_offset < line[0].start_offset:
             found.notes.append(
                 f"{each.path}: no leader epoch in common with {replicas[winner].path}: nothing shows "

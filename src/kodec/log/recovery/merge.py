@@ -78,6 +78,8 @@ class Merged:
         self.dropped = [each for number in range(len(replicas)) for each in self._dropped(number)]
         if self.dropped and self.lineage.unsure:
             self.conflicts.append(f"{self.lineage.unsure}, and it decides what is dropped")
+        if self.lineage.empty and not self._is_chosen:
+            self.conflicts += self._perhaps_committed()
 
     def __len__(self) -> int:
         return len(self.replica)
@@ -261,9 +263,21 @@ class Merged:
                 f"; offsets up to {first + below - 1} are below its high watermark: "
                 f"an unclean election has lost committed records"
                 if below
-                else "; above its high watermark, so never committed"
+                else "; above its high watermark, which brokers write every few seconds"
             )
         yield Dropped(each.path, first, last, batches, reason)
+
+    def _perhaps_committed(self) -> Iterator[str]:
+        """Why batches that an epoch without any would drop may be committed ones, which nothing replaces."""
+        for each in self.dropped:
+            (replica,) = (one for one in self.replicas if one.path == each.path)
+            watermark = replica.high_watermark
+            if watermark is None or each.first_offset < watermark:
+                have = "no high watermark" if watermark is None else f"the high watermark {watermark}"
+                yield (
+                    f"{self.lineage.empty}, but {each.path} has offsets {each.first_offset} to "
+                    f"{each.last_offset} and {have}: they may be committed"
+                )
 
     def _is_same(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
         a, b = self.replicas[one[0]], self.replicas[other[0]]

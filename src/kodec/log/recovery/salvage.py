@@ -167,7 +167,7 @@ def plan_salvage(
     log start offset is kept.
 
     Of several replicas every batch is kept that is good on one of them and on the lineage of leader epochs
-    that counts: that of the newest epoch with a batch. Batches of another lineage are reported, not mixed in.
+    that counts: that of the newest epoch. Batches of another lineage are reported, not mixed in.
     Offsets
     are missing only where no replica has them. If replicas have different records in the same epoch, or
     if only a header that no checksum covers decides, nothing is written: `lineage` decides then.

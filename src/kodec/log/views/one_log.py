@@ -131,7 +131,7 @@ class _OneLog(TierStorage):
         return super()._one_of(name, [each for each in folders if wanted in (None, each.topic_id)] or folders)
 
     def chosen_by(self, name: str) -> str | None:
-        folder = self.partitions().get(name)
+        folder = self.folder(name)
         if self._known_of(name, folder) is not None:
             return "metadata"
         return super().chosen_by(name)
@@ -142,7 +142,7 @@ class _OneLog(TierStorage):
             return
         chosen_by = "manifests" if folder.manifests else "objects"
         note(
-            f"{self._root}: the {chosen_by} there show which segments of {name} count: "
+            f"{self._root}: the {chosen_by} in remote storage show which segments of {name} count: "
             f"{REMOTE_TOPIC} has nothing about it"
         )
 
@@ -171,7 +171,7 @@ class _OneLog(TierStorage):
         return found
 
     def _remote(self, name: str, local: Mapping[str, ViewFile]) -> dict[str, ViewFile] | None:
-        folder = self.partitions().get(name)
+        folder = self.folder(name)
         known = self._known_of(name, folder)
         if known is None:
             if folder is None:
@@ -226,7 +226,7 @@ class _OneLog(TierStorage):
         rest = path.parts[2:]
         if len(rest) == 1 and self._logs is not None and (self._logs / rest[0]).is_dir():
             return True
-        return not rest or (len(rest) == 1 and rest[0] in self.partitions())
+        return not rest or (len(rest) == 1 and self.folder(rest[0]) is not None)
 
 
 def _status(entry: Entry) -> Status:
