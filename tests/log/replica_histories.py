@@ -145,7 +145,7 @@ def damage(member: Member, folder: Path, chance: random.Random) -> None:
 
 
 def right(members: list[Member]) -> list[Written]:
-    """The lineage that counts, as it was before the damage: that of the newest epoch, even without a batch."""
+    """The lineage that counts, before the damage: that of the newest epoch, with or without a batch."""
     newest = max((each.epoch for member in members for each in member.epochs), default=-1)
     holders = [member for member in members if any(each.epoch == newest for each in member.epochs)]
     return max((member.log for member in holders), key=lambda log: log[-1].last, default=[])
