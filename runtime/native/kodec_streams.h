@@ -49,6 +49,20 @@ typedef struct {
   enum { KS_OBJECT, KS_WHOLE, KS_FLAG } kind;
 } ks_val;
 
+/* A value without a Python object (kodec_frames.h). */
+typedef enum { KF_UNSET, KF_NULL, KF_INT, KF_BIG, KF_FLAG, KF_REAL, KF_BYTES, KF_TEXT, KF_NODE, KF_LIST, KF_READING } kf_kind;
+typedef struct {
+  union {
+    int64_t i;  /* INT, FLAG; of BIG it is unsigned */
+    double r;
+    const uint8_t *p;
+    struct kf_node *node;
+    struct kf_list *list;
+  } as;
+  Py_ssize_t size; /* of BYTES and TEXT */
+  uint8_t kind, encoding;
+} kf_val;
+
 enum { KS_SMALL_MEMBERS = 64 };
 typedef struct {
   PyObject *all; /* a dict from numbers to members, borrowed of the enum */
@@ -75,6 +89,8 @@ struct ks_expr {
   PyTypeObject *seen; /* a reference */
   Py_ssize_t slot;
   ks_expr *computed;
+  Py_ssize_t sought; /* the number of an instance that is read, or -1 */
+  kf_val frame;      /* of KS_CONSTANT, once it was asked for */
 };
 
 /* ------------------------------------------------------------------ elements and steps */
@@ -103,6 +119,9 @@ typedef struct {
   const char *contents, *terminator;        /* NULL: none */
   Py_ssize_t fixed, ending;                 /* their sizes */
   PyObject *process, *whole;                /* `whole`: the contents as in the table; NULL if there are none */
+  PyObject *by;                             /* the name of the process */
+  Py_ssize_t arguments;
+  ks_expr **argument; /* of the process */
 } ks_bounds;
 
 typedef enum { KS_E_NUMBER, KS_E_BITS, KS_E_BYTES, KS_E_TEXT, KS_E_OBJECT, KS_E_CHOICE } ks_kind;
@@ -137,6 +156,7 @@ struct ks_element {
   ks_case *chosen;
   ks_element *other; /* NULL: none */
   PyObject *numbers; /* a dict from values to the numbers of cases, a reference; NULL: they are computed, or few */
+  Py_ssize_t last, last_value; /* the case that was found last */
 };
 
 typedef struct {
@@ -178,6 +198,12 @@ struct ks_step {
   PyObject *other;
 };
 
+/* Where an instance is read: NULL where nothing has to hold, or it stands where the stream does, or in the object's. */
+typedef struct {
+  PyObject *name; /* of the attribute */
+  ks_expr *test, *position, *stream;
+} ks_place;
+
 /* A class and its steps. */
 struct ks_unit {
   PyObject_HEAD
@@ -195,6 +221,10 @@ struct ks_unit {
   Py_ssize_t reads; /* instances that are read, by their names */
   PyObject **sought;
   ks_step *read;
+  ks_place *place; /* of each; NULL where the table has none */
+  Py_ssize_t frame; /* the slots that objects of the class have of their own */
+  uint8_t *asked;   /* of each of them whether an expression asks for it; NULL until it is needed */
+  int plain;        /* 1: it can be read without objects; 0: not known yet; -1: not */
   void *blocks; /* all that was allocated */
 };
 
@@ -372,6 +402,11 @@ static ks_bounds *ks_bounds_of(ks_unit *unit, PyObject *form) {
         ks_octets(unit, each, &found->terminator, &found->ending) < 0)
       return NULL;
     found->process = PyDict_GetItemString(more, "process");
+    if ((each = PyDict_GetItemString(more, "by")) != NULL) {
+      if (!PyTuple_Check(each) || PyTuple_GET_SIZE(each) != 2) return ks_refuse(unit, form), NULL;
+      found->by = PyTuple_GET_ITEM(each, 0);
+      if (ks_exprs_of(unit, PyTuple_GET_ITEM(each, 1), &found->arguments, &found->argument) < 0) return NULL;
+    }
   }
   if (PyErr_Occurred() || (how == KS_IN_UNTIL && found->ending == 0)) return ks_refuse(unit, form), NULL;
   return found;
@@ -567,6 +602,17 @@ static int ks_steps_of(ks_unit *unit, PyObject *forms, Py_ssize_t *count, ks_ste
   return 0;
 }
 
+static int ks_place_of(ks_unit *unit, PyObject *form, ks_place *to) {
+  ks_expr **const parts[] = {&to->test, &to->position, &to->stream};
+  if (!PyTuple_Check(form) || PyTuple_GET_SIZE(form) != 4) return ks_refuse(unit, form);
+  to->name = PyTuple_GET_ITEM(form, 0);
+  for (int i = 0; i < 3; i++)
+    if (PyTuple_GET_ITEM(form, 1 + i) != Py_None &&
+        (*parts[i] = ks_expr_of(unit, PyTuple_GET_ITEM(form, 1 + i))) == NULL)
+      return -1;
+  return 0;
+}
+
 /* Make the tables of a unit, at its first use. */
 static int ks_begin(ks_unit *unit) {
   PyObject *all, *found;
@@ -623,6 +669,16 @@ static int ks_begin(ks_unit *unit) {
       if (ks_step_of(unit, value, 0, &unit->read[i]) < 0) goto failed;
     }
     unit->reads = i;
+  }
+  if ((value = PyDict_GetItemString(found, "places")) != NULL && PyTuple_Check(value)) {
+    if (PyTuple_GET_SIZE(value) != unit->reads) {
+      ks_refuse(unit, value);
+      goto failed;
+    }
+    unit->place = ks_new(unit, (size_t)unit->reads, sizeof(ks_place));
+    if (unit->place == NULL) goto failed;
+    for (i = 0; i < unit->reads; i++)
+      if (ks_place_of(unit, PyTuple_GET_ITEM(value, i), &unit->place[i]) < 0) goto failed;
   }
   if ((value = PyDict_GetItemString(found, "steps")) != NULL &&
       ks_steps_of(unit, value, &unit->steps, &unit->step) < 0)

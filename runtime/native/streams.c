@@ -1,4 +1,5 @@
 /* Reads objects of streamed schemas natively, for `kodec.runtime.streams`: executes the steps of a unit on bytes.
+ * kodec_frames.h and kodec_table.h read the same steps into columns.
  *
  * A `Unit` is a class with its steps (kodec_streams.h). `read` fills an object, and those inside it, as the class's
  * `_read` does. If the bytes are invalid, or the steps need something unsupported, it restores the object and its
@@ -214,15 +215,18 @@ static ks_unit *ks_unit_of(PyTypeObject *cls) {
 }
 
 /* Find where objects of a class have an attribute. */
-static int ks_seek_member(ks_run *run, ks_expr *expr, PyTypeObject *cls) {
+static int ks_seek_member(int *table, ks_expr *expr, PyTypeObject *cls) {
   ks_unit *const unit = ks_unit_of(cls);
   if (unit == NULL && PyErr_Occurred()) return -1;
-  expr->slot = -1;
+  expr->slot = expr->sought = -1;
   expr->computed = NULL;
   if (unit != NULL) {
-    run->table = 1;
+    *table = 1;
     if (ks_begin(unit) < 0) return -1;
-    run->table = 0;
+    *table = 0;
+    for (Py_ssize_t i = 0; unit->place != NULL && i < unit->reads && expr->sought < 0; i++)
+      if (unit->place[i].name == expr->value || PyObject_RichCompareBool(unit->place[i].name, expr->value, Py_EQ) == 1)
+        expr->sought = i;
     for (Py_ssize_t i = 0; i < unit->computed && expr->computed == NULL; i++)
       if (unit->names[i] == expr->value || PyObject_RichCompareBool(unit->names[i], expr->value, Py_EQ) == 1)
         expr->computed = unit->instance[i];
@@ -242,7 +246,7 @@ static int ks_seek_member(ks_run *run, ks_expr *expr, PyTypeObject *cls) {
 
 static int ks_member(ks_run *run, ks_expr *expr, PyObject *of, ks_val *to) {
   PyObject *found;
-  if (KD_UNLIKELY(expr->seen != Py_TYPE(of)) && ks_seek_member(run, expr, Py_TYPE(of)) < 0) return -1;
+  if (KD_UNLIKELY(expr->seen != Py_TYPE(of)) && ks_seek_member(&run->table, expr, Py_TYPE(of)) < 0) return -1;
   if (expr->slot >= 0) {
     found = *kd_in(of, expr->slot);
     if (found == NULL) return -1;
@@ -708,13 +712,9 @@ static Py_ssize_t ks_find(const uint8_t *p, Py_ssize_t size, const ks_bounds *bo
   return -1;
 }
 
-/* The bytes of a value in a stream, which then continues after them. */
-static int ks_span(ks_run *run, const ks_at *at, ks_stream *io, const ks_bounds *bounds, const uint8_t **p, Py_ssize_t *size) {
-  int64_t given = -1;
+/* The bytes of a value in a stream, which then continues after them; `given` is the computed size. */
+static int ks_cut(ks_stream *io, const ks_bounds *bounds, int64_t given, const uint8_t **p, Py_ssize_t *size) {
   Py_ssize_t found;
-  if (bounds->early && bounds->size != NULL && ks_eval_whole(run, at, bounds->size, &given) < 0) return -1;
-  if (at->unit->loose) ks_align(io);
-  if (!bounds->early && bounds->size != NULL && ks_eval_whole(run, at, bounds->size, &given) < 0) return -1;
   switch (bounds->how) {
     case KS_IN_FIXED:
       if (bounds->fixed > io->end - io->at) return -1;
@@ -751,6 +751,15 @@ static int ks_span(ks_run *run, const ks_at *at, ks_stream *io, const ks_bounds 
     if (found >= 0) *size = found + (bounds->include ? bounds->ending : 0);
   }
   return 0;
+}
+
+/* The same, with its size. */
+static int ks_span(ks_run *run, const ks_at *at, ks_stream *io, const ks_bounds *bounds, const uint8_t **p, Py_ssize_t *size) {
+  int64_t given = -1;
+  if (bounds->early && bounds->size != NULL && ks_eval_whole(run, at, bounds->size, &given) < 0) return -1;
+  if (at->unit->loose) ks_align(io);
+  if (!bounds->early && bounds->size != NULL && ks_eval_whole(run, at, bounds->size, &given) < 0) return -1;
+  return ks_cut(io, bounds, given, p, size);
 }
 
 /* Bytes after a process. */
@@ -868,19 +877,25 @@ done:
   return found;
 }
 
-static PyObject *ks_object_in(ks_run *run, const ks_at *at, ks_stream *io, ks_element *element, Py_ssize_t index) {
+/* Find the unit of an object's class. */
+static int ks_seek_unit(int *table, ks_element *element) {
   if (KD_UNLIKELY(!element->sought)) {
     ks_unit *const unit = ks_unit_of(element->cls);
-    if (unit == NULL && PyErr_Occurred()) return NULL;
+    if (unit == NULL && PyErr_Occurred()) return -1;
     if (unit != NULL) {
-      run->table = 1;
-      if (ks_begin(unit) < 0) return NULL;
-      run->table = 0;
-      if (unit->parameters != element->arguments) return NULL;
+      *table = 1;
+      if (ks_begin(unit) < 0) return -1;
+      *table = 0;
+      if (unit->parameters != element->arguments) return -1;
     }
     element->unit = unit;
     element->sought = 1;
   }
+  return 0;
+}
+
+static PyObject *ks_object_in(ks_run *run, const ks_at *at, ks_stream *io, ks_element *element, Py_ssize_t index) {
+  if (ks_seek_unit(&run->table, element) < 0) return NULL;
   return element->unit == NULL ? ks_by_python(run, at, io, element, index) : ks_made(run, at, io, element, index);
 }
 
@@ -1365,6 +1380,9 @@ static PyType_Slot ks_unit_slots[] = {
 static PyType_Spec ks_unit_spec = {"kodec.runtime.native.streams.Unit", sizeof(ks_unit), 0,
                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, ks_unit_slots};
 
+#include "kodec_frames.h"
+#include "kodec_table.h"
+
 /* ------------------------------------------------------------------ the module */
 
 static int ks_set_slot(PyTypeObject *cls, const char *name, Py_ssize_t *to) {
@@ -1429,14 +1447,15 @@ static PyModuleDef ks_module = {
     -1, NULL, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_streams(void) {
-  PyObject *module;
+  PyObject *module, *rows;
   if (ks_import() < 0) return NULL;
   module = PyModule_Create(&ks_module);
   if (module == NULL) return NULL;
   ks_unit_type = (PyTypeObject *)PyType_FromSpec(&ks_unit_spec);
-  if (ks_unit_type == NULL || PyModule_AddObjectRef(module, "Unit", (PyObject *)ks_unit_type) < 0) {
-    Py_DECREF(module);
-    return NULL;
-  }
+  rows = PyType_FromSpec(&kr_spec);
+  if (ks_unit_type == NULL || rows == NULL || PyModule_AddObjectRef(module, "Unit", (PyObject *)ks_unit_type) < 0 ||
+      PyModule_AddObjectRef(module, "Rows", rows) < 0)
+    Py_CLEAR(module);
+  Py_XDECREF(rows);
   return module;
 }

@@ -7,3 +7,20 @@ class Unit:
     def __init__(self, cls: type, table: Callable[[], dict[type, dict[str, Any]]]) -> None: ...
     def read(self, node: StreamNode, stream: ByteSource) -> bool: ...
     def instance(self, node: StreamNode, name: str, stream: ByteSource) -> Any: ...
+
+class Rows:
+    def __init__(
+        self,
+        cls: type,
+        data: Any,
+        path: tuple[tuple[str | None, type | None], ...],
+        columns: tuple[tuple[Any, ...], ...],
+        conditions: tuple[tuple[Any, ...], ...],
+        row: type | None,
+        names: frozenset[str],
+        decode: Callable[..., bytes],
+        limits: tuple[int, int, int],
+        part: tuple[int, int] = (0, -1),
+    ) -> None: ...
+    def run(self, rows: int, size: int) -> tuple[str, int, tuple[Any, ...]]: ...
+    def fixed(self) -> tuple[int, int]: ...

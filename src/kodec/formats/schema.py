@@ -19,7 +19,9 @@ from kodec.runtime.streams import Buffer, StreamNode
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kodec.formats.shapes import Column
+    from kodec.formats.conditions import Comparison, Test, Where
+    from kodec.formats.filling import Filling
+    from kodec.formats.shapes import Column, Shapes
     from kodec.generator.schema.model import Schema
 
 __all__ = ["Format", "FormatReader", "load_schema"]
@@ -77,13 +79,23 @@ class FormatReader:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The class of a file, the path of the rows, the function that returns them, and their columns."""
+    """The class of a file, the path of the rows, the function that returns them, and their columns.
+
+    Attributes:
+        columns: those that are asked for, and then those that conditions need.
+        shown: how many are asked for.
+        test: the condition; None: every row.
+        filling: how they are filled natively.
+    """
 
     kind: Any
     rows: str
     give: Callable[[Any, int], Iterator[Any]]
     columns: list[Column]
+    shown: int
     left_out: dict[str, str]
+    test: Comparison | Test | None
+    filling: Filling
 
 
 class Format:
@@ -104,18 +116,28 @@ class Format:
     def __init__(self, path: Path, overlays: Iterable[str] = (), import_path: Sequence[Path] = ()) -> None:
         from kodec.formats.cache import modules_of
         from kodec.formats.collect import add_overlays, collect
-        from kodec.formats.shapes import Shapes
         from kodec.generator.driver import load
 
         name, files = collect(path, import_path)
         add_overlays(files, overlays)
-        self._modules = modules_of(files)
-        self._model = load(self._modules.schemas)
+        # a type with `-row` has a kernel, which is made of layouts
+        streams = not any(b"-row" in data for data in files.values())
+        self._modules = modules_of(files, streams=streams)
+        self._model = load(self._modules.schemas, streams=streams)
         self._schema: Schema = next(each for each in self._model.schemas if each.path == name)
-        self._shapes = Shapes(self._model, self._modules.module)
-        self._plans: dict[tuple[str, tuple[str, ...] | None], _Plan] = {}
+        self._by_enums: dict[str, Shapes] = {}
+        self._plans: dict[tuple[Any, ...], _Plan] = {}
         self.id = self._schema.id
-        self.lists = tuple(self._shapes.lists(self._schema.root))
+        self.lists = tuple(self._shapes("names").lists(self._schema.root))
+
+    def _shapes(self, enums: str) -> Shapes:
+        from kodec.formats.shapes import Shapes
+
+        if enums not in ("names", "numbers"):
+            raise ValueError(f"enums: names or numbers, not {enums}")
+        if enums not in self._by_enums:
+            self._by_enums[enums] = Shapes(self._model, self._modules.module, enum_names=enums == "names")
+        return self._by_enums[enums]
 
     def scan(
         self,
@@ -123,65 +145,151 @@ class Format:
         rows: str | None = None,
         columns: Iterable[str] | None = None,
         *,
+        where: Where | None = None,
+        nested: bool = False,
+        enums: str = "names",
         options: ReadOptions = DEFAULT_READ,
         batch_rows: int = BATCH_ROWS,
+        part: tuple[int, int] | None = None,
     ) -> FormatReader:
         """Read a file's rows as Arrow batches.
 
-        A large file is mapped into memory, not copied. For a list in the outermost type, or in objects that
-        it holds outside of lists, switches and instances, only the rows of one batch are in memory, if no
-        expression of the schema refers to the list; else all are.
+        They are filled natively where the steps of the schema allow: only one batch of rows is in memory, if
+        no expression of the schema refers to their list. A large file is mapped into memory, not copied.
 
-        A row is an element of a repeated field, a column a field of it. Types are structs, repeated fields
-        are lists, enums their numbers; a `switch-on` is a struct with a member for each
-        alternative, of which one is not null. docs/columns.md has the table.
+        A row is an element of a repeated field, or an object; a column is a field of it. Fields of types are
+        columns of their own (`body.ipv4.src`), enums their names, repeated fields lists. A `switch-on` is a
+        column with the name of the type, and the columns of each type. docs/columns.md has the table.
 
         Args:
             source: a path, bytes-like, or a file opened for reading in binary.
             rows: the path of the list whose elements are rows, from the outermost type: `packets`,
-                `pages.cells` for those of all pages. None: what the schema marks as `-row`, or the only list
-                (see `lists`).
-            columns: paths from a row, in this order, instances among them: `body.ihdr_chunk.width`.
+                `pages.cells` for those of all pages, `chunks.body` for an object of each, `.` for the file
+                as one row. None: what the schema marks as `-row`, or the only list (see `lists`).
+            columns: paths from a row, in this order, instances among them: `body.ihdr_chunk.width`,
+                `_parent.number`, `_root.header.version`; `*` are all fields. Parts of the file that no
+                column and no condition needs are passed over, unchecked, where their size is known.
                 None: all fields, and no instance.
+            where: a condition that rows fulfil, checked before the rest of a row is read:
+                `incl_len > 100`, or `[("incl_len", ">", 100)]`.
+            nested: types as structs, and a `switch-on` as a struct with a member for each type.
+            enums: `names`, or `numbers`.
             options: limits of the reader.
             batch_rows: the maximum number of rows in a batch.
+            part: the number of rows that are left out, and the number of rows after these (-1: all), of rows
+                that all have as many bytes (see `row_parts`).
 
-        Raises: ValueError for rows or columns that are missing, or that must be chosen; OSError for a file
-        that cannot be opened. While it is read: FormatError, ReadFailed.
+        Raises: ValueError for rows, columns or a condition that are missing or wrong, or that must be chosen;
+        OSError for a file that cannot be opened. While it is read: FormatError, ReadFailed.
         """
         if batch_rows < 1:
             raise ValueError(f"batch_rows: at least 1, not {batch_rows}")
+        data, name = bytes_of(source)
+        plan = self._planned(rows, columns, where, nested, enums)
+        if isinstance(plan, _Plan):
+            return _Scan(self, plan, data, name, options, batch_rows, part).reader()
+        if part is not None:
+            raise ValueError("part: the rows of a kernel are read as a whole")
+        return self._marked(*plan, data, name, options, batch_rows)
+
+    def schema_of(
+        self,
+        rows: str | None = None,
+        columns: Iterable[str] | None = None,
+        *,
+        nested: bool = False,
+        enums: str = "names",
+    ) -> pa.Schema:
+        """The schema of the batches of `scan`, without a file. Raises: ValueError as `scan`."""
+        import pyarrow as pa
+
+        plan = self._planned(rows, columns, None, nested, enums)
+        found = plan.columns[: plan.shown] if isinstance(plan, _Plan) else plan[1][: plan[2]]
+        return pa.schema([pa.field(each.name, each.type) for each in found])
+
+    def row_parts(
+        self, source: Source, rows: str | None = None, *, most: int, least: int = 1
+    ) -> list[tuple[int, int]]:
+        """Parts of a file that can be read alone (see `scan`): at most `most`, of `least` rows or more.
+
+        Rows can be counted without reading them if they all have as many bytes: a type of fixed width, or a
+        `size` that is the same for each. Any other file is one part.
+        """
+        data, _ = bytes_of(source)
+        plan = self._planned(rows, None, None, False, "names")
+        found = plan.filling.rows(data, DEFAULT_READ) if isinstance(plan, _Plan) else None
+        if found is None or most < 2:
+            return [(0, -1)]
+        status, count, _ = found.run(1, 1)
+        size, left = found.fixed()
+        total = count + left
+        if status != "more" or not size or total < 2 * max(least, 1):
+            return [(0, -1)]
+        parts = min(most, total // max(least, 1))
+        starts = [total * i // parts for i in range(parts)]
+        ends = [*starts[1:], None]
+        return [(start, -1 if end is None else end - start) for start, end in zip(starts, ends, strict=True)]
+
+    def _planned(
+        self, rows: str | None, columns: Iterable[str] | None, where: Where | None, nested: bool, enums: str
+    ) -> _Plan | tuple[Any, list[Column], int, Comparison | Test | None]:
+        from kodec.formats.conditions import condition_of
+
         chosen = None if columns is None else list(columns)
         if chosen is not None and (not chosen or len(set(chosen)) < len(chosen)):
             raise ValueError(f"columns: empty or repeated: {', '.join(chosen)}")
-        data, name = _bytes_of(source)
+        test = None if where is None else condition_of(where)
         if rows is None:
-            found = self._marked(data, name, chosen, options, batch_rows)
+            found = self._marked_columns(chosen, test)
             if found is not None:
                 return found
             rows = self._only_list()
-        plan = self._plan(rows, chosen)
-        batches = _pure(lambda: self._rows(plan, data, options), plan.columns, name, batch_rows)
-        return _reader(plan.columns, rows, dict(plan.left_out), batches)
-
-    def _plan(self, rows: str, chosen: list[str] | None) -> _Plan:
-        """The mapping of rows to columns, computed once. Raises ValueError."""
-        key = (rows, None if chosen is None else tuple(chosen))
+        key = (rows, None if chosen is None else tuple(chosen), test, nested, enums)
+        try:
+            hash(key)
+        except TypeError:
+            return self._plan(rows, chosen, test, nested, enums)
         if key not in self._plans:
-            root = self._schema.root
-            if root.params:
-                raise ValueError(f"`{self.id}` has parameters, which a file does not define")
-            shapes = self._shapes
-            shapes.left_out.clear()
-            give, row = shapes.rows(root, rows)
-            columns = shapes.columns(row) if chosen is None else [shapes.column(row, path) for path in chosen]
-            left_out = dict(shapes.left_out) if chosen is None else {}
-            self._plans[key] = _Plan(shapes.class_of(root.name), rows, give, columns, left_out)
+            self._plans[key] = self._plan(rows, chosen, test, nested, enums)
         return self._plans[key]
 
-    def _rows(self, plan: _Plan, data: Buffer, options: ReadOptions) -> Iterator[Any]:
+    def _plan(
+        self, path: str, chosen: list[str] | None, test: Comparison | Test | None, nested: bool, enums: str
+    ) -> _Plan:
+        """The mapping of rows to columns. Raises ValueError."""
+        from kodec.formats.conditions import natively
+        from kodec.formats.filling import Filling
+
+        root = self._schema.root
+        if root.params:
+            raise ValueError(f"`{self.id}` has parameters, which a file does not define")
+        shapes = self._shapes(enums)
+        shapes.left_out.clear()
+        rows = shapes.rows(root, path)
+        columns: list[Column] = []
+        for name in ["*"] if chosen is None else chosen:
+            if name == "*":
+                columns += shapes.columns(rows.shape) if nested else shapes.flat(rows.shape)
+            elif nested:
+                columns.append(shapes.column(rows.shape, name, rows.owners))
+            else:
+                columns += shapes.flat(rows.shape, name, rows.owners)
+        columns = list({each.name: each for each in columns}.values())
+        shown = len(columns)
+        left_out = dict(shapes.left_out) if chosen is None else {}
+        known = {each.name: each for each in columns}
+        for name in dict.fromkeys(test.paths if test is not None else ()):
+            if name not in known:
+                known[name] = shapes.flat(rows.shape, name, rows.owners)[0]
+                columns.append(known[name])
+        conditions = [] if test is None else list(natively(test, known))
+        kind = shapes.class_of(root.name)
+        filling = Filling(shapes, kind, rows, columns, conditions)
+        return _Plan(kind, path, rows.give, columns, shown, left_out, test, filling)
+
+    def _objects(self, plan: _Plan, data: Buffer, options: ReadOptions) -> Iterator[Any]:
         """The rows' objects. Elements of a list outside other lists are read on demand."""
-        first = self._outermost_list(plan.rows.split("."))
+        first = self._outermost_list([] if plan.rows == "." else plan.rows.replace("[]", "").split("."))
         if first:
             for each in plan.kind.each_of(data, ".".join(first), opt=options):
                 yield from plan.give([each], len(first))
@@ -195,7 +303,7 @@ class Format:
         from kodec.generator.schema.model import Ref
 
         struct, attrs = self._schema.root, list[str]()
-        while self._schema.streamed:
+        while self._schema.streamed and len(attrs) < len(path):
             name = path[len(attrs)]
             attrs.append(attribute_of(name))
             spec = struct.field(name)
@@ -217,11 +325,14 @@ class Format:
             raise ValueError(f"choose the list of rows: {', '.join(self.lists)}")
         others = [each.id for each in root.instances if each.parsed is not None and each.parsed.repeat]
         hint = f"; there is {', '.join(others)}" if others else ""
-        raise ValueError(f"`{self.id}` has no list of types in its fields: name one as the rows{hint}")
+        raise ValueError(
+            f"`{self.id}` has no list of types in its fields: name one as the rows{hint}; "
+            "`.` is the file as one row"
+        )
 
-    def _marked(
-        self, data: Buffer, name: str | None, chosen: list[str] | None, options: ReadOptions, batch_rows: int
-    ) -> FormatReader | None:
+    def _marked_columns(
+        self, chosen: list[str] | None, test: Comparison | Test | None
+    ) -> tuple[Any, list[Column], int, Comparison | Test | None] | None:
         """The rows that the schema marks, as a kernel has them; None if it marks none."""
         from kodec.formats.rows import NotPure, columns_of_kernel, hidden_by
         from kodec.generator.plan.rows import NoRows
@@ -244,14 +355,30 @@ class Format:
             if row.columns or row.row_unless is not None or row.row_head:
                 raise ValueError(f"the `-row` of `{row.id}` cannot be columns: {error}") from None
             return None
+        by_name = {each.name: each for each in columns}
+        needed = list(test.paths) if test is not None else []
+        unknown = [each for each in [*(chosen or ()), *needed] if each not in by_name]
+        if unknown:
+            raise ValueError(f"no such column: {', '.join(unknown)}; columns: {', '.join(by_name)}")
         if chosen is not None:
-            by_name = {each.name: each for each in columns}
-            unknown = [each for each in chosen if each not in by_name]
-            if unknown:
-                raise ValueError(f"no such column: {', '.join(unknown)}; columns: {', '.join(by_name)}")
             columns = [by_name[each] for each in chosen]
-        path = root.fields[0].id
-        kind = self._shapes.class_of(root.name)
+        shown = len(columns)
+        columns += [by_name[each] for each in dict.fromkeys(needed) if by_name[each] not in columns]
+        return hidden, columns, shown, test
+
+    def _marked(
+        self,
+        hidden: Callable[[Any], bool],
+        columns: list[Column],
+        shown: int,
+        test: Comparison | Test | None,
+        data: Buffer,
+        name: str | None,
+        options: ReadOptions,
+        batch_rows: int,
+    ) -> FormatReader:
+        path = self._schema.root.fields[0].id
+        kind = self._shapes("numbers").class_of(self._schema.root.name)
         attr = attribute_of(path)
 
         def objects() -> Iterator[Any]:
@@ -263,10 +390,65 @@ class Format:
             return _pure(lambda: islice(objects(), after, None), columns, name, batch_rows)
 
         kernel = None if os.environ.get("KODEC_PURE") == "1" else self._modules.kernel(self.id)
-        if kernel is None:
-            return _reader(columns, path, {}, pure(0))
-        batches = _native(kernel, data, columns, options, batch_rows, pure)
-        return _reader(columns, path, {}, batches, backend="native")
+        backend = "pure" if kernel is None else "native"
+        batches = pure(0) if kernel is None else _native(kernel, data, columns, options, batch_rows, pure)
+        return _reader(columns[:shown], path, {}, _filtered(batches, test, shown), backend=backend)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """One reading of a file."""
+
+    format: Format
+    plan: _Plan
+    data: Buffer
+    name: str | None
+    options: ReadOptions
+    size: int
+    part: tuple[int, int] | None
+
+    def reader(self) -> FormatReader:
+        plan = self.plan
+        rows = plan.filling.rows(self.data, self.options, self.part)
+        if rows is None and self.part not in (None, (0, -1)):
+            raise ValueError("part: rows are counted by the native reader, which was not built")
+        batches = _filtered(self.pure(), plan.test, plan.shown) if rows is None else self.native(rows)
+        backend = "pure" if rows is None else "native"
+        return _reader(plan.columns[: plan.shown], plan.rows, dict(plan.left_out), batches, backend=backend)
+
+    def pure(self) -> Iterator[pa.RecordBatch]:
+        return _pure(
+            lambda: self.format._objects(self.plan, self.data, self.options),
+            self.plan.columns,
+            self.name,
+            self.size,
+        )
+
+    def native(self, rows: Any) -> Iterator[pa.RecordBatch]:
+        """Batches of the native reader. Data that it refuses is left to pure Python, which goes on or
+        raises."""
+        import pyarrow as pa
+
+        plan = self.plan
+        names = [each.name for each in plan.columns]
+        given, status = 0, "end"
+        for arrays, count, found in plan.filling.batches(rows, self.size, BATCH_BYTES):
+            status = found
+            if count:
+                batch = pa.RecordBatch.from_arrays(arrays, names=names)
+                for each in _filtered(iter([batch]), plan.test, plan.shown):
+                    given += each.num_rows
+                    yield each
+        if status == "stopped":
+            if self.part not in (None, (0, -1)):
+                # other parts are read elsewhere: the whole file shows the error
+                for _ in self.pure():
+                    pass
+                raise Malformed(plan.rows, "rows do not all have as many bytes", at=0)
+            for each in _filtered(self.pure(), plan.test, plan.shown):
+                if given < each.num_rows:
+                    yield each.slice(given)
+                given = max(0, given - each.num_rows)
 
 
 def load_schema(
@@ -317,7 +499,7 @@ def attribute_of(name: str) -> str:
     return found
 
 
-def _bytes_of(source: Source) -> tuple[Buffer, str | None]:
+def bytes_of(source: Source) -> tuple[Buffer, str | None]:
     """All bytes, and the file's name, if known."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source), None
@@ -350,6 +532,20 @@ def _reader(
 
     fields = pa.schema([pa.field(each.name, each.type) for each in columns])
     return FormatReader(fields, rows, left_out, backend, batches)
+
+
+def _filtered(
+    batches: Iterator[pa.RecordBatch], test: Comparison | Test | None, shown: int
+) -> Iterator[pa.RecordBatch]:
+    """The rows that fulfil a condition, without the columns that only it needs."""
+    for batch in batches:
+        if test is None:
+            yield batch
+            continue
+        by_name = dict(zip(batch.schema.names, batch.columns, strict=True))
+        found = batch.filter(test.mask(by_name)).select(range(shown))
+        if found.num_rows:
+            yield found
 
 
 def _pure(

@@ -30,7 +30,7 @@ from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.wire import INTRINSICS, WIRE
 
-__all__ = ["Column", "Shape", "Shapes"]
+__all__ = ["AROUND", "Column", "Native", "Shape", "Shapes", "Step"]
 
 MOST_COLUMNS = 2000
 _ARROW: Mapping[str, pa.DataType] = {
@@ -47,6 +47,67 @@ _ARROW: Mapping[str, pa.DataType] = {
 Convert = Callable[[Any], Any]
 Values = list[Any]
 Build = Callable[[Values], pa.Array]
+AROUND = ("_parent", "_root")
+_NAMES = pa.dictionary(pa.int32(), pa.string())
+
+
+class Places(dict[int, int]):
+    """The places of numbers in a dictionary, and its words."""
+
+    def __init__(self, names: Mapping[int, str]) -> None:
+        super().__init__({number: place for place, number in enumerate(names)})
+        self.words = list(names.values())
+
+
+class Alternatives(tuple[Any, ...]):
+    """What alternatives are, classes or kinds of values, and their words."""
+
+    words: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """How the native reader fills a column (runtime/native/kodec_table.h)."""
+
+    kind: str
+    extra: Any = ()
+    children: tuple[tuple[Any, ...], ...] = ()
+
+    def of(
+        self, member: str | None = None, guard: type | None = None, accepts: Any = None
+    ) -> tuple[Any, ...]:
+        """The form of a column: of a member of an object, if its value has a class, or one of these kinds."""
+        return (self.kind, member, guard, accepts, self.extra, self.children)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One part of a path from a row: to a member, or to what a value is if its class or kind is this one."""
+
+    member: str | None = None
+    guard: type | None = None
+    accepts: tuple[str, ...] | None = None
+
+    def __call__(self, value: Any) -> Any:
+        if self.member is not None:
+            return getattr(value, self.member)
+        if self.guard is not None:
+            return value if type(value) is self.guard else None
+        return value if self.accepts is None or _kind_of(value) in self.accepts else None
+
+
+def _kind_of(value: Any) -> str:
+    for kind, name in (
+        (bool, "bool"),
+        (int, "int"),
+        (float, "float"),
+        (bytes, "bytes"),
+        (str, "str"),
+        (list, "list"),
+    ):
+        if isinstance(value, kind):
+            return name
+    return "object"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,34 +119,68 @@ class Shape:
         target: for a type, its full name.
         choice: whether the members are the alternatives of a `switch-on`.
         many: whether it is a list.
+        native: how it is filled natively.
+        names: of an enum the numbers by their names.
     """
 
     type: pa.DataType
     array: Build
+    native: Native
     members: Mapping[str, Shape] = field(default_factory=dict)
     target: str = ""
     choice: bool = False
     many: bool = False
+    names: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its name, its Arrow type, and the function that builds its array."""
+    """A column of a table: its name, its Arrow type, and the function that builds its array.
+
+    Attributes:
+        steps: the path from a row to its value.
+        native: how the native reader fills it; None: it does not.
+        names: of an enum the numbers by their names; of a type's name what makes a row one of each.
+    """
 
     name: str
     type: pa.DataType
     array: Build
+    steps: tuple[Step, ...] = ()
+    native: Native | None = None
+    names: Mapping[str, Any] | None = None
 
 
 def _plain(kind: pa.DataType, convert: Convert | None = None) -> Shape:
     """Values as they are, or after `convert`."""
+    native = _native_of(kind)
     if convert is None:
-        return Shape(kind, lambda values: pa.array(values, kind))
-    return Shape(kind, lambda values: pa.array([convert(value) for value in values], kind))
+        return Shape(kind, lambda values: pa.array(values, kind), native)
+    return Shape(kind, lambda values: pa.array([convert(value) for value in values], kind), native)
 
 
-def _number(kind: pa.DataType, enum: str | None) -> Shape:
-    return _plain(kind, None if enum is None else _whole)
+def _native_of(kind: pa.DataType) -> Native:
+    if pa.types.is_integer(kind):
+        return Native("int", (kind.bit_width // 8, pa.types.is_signed_integer(kind)))
+    if pa.types.is_floating(kind):
+        return Native("real", (kind.bit_width // 8,))
+    if pa.types.is_boolean(kind):
+        return Native("flag")
+    return Native("bytes" if pa.types.is_binary(kind) else "text")
+
+
+def _enum(names: Mapping[int, str]) -> Shape:
+    """Members by their names; a number that is none is its digits."""
+    places = Places(names)
+
+    def array(values: Values) -> pa.Array:
+        found = dict(places)
+        indexes = [None if value is None else found.setdefault(int(value), len(found)) for value in values]
+        words = [names.get(number) or str(number) for number in found]
+        return pa.DictionaryArray.from_arrays(pa.array(indexes, pa.int32()), pa.array(words, pa.string()))
+
+    numbers = {name: number for number, name in names.items()}
+    return Shape(_NAMES, array, Native("enum", places), names=numbers)
 
 
 def _whole(value: Any) -> Any:
@@ -99,6 +194,23 @@ def _text(value: Any) -> Any:
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows at a path.
+
+    Attributes:
+        give: yields them of a value, and the number of steps that lead to it.
+        shape: that of a row.
+        steps: the path from the outermost object.
+        owners: the types of the objects that are passed on the way.
+    """
+
+    give: Callable[[Any, int], Iterator[Any]]
+    shape: Shape
+    steps: tuple[Step, ...]
+    owners: tuple[Struct, ...]
+
+
 class Shapes:
     """The shapes of a model's types.
 
@@ -106,9 +218,10 @@ class Shapes:
         left_out: fields that no column has, with the reason: a type inside itself, a section of tags.
     """
 
-    def __init__(self, model: Model, load: Callable[[str], Any]) -> None:
+    def __init__(self, model: Model, load: Callable[[str], Any], *, enum_names: bool = False) -> None:
         """`load` gives the generated module of a schema by its path without .ksy."""
         self.model = model
+        self.enum_names = enum_names
         self.kinds = Kinds(model)
         self.index = ModelIndex(model)
         self.left_out: dict[str, str] = {}
@@ -120,6 +233,13 @@ class Shapes:
         found: type = getattr(self._load(schema.module), self.index.classes[target])
         return found
 
+    def _number(self, kind: pa.DataType, enum: str | None) -> Shape:
+        if enum is None:
+            return _plain(kind)
+        if not self.enum_names:
+            return _plain(kind, _whole)
+        return _enum({item.value: item.id for item in self.model.enum(enum).items})
+
     # -- types ----------------------------------------------------------------------------------------
 
     def of_type(self, kind: TypeRef, enum: str | None, path: str, inside: tuple[str, ...]) -> Shape | None:
@@ -129,12 +249,12 @@ class Shapes:
             raise ValueError(f"more than {MOST_COLUMNS} columns, with those inside others: choose some")
         match kind:
             case Prim():
-                return _number(_ARROW[WIRE[kind.name].arrow], enum)
+                return self._number(_ARROW[WIRE[kind.name].arrow], enum)
             case Bits(1) if enum is None:
                 return _plain(pa.bool_())
             case Bits():
                 width = next(width for width in (8, 16, 32, 64) if kind.width <= width)
-                return _number(_ARROW[f"uint{width}"], enum)
+                return self._number(_ARROW[f"uint{width}"], enum)
             case Str():
                 return _plain(pa.string(), _text)
             case Bytes():
@@ -175,7 +295,7 @@ class Shapes:
                 members[spec.id] = found
         if not members:
             there = _plain(pa.bool_(), lambda value: None if value is None else True)
-            return replace(there, target=struct.name)
+            return replace(there, native=Native("here"), target=struct.name)
         kind = pa.struct([pa.field(name, shape.type) for name, shape in members.items()])
         parts = [(attrgetter(attribute(name)), shape.array) for name, shape in members.items()]
 
@@ -187,7 +307,8 @@ class Shapes:
             made = pa.StructArray.from_arrays(arrays, fields=list(kind))
             return made if len(there) == len(values) else _spread(made, values)
 
-        return Shape(kind, array, members, struct.name)
+        native = tuple(shape.native.of(attribute(name)) for name, shape in members.items())
+        return Shape(kind, array, Native("struct", (), native), members, struct.name)
 
     def _of_switch(
         self, alternatives: Sequence[TypeRef], enum: str | None, path: str, inside: tuple[str, ...]
@@ -195,9 +316,11 @@ class Shapes:
         """A struct with a member for each alternative, of which one is present; or the only one."""
         members: dict[str, Shape] = {}
         by_class: dict[type, str] = {}
+        whole = True
         for kind in dict.fromkeys(alternatives):
             shape = self.of_type(kind, enum, path, inside)
             if shape is None:
+                whole = False
                 continue
             label = _label(kind, shape)
             if label in members and members[label].target != shape.target:
@@ -211,7 +334,7 @@ class Shapes:
                 by_class[each] = label
         if not members:
             return None
-        if len(members) == 1:
+        if len(members) == 1 and whole:
             return next(iter(members.values()))
 
         kind_of_all = pa.struct([pa.field(name, shape.type) for name, shape in members.items()])
@@ -234,7 +357,19 @@ class Shapes:
             mask = pa.array([label is None for label in labels]) if None in used else None
             return pa.StructArray.from_arrays(arrays, fields=list(kind_of_all), mask=mask)
 
-        return Shape(kind_of_all, array, members, choice=True)
+        native = tuple(
+            shape.native.of(None, step.guard, step.accepts)
+            for shape, step in ((shape, self.alternative(name, members)) for name, shape in members.items())
+        )
+        return Shape(kind_of_all, array, Native("choice", (), native), members, choice=True)
+
+    def alternative(self, label: str, members: Mapping[str, Shape]) -> Step:
+        """The step to an alternative of a `switch-on`."""
+        shape = members[label]
+        if shape.target:
+            return Step(guard=self.class_of(shape.target))
+        # a flag is a number where there is no alternative for flags
+        return Step(accepts=(label, "bool") if label == "int" and "bool" not in members else (label,))
 
     def of_field(self, spec: Field, path: str, inside: tuple[str, ...]) -> Shape | None:
         """A field, with its repetition."""
@@ -267,6 +402,8 @@ class Shapes:
 
     def _of_kind(self, kind: Kind, path: str, inside: tuple[str, ...]) -> Shape | None:
         match kind.name:
+            case "enum" if self.enum_names and kind.full:
+                return self._number(pa.int64(), kind.full)
             case "integer" | "enum":
                 return _plain(pa.int64(), _whole)
             case "float":
@@ -301,54 +438,112 @@ class Shapes:
             raise ValueError(f"`{path}`: a `{struct.id}` has no `{name}`" + (f"; {hint}" if hint else ""))
         return self.of_instance(struct, instance, path, (struct.name,))
 
-    def column(self, row: Shape, path: str) -> Column:
-        """The column at a path from a row: `body.ihdr_chunk.width`. Raises ValueError."""
-        shape, steps = row, list[Convert]()
+    def column(self, row: Shape, path: str, owners: Sequence[Struct] = ()) -> Column:
+        """The column at a path from a row: `body.ihdr_chunk.width`. Raises ValueError.
+
+        Args:
+            owners: the types of the objects around a row, the nearest one last: `_parent`, `_root`.
+        """
+        shape, steps = self._at(row, path, owners)
+        return self._column(path, shape, steps)
+
+    def _at(self, row: Shape, path: str, owners: Sequence[Struct]) -> tuple[Shape, tuple[Step, ...]]:
+        shape, steps = row, list[Step]()
+        around = list(owners)
         for name in path.split("."):
+            if name in AROUND and around:
+                struct = around[0] if name == "_root" else around.pop()
+                around = [] if name == "_root" else around
+                shape = self.of_struct(struct, path)
+                steps.append(Step(name, self.class_of(struct.name)))
+                continue
+            around = []
             if shape.many:
                 raise ValueError(f"`{path}`: `{name}` is inside a list, which is a column as a whole")
             if shape.choice:
                 if name not in shape.members:
                     known = ", ".join(shape.members)
                     raise ValueError(f"`{path}`: `{name}` is not one of the alternatives {known}")
+                steps.append(self.alternative(name, shape.members))
                 shape = shape.members[name]
-                steps.append(self._is_a(shape))
                 continue
             if not shape.target:
                 raise ValueError(f"`{path}`: `{name}` is inside a plain value")
             shape = self.member(self.model.struct(shape.target), name, path)
-            steps.append(attrgetter(attribute(name)))
+            guard = self.class_of(shape.target) if shape.target else None
+            steps.append(Step(attribute(name), guard))
+        return shape, tuple(steps)
 
+    def _column(self, name: str, shape: Shape, steps: tuple[Step, ...]) -> Column:
         def array(values: Values) -> pa.Array:
             for step in steps:
                 values = [None if value is None else step(value) for value in values]
             return shape.array(values)
 
-        return Column(path, shape.type, array)
-
-    def _is_a(self, shape: Shape) -> Convert:
-        kinds = tuple(_python_types("", shape, self))
-        return lambda value: value if type(value) in kinds else None
+        return Column(name, shape.type, array, steps, shape.native, shape.names)
 
     def columns(self, row: Shape) -> list[Column]:
         """All columns of a row: its fields, the alternatives of a switch, or the value itself."""
         if row.choice:
-            return [Column(name, shape.type, self._chosen(shape)) for name, shape in row.members.items()]
+            return [
+                self._column(name, shape, (self.alternative(name, row.members),))
+                for name, shape in row.members.items()
+            ]
         if not row.members:
-            return [Column("value", row.type, row.array)]
+            return [self._column("value", row, ())]
         return [
-            Column(name, shape.type, self._read(attribute(name), shape.array))
+            self._column(
+                name, shape, (Step(attribute(name), self.class_of(shape.target) if shape.target else None),)
+            )
             for name, shape in row.members.items()
         ]
 
-    @staticmethod
-    def _read(attr: str, array: Build) -> Build:
-        get = attrgetter(attr)
-        return lambda values: array(list(map(get, values)))
+    def flat(self, row: Shape, path: str = "", owners: Sequence[Struct] = ()) -> list[Column]:
+        """The columns of a row, or of what is at a path from it, of which none is a struct outside of a list:
+        the members of a type are columns of their own, and a `switch-on` has the name of the type besides.
+        """
+        shape, steps = self._at(row, path, owners) if path else (row, ())
+        found = list(self._flat(shape, path, steps))
+        if len(found) > MOST_COLUMNS:
+            raise ValueError(f"more than {MOST_COLUMNS} columns: choose some")
+        return found
 
-    def _chosen(self, shape: Shape) -> Build:
-        test = self._is_a(shape)
-        return lambda values: shape.array(list(map(test, values)))
+    def _flat(self, shape: Shape, path: str, steps: tuple[Step, ...]) -> Iterator[Column]:
+        if shape.many or not shape.members:
+            yield self._column(path or "value", shape, steps)
+            return
+        if shape.choice:
+            yield self._type_name(path or "type", shape, steps)
+        for name, member in shape.members.items():
+            step = self.alternative(name, shape.members) if shape.choice else None
+            if step is None:
+                step = Step(attribute(name), self.class_of(member.target) if member.target else None)
+            yield from self._flat(member, f"{path}.{name}".lstrip("."), (*steps, step))
+
+    def _type_name(self, path: str, shape: Shape, steps: tuple[Step, ...]) -> Column:
+        """The name of the alternative that a `switch-on` chose."""
+        ways = {label: self.alternative(label, shape.members) for label in shape.members}
+        extra = tuple(
+            (step.guard if step.guard is not None else kind, label)
+            for label, step in ways.items()
+            for kind in (step.accepts or ("",))
+        )
+        words = [label for _, label in extra]
+
+        def array(values: Values) -> pa.Array:
+            for step in steps:
+                values = [None if value is None else step(value) for value in values]
+            places = {what: place for place, (what, _) in enumerate(extra)}
+            found = [
+                None if value is None else places.get(type(value), places.get(_kind_of(value)))
+                for value in values
+            ]
+            return pa.DictionaryArray.from_arrays(pa.array(found, pa.int32()), pa.array(words, pa.string()))
+
+        alternatives = Alternatives(what for what, _ in extra)
+        alternatives.words = words
+        native = Native("name", alternatives)
+        return Column(path, _NAMES, array, (*steps, Step()), native, ways)
 
     # -- rows -----------------------------------------------------------------------------------------
 
@@ -374,26 +569,43 @@ class Shapes:
             seen |= {each.name for _, each in level}
         return []
 
-    def rows(self, struct: Struct, path: str) -> tuple[Callable[[Any, int], Iterator[Any]], Shape]:
-        """The function that returns the rows at a path of an object, and their shape. Raises ValueError.
+    def rows(self, struct: Struct, path: str) -> Rows:
+        """What the rows at a path of an object are. Raises ValueError.
 
-        Receives a value, and the number of names of the path that lead to it.
+        A path leads to a list, to an object that each element of a list has, or, as `.`, to the object
+        itself.
         """
-        names = path.split(".")
-        attrs: list[str] = []
-        spec_shape: Shape | None = None
+        names = [] if path == "." else [each.removesuffix("[]") for each in path.split(".")]
+        shape = self.of_struct(struct, "")
+        shape = replace(shape, target=struct.name)
+        steps: list[Step] = []
+        owners: list[Struct] = []
+        fields: list[Field | None] = []
         for index, name in enumerate(names):
             so_far = ".".join(names[: index + 1])
-            if index and (spec_shape is None or not spec_shape.target):
+            if shape.choice:
+                if name not in shape.members:
+                    known = ", ".join(shape.members)
+                    raise ValueError(f"rows `{path}`: `{name}` is not one of the alternatives {known}")
+                steps.append(self.alternative(name, shape.members))
+                shape = shape.members[name]
+                continue
+            if not shape.target:
                 raise ValueError(f"rows `{path}`: `{names[index - 1]}` is not an object")
-            owner = struct if spec_shape is None else self.model.struct(spec_shape.target)
-            spec_shape = self.member(owner, name, so_far)
-            attrs.append(attribute(name))
-            many = spec_shape.many
-            if many:
-                spec_shape = spec_shape.members["element"]
-        if spec_shape is None or not many:
-            raise ValueError(f"rows `{path}`: it is not a list")
+            owner = self.model.struct(shape.target)
+            owners.append(owner)
+            shape = self.member(owner, name, so_far)
+            fields.append(owner.field(name))
+            steps.append(Step(attribute(name)))
+            while shape.many:
+                shape = shape.members["element"]
+        if (
+            names
+            and not shape.target
+            and not shape.choice
+            and not (fields[-1] is None or fields[-1].repeat is not None)
+        ):
+            raise ValueError(f"rows `{path}`: it is not a list, and no object")
 
         def give(value: Any, depth: int) -> Iterator[Any]:
             if value is None:
@@ -401,12 +613,12 @@ class Shapes:
             if isinstance(value, list):
                 for each in value:
                     yield from give(each, depth)
-            elif depth == len(attrs):
+            elif depth == len(steps):
                 yield value
             else:
-                yield from give(getattr(value, attrs[depth]), depth + 1)
+                yield from give(steps[depth](value), depth + 1)
 
-        return give, spec_shape
+        return Rows(give, shape, tuple(steps), tuple(owners))
 
 
 def _spread(there: pa.Array, values: Values) -> pa.Array:
@@ -426,7 +638,7 @@ def _list(shape: Shape) -> Shape:
         offsets = pa.array([*starts, ends[-1]], pa.int32())
         return pa.ListArray.from_arrays(offsets, shape.array(elements), type=kind)
 
-    return Shape(kind, array, {"element": shape}, many=True)
+    return Shape(kind, array, Native("list", (), (shape.native.of(),)), {"element": shape}, many=True)
 
 
 def _label(kind: TypeRef, shape: Shape) -> str:

@@ -33,6 +33,7 @@ from kodec.generator.plan.stream_values import is_real
 from kodec.generator.plan.streams import asks_stream
 from kodec.generator.plan.values import (
     FLAG,
+    OCTETS,
     TEXT,
     Around,
     Binary,
@@ -46,6 +47,7 @@ from kodec.generator.plan.values import (
     FieldOf,
     IsNull,
     Item,
+    Listed,
     ListOf,
     MemberOf,
     Number,
@@ -116,6 +118,9 @@ class _Table:
                 for each in self.printer.streamed.instances
                 if each.step is not None
             ),
+            "places": _tuple(
+                self._place(each) for each in self.printer.streamed.instances if each.step is not None
+            ),
         }
         return {name: text for name, text in found.items() if text not in ("{}", "()", "False")}
 
@@ -125,6 +130,22 @@ class _Table:
             return ""
         text = self._value(plan.value)
         return text if plan.test is None else f'("if", {self._value(plan.test)}, {text}, None)'
+
+    def _place(self, plan: InstancePlan) -> str:
+        """The attribute of an instance, and its condition, its position and its stream."""
+        stream = None if plan.stream is None else self._stream_of(plan.stream)
+        given = (plan.test, plan.position)
+        test, position = ("None" if each is None else self._value(each) for each in given)
+        return f'("{attribute(plan.name)}", {test}, {position}, {stream})'
+
+    def _stream_of(self, value: Value) -> str:
+        """The object whose stream it is."""
+        match value:
+            case StreamOf(None):
+                return '("this",)'
+            case StreamOf(of) if of is not None:
+                return self._value(of)
+        return f"lambda self, io, item, i: {self._python(value)}"
 
     # -- steps ------------------------------------------------------------------------------------
 
@@ -237,6 +258,8 @@ class _Table:
             arguments = "".join(f", {self._python(each)}" for each in bounds.process.arguments)
             call = f'io.processed("{bounds.process.name}", data, "{name}"{arguments})'
             parts.append(f'"process": lambda self, io, item, i, data: {call}')
+            given_to = _tuple(self._value(each) for each in bounds.process.arguments)
+            parts.append(f'"by": ("{bounds.process.name}", {given_to})')
         return f'("{how}", {value}, {{{", ".join(parts)}}})' if parts else f'("{how}", {value})'
 
     # -- values -----------------------------------------------------------------------------------
@@ -248,6 +271,11 @@ class _Table:
         match value:
             case Constant():
                 return self._python(value)
+            case Listed(items, kind) if kind == OCTETS:
+                known = [each.value for each in items if isinstance(each, Constant)]
+                whole = [each for each in known if isinstance(each, int) and 0 <= each < 256]
+                if len(whole) == len(items):
+                    return repr(bytes(whole))
             case FieldOf(name):
                 return f'("field", "{attribute(name)}")'
             case Item():

@@ -1,7 +1,8 @@
-"""kodec scan: writes rows of any file with a schema to Parquet."""
+"""kodec scan: writes rows of any files with a schema to Parquet, CSV, JSON Lines or DuckDB."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -19,32 +20,60 @@ FAILED = 1
 
 
 def scan(
-    file: Annotated[
-        Path,
+    files: Annotated[
+        list[Path],
         Argument(
-            metavar="FILE",
-            exists=True,
-            dash=True,
-            dir_okay=False,
-            help="The file to read; - for standard input.",
+            metavar="FILE", dash=True, help="Files, and patterns such as 'a/*.pcap'; - for standard input."
         ),
     ],
     schema: Annotated[
-        Path, Option("--schema", exists=True, dir_okay=False, help="The .ksy file of its format.")
+        Path, Option("--schema", exists=True, dir_okay=False, help="The .ksy file of their format.")
     ],
-    to: Annotated[Path, Option("--to", help="The Parquet file.")],
+    to: Annotated[Path, Option("--to", help="The file to write: .parquet, .csv, .jsonl or .duckdb.")],
     rows: Annotated[
-        str | None, Option("--rows", help="The list whose elements are rows: packets, pages.cells.")
+        str | None,
+        Option(
+            "--rows", help="The list whose elements are rows: packets, pages.cells; . for a row per file."
+        ),
     ] = None,
     column: Annotated[
         list[str] | None,
-        Option("--column", help="A path from a row: body.width; may be given several times."),
+        Option("--column", help="A path from a row: body.width; * for all; may be given several times."),
+    ] = None,
+    where: Annotated[
+        str | None,
+        Option("--where", help="Only rows that fulfil a condition: 'incl_len > 100 and body == \"ipv4\"'."),
+    ] = None,
+    nested: Annotated[
+        bool, Option("--nested", help="Types as structs, not as columns of their own.")
+    ] = False,
+    enums: Annotated[
+        str, Option("--enums", one_of=("names", "numbers"), help="How enums are written.")
+    ] = "names",
+    path_column: Annotated[
+        str | None,
+        Option("--path-column", help="A column with the path of the file (default for several: path)."),
+    ] = None,
+    on_error: Annotated[
+        str,
+        Option(
+            "--on-error", one_of=("raise", "skip"), help="skip: keep the rows before damage, name the file."
+        ),
+    ] = "raise",
+    format: Annotated[
+        str | None,
+        Option(
+            "--format", one_of=("parquet", "csv", "jsonl", "duckdb"), help="If the name does not show it."
+        ),
+    ] = None,
+    table: Annotated[
+        str | None, Option("--table", help="The table of a DuckDB file (default: rows).")
     ] = None,
     import_path: Annotated[list[Path] | None, IMPORT_PATH] = None,
     compression: Annotated[str, PARQUET] = "zstd",
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write the rows of any file that a schema describes to Parquet.
+    """Write the rows of any files that a schema describes to Parquet, CSV, JSON Lines or DuckDB.
 
     The schema's modules are generated once, into the user's cache ($KODEC_CACHE overrides it).
 
@@ -53,17 +82,36 @@ def scan(
     exit:     0 done   1 bad bytes or a bad schema, or the target exists   2 bad usage
     """
     try:
-        from kodec.formats import load_schema
-        from kodec.formats.parquet import check_target, write_parquet
+        from kodec.formats import load_schema, scan_files
+        from kodec.formats.output import check_target, write_rows
+        from kodec.formats.several import files_of
     except ImportError as error:
         raise MissingDependency(
             f"scanning needs `{error.name}`: {install_command('generator', 'arrow')}"
         ) from error
+    if compression != "zstd" and (format or to.suffix.lower().lstrip(".")) != "parquet":
+        raise BadParameter("--compression is of Parquet")
     try:
-        with stdin_as_file(file) as here:
-            check_target(to, here, overwrite=overwrite)
-            reader = load_schema(schema, import_path=import_path or ()).scan(here, rows, column or None)
-            count = write_parquet(reader, to, compression=compression, overwrite=overwrite)
+        with ExitStack() as stack:
+            names = [stack.enter_context(stdin_as_file(each)) for each in files]
+            found = files_of(names)
+            for each in found:
+                check_target(to, Path(each), overwrite=overwrite)
+            several = len(found) > 1 or len(files) > 1 or found != [str(names[0])]
+            reader = scan_files(
+                load_schema(schema, import_path=import_path or ()),
+                found,
+                rows,
+                column or None,
+                path_column=path_column or ("path" if several else None),
+                on_error=on_error,
+                where=where,
+                nested=nested,
+                enums=enums,
+            )
+            count = write_rows(
+                reader, to, format=format, compression=compression, table=table, overwrite=overwrite
+            )
     except KodecError:
         raise
     except ValueError as error:
@@ -73,4 +121,10 @@ def scan(
         raise Exit(FAILED) from None
     for path, reason in reader.left_out.items():
         lines.warn(f"no column: {path}: {reason}")
-    lines.show(f"{count:,} rows of {reader.rows} to {to}")
+    for problem in reader.problems:
+        lines.warn(f"kodec: {problem}")
+    of = f" of {len(found):,} files" if len(found) > 1 else ""
+    lines.show(f"{count:,} rows of {reader.rows}{of} to {to}")
+    if reader.problems:
+        lines.warn(f"{len(reader.problems):,} of {len(found):,} files were not read to their end")
+        raise Exit(FAILED)

@@ -1,0 +1,1100 @@
+/* Objects of streamed schemas as frames: the steps of a unit, taken without a Python object for what they read.
+ *
+ * A frame has the slots of its class, with values of C; text and bytes stay where they are in the input. Frames are in
+ * arenas: one for each level of a path to rows, and one for the row, which is emptied before the next row. So the
+ * memory does not grow with the number of rows. An instance belongs to the level of its frame.
+ * As the native reader of objects does, this gives up (-1, without an exception) where anything is wrong with the
+ * bytes, where 64 bits are not enough, or where a step needs what is not here. Included by streams.c. */
+#ifndef KODEC_FRAMES_H
+#define KODEC_FRAMES_H
+
+enum { KF_BLOCK = 1 << 16, KF_LEVELS = 16, KF_AS_UTF8 = 0, KF_AS_LATIN1 = 1, KF_AS_ASCII = 2 };
+
+typedef struct kf_block {
+  struct kf_block *next;
+  size_t size, used;
+} kf_block;
+
+typedef struct kf_stream {
+  ks_stream s;
+  struct kf_stream *first, *now; /* the one that objects have; of that, the one that is read at the moment */
+} kf_stream;
+
+typedef struct kf_node {
+  ks_unit *unit;
+  struct kf_node *parent, *root;
+  kf_stream *io;
+  int64_t depth;
+  int level;
+  signed char little; /* -1: not known */
+  kf_val slot[];      /* of the class, and then those of its instances that are read */
+} kf_node;
+
+typedef struct kf_list {
+  Py_ssize_t n, room;
+  kf_val *items;
+  int64_t *numbers; /* instead of items: whole ones or real ones, by `kind` */
+  uint8_t kind;     /* KF_INT, KF_REAL, or KF_BIG of unsigned ones of 64 bits */
+} kf_list;
+
+/* What is wanted of an object: which slots columns or conditions need. NULL: everything. */
+typedef struct kf_wish {
+  ks_unit *unit;
+  uint8_t *slot;          /* 1: wanted */
+  struct kf_wish **inner; /* what is wanted inside; NULL: everything */
+  struct kf_wish *next;   /* that of another class, where there may be several */
+} kf_wish;
+
+typedef struct {
+  kf_block *arenas[KF_LEVELS];
+  int level; /* that of what is being read */
+  int64_t depth, deepest, elements, empty, room, decompressed;
+  int nested, asked, table;
+  Py_ssize_t filled; /* the bytes of text, bytes and lists in the columns of a batch, about */
+  PyObject *names, *decode; /* the names that expressions ask for, and what processes bytes */
+} kf_run;
+
+typedef struct {
+  kf_node *node;
+  kf_stream *io;
+  const kf_val *item;
+  Py_ssize_t index;
+} kf_at;
+
+static const kf_val kf_null = {.kind = KF_NULL};
+
+/* ------------------------------------------------------------------ memory */
+
+static void *kf_new(kf_run *run, size_t size) {
+  kf_block *block = run->arenas[run->level];
+  void *found;
+  size = (size + 15) & ~(size_t)15;
+  if (KD_UNLIKELY(block == NULL || size > block->size - block->used)) {
+    const size_t room = size > KF_BLOCK ? size : KF_BLOCK;
+    block = PyMem_Malloc(sizeof(kf_block) + room + 16);
+    if (block == NULL) {
+      PyErr_NoMemory();
+      return NULL;
+    }
+    *block = (kf_block){run->arenas[run->level], room, 0};
+    run->arenas[run->level] = block;
+  }
+  found = (uint8_t *)(block + 1) + block->used;
+  block->used += size;
+  return found;
+}
+
+/* Drop all that is on a level; its largest block is kept, if it is not huge. */
+static void kf_clear(kf_run *run, int level, int all) {
+  kf_block *block = run->arenas[level], *kept = NULL;
+  if (block != NULL && block->next == NULL && !all && block->size <= 64 * KF_BLOCK) {
+    block->used = 0;
+    return;
+  }
+  while (block != NULL) {
+    kf_block *const next = block->next;
+    if (!all && block->size <= 64 * KF_BLOCK && (kept == NULL || block->size > kept->size)) {
+      PyMem_Free(kept);
+      kept = block;
+    } else {
+      PyMem_Free(block);
+    }
+    block = next;
+  }
+  if (kept != NULL) {
+    kept->next = NULL;
+    kept->used = 0;
+  }
+  run->arenas[level] = kept;
+}
+
+static int kf_push(kf_run *run, kf_list *list, const kf_val *value) {
+  if (list->n == list->room) {
+    const Py_ssize_t room = list->room ? 2 * list->room : 8;
+    kf_val *const items = kf_new(run, (size_t)room * sizeof(kf_val));
+    if (items == NULL) return -1;
+    if (list->n) memcpy(items, list->items, (size_t)list->n * sizeof(kf_val));
+    list->items = items;
+    list->room = room;
+  }
+  list->items[list->n++] = *value;
+  return 0;
+}
+
+static int kf_push_number(kf_run *run, kf_list *list, int64_t bits) {
+  if (list->n == list->room) {
+    const Py_ssize_t room = list->room ? 2 * list->room : 16;
+    int64_t *const numbers = kf_new(run, (size_t)room * sizeof(int64_t));
+    if (numbers == NULL) return -1;
+    if (list->n) memcpy(numbers, list->numbers, (size_t)list->n * sizeof(int64_t));
+    list->numbers = numbers;
+    list->room = room;
+  }
+  list->numbers[list->n++] = bits;
+  return 0;
+}
+
+static kf_val kf_item(const kf_list *list, Py_ssize_t i) {
+  kf_val found = {.kind = list->kind};
+  if (list->numbers == NULL) return list->items[i];
+  found.as.i = list->numbers[i];
+  if (list->kind == KF_BIG && found.as.i >= 0) found.kind = KF_INT;
+  return found;
+}
+
+static kf_stream *kf_open(kf_run *run, const uint8_t *bytes, Py_ssize_t base, Py_ssize_t end) {
+  kf_stream *const io = kf_new(run, sizeof(kf_stream));
+  if (io == NULL) return NULL;
+  io->s = (ks_stream){NULL, bytes, base, base, end, 0, 0, NULL};
+  io->first = io->now = io;
+  return io;
+}
+
+/* ------------------------------------------------------------------ values */
+
+static int kf_eval(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to);
+static int kf_steps(kf_run *run, const kf_at *at, const ks_step *steps, Py_ssize_t count, const kf_wish *wish);
+
+KD_INLINE int kf_set_int(kf_val *to, int64_t value) {
+  to->as.i = value;
+  to->kind = KF_INT;
+  return 0;
+}
+
+KD_INLINE int kf_set_flag(kf_val *to, int value) {
+  to->as.i = value;
+  to->kind = KF_FLAG;
+  return 0;
+}
+
+KD_INLINE int kf_is_whole(const kf_val *value) { return value->kind == KF_INT || value->kind == KF_FLAG; }
+
+/* A constant of the table, which lives as long as that does. */
+static int kf_constant(ks_expr *expr) {
+  PyObject *const o = expr->constant.o;
+  kf_val *const to = &expr->frame;
+  Py_ssize_t size;
+  if (expr->constant.kind == KS_WHOLE) return kf_set_int(to, expr->constant.i);
+  if (expr->constant.kind == KS_FLAG) return kf_set_flag(to, expr->constant.i != 0);
+  if (o == Py_None) {
+    *to = kf_null;
+  } else if (PyFloat_Check(o)) {
+    to->as.r = PyFloat_AS_DOUBLE(o);
+    to->kind = KF_REAL;
+  } else if (PyBytes_Check(o)) {
+    to->as.p = (const uint8_t *)PyBytes_AS_STRING(o);
+    to->size = PyBytes_GET_SIZE(o);
+    to->kind = KF_BYTES;
+  } else if (PyUnicode_Check(o)) {
+    to->as.p = (const uint8_t *)PyUnicode_AsUTF8AndSize(o, &size);
+    if (to->as.p == NULL) return -1;
+    to->size = size;
+    to->encoding = KF_AS_UTF8;
+    to->kind = KF_TEXT;
+  } else {
+    return -1;
+  }
+  return 0;
+}
+
+static int kf_is_ascii(const uint8_t *p, Py_ssize_t size) {
+  Py_ssize_t i = 0;
+  uint64_t word;
+  for (; i + 8 <= size; i += 8) {
+    memcpy(&word, p + i, 8);
+    if (word & UINT64_C(0x8080808080808080)) return 0;
+  }
+  for (; i < size; i++)
+    if (p[i] & 0x80) return 0;
+  return 1;
+}
+
+/* Text in UTF-8, with U+FFFD for what is not text. */
+static int kf_utf8(kf_run *run, const kf_val *text, const uint8_t **p, Py_ssize_t *size) {
+  PyObject *made;
+  const char *found;
+  uint8_t *copy;
+  *p = text->as.p;
+  *size = text->size;
+  if (kf_is_ascii(*p, *size)) return 0;
+  made = text->encoding == KF_AS_LATIN1 ? PyUnicode_DecodeLatin1((const char *)*p, *size, NULL)
+                                        : PyUnicode_DecodeUTF8((const char *)*p, *size, "replace");
+  found = made == NULL ? NULL : PyUnicode_AsUTF8AndSize(made, size);
+  copy = found == NULL ? NULL : kf_new(run, (size_t)*size);
+  if (copy != NULL) memcpy(copy, found, (size_t)*size);
+  *p = copy;
+  Py_XDECREF(made);
+  return copy == NULL ? -1 : 0;
+}
+
+/* Bytes as text. */
+static int kf_text(kf_run *run, const ks_charset *charset, const uint8_t *p, Py_ssize_t size, kf_val *to) {
+  PyObject *made;
+  const char *found;
+  uint8_t *copy;
+  to->kind = KF_TEXT;
+  to->as.p = p;
+  to->size = size;
+  to->encoding = charset->encoding == KS_LATIN1 ? KF_AS_LATIN1 : charset->encoding == KS_ASCII ? KF_AS_ASCII : KF_AS_UTF8;
+  if (KD_LIKELY(charset->encoding != KS_OTHER)) return 0;
+  made = PyUnicode_Decode((const char *)p, size, charset->codec, charset->errors);
+  found = made == NULL ? NULL : PyUnicode_AsUTF8AndSize(made, &to->size);
+  copy = found == NULL ? NULL : kf_new(run, (size_t)to->size);
+  if (copy != NULL) memcpy(copy, found, (size_t)to->size);
+  Py_XDECREF(made);
+  to->as.p = copy;
+  return copy == NULL ? -1 : 0;
+}
+
+/* 1 or 0 for whether a value is true, or -1. */
+static int kf_is_true(const kf_val *value) {
+  switch (value->kind) {
+    case KF_UNSET:
+    case KF_NULL: return 0;
+    case KF_INT:
+    case KF_FLAG: return value->as.i != 0;
+    case KF_BIG: return 1;
+    case KF_REAL: return value->as.r != 0;
+    case KF_BYTES:
+    case KF_TEXT: return value->size != 0;
+    case KF_LIST: return value->as.list->n != 0;
+    default: return -1;
+  }
+}
+
+static const kf_val *kf_ref(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *scratch);
+
+static int kf_eval_test(kf_run *run, const kf_at *at, ks_expr *expr) {
+  kf_val scratch;
+  const kf_val *const value = kf_ref(run, at, expr, &scratch);
+  return value == NULL ? -1 : kf_is_true(value);
+}
+
+static int kf_eval_whole(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
+  kf_val scratch;
+  const kf_val *const value = kf_ref(run, at, expr, &scratch);
+  if (value == NULL || !kf_is_whole(value)) return -1;
+  *to = value->as.i;
+  return 0;
+}
+
+/* -1, 0 or 1 for how two values compare; 2 where that is for Python to say. */
+static int kf_compare(const kf_val *a, const kf_val *b) {
+  if ((a->kind == KF_TEXT && b->kind == KF_TEXT) || (a->kind == KF_BYTES && b->kind == KF_BYTES)) {
+    const Py_ssize_t least = a->size < b->size ? a->size : b->size;
+    int found;
+    if (a->kind == KF_TEXT && a->encoding != b->encoding && (!kf_is_ascii(a->as.p, a->size) || !kf_is_ascii(b->as.p, b->size)))
+      return 2;
+    found = least ? memcmp(a->as.p, b->as.p, (size_t)least) : 0;
+    return found ? (found < 0 ? -1 : 1) : a->size < b->size ? -1 : a->size > b->size;
+  }
+  if (kf_is_whole(a) && kf_is_whole(b)) return a->as.i < b->as.i ? -1 : a->as.i > b->as.i;
+  if (a->kind == KF_BIG && b->kind == KF_BIG)
+    return (uint64_t)a->as.i < (uint64_t)b->as.i ? -1 : (uint64_t)a->as.i > (uint64_t)b->as.i;
+  if (a->kind == KF_BIG && kf_is_whole(b)) return 1;
+  if (kf_is_whole(a) && b->kind == KF_BIG) return -1;
+  if ((a->kind == KF_REAL || kf_is_whole(a)) && (b->kind == KF_REAL || kf_is_whole(b))) {
+    const int64_t exact = INT64_C(1) << 53;
+    const double x = a->kind == KF_REAL ? a->as.r : (double)a->as.i, y = b->kind == KF_REAL ? b->as.r : (double)b->as.i;
+    if (a->kind != KF_REAL && (a->as.i > exact || a->as.i < -exact)) return 2;
+    if (b->kind != KF_REAL && (b->as.i > exact || b->as.i < -exact)) return 2;
+    return x < y ? -1 : x > y ? 1 : x == y ? 0 : 2;
+  }
+  return 2;
+}
+
+static int kf_equal(const kf_val *a, const kf_val *b) {
+  const int a_none = a->kind <= KF_NULL, b_none = b->kind <= KF_NULL;
+  int found;
+  if (KD_LIKELY(a->kind == KF_INT && b->kind == KF_INT)) return a->as.i == b->as.i;
+  if (a->kind == KF_TEXT && b->kind == KF_TEXT && a->encoding == b->encoding)
+    return a->size == b->size && (a->size == 0 || memcmp(a->as.p, b->as.p, (size_t)a->size) == 0);
+  if (a_none || b_none) return a_none && b_none;
+  found = kf_compare(a, b);
+  return found == 2 ? -1 : found == 0;
+}
+
+static int kf_of_reals(ks_op op, double a, double b, kf_val *to) {
+  to->kind = KF_REAL;
+  switch (op) {
+    case KS_ADD: to->as.r = a + b; return 0;
+    case KS_SUBTRACT: to->as.r = a - b; return 0;
+    case KS_MULTIPLY: to->as.r = a * b; return 0;
+    case KS_DIVIDE: to->as.r = a / b; return b == 0 ? -1 : 0;
+    default: return -1;
+  }
+}
+
+static int kf_operation(kf_run *run, ks_op op, const kf_val *a, const kf_val *b, kf_val *to) {
+  ks_val whole;
+  int found;
+  if (op >= KS_EQUAL && op <= KS_AT_LEAST) {
+    if (op == KS_EQUAL || op == KS_DIFFERENT) {
+      found = kf_equal(a, b);
+      return found < 0 ? -1 : kf_set_flag(to, found == (op == KS_EQUAL));
+    }
+    found = kf_compare(a, b);
+    if (found == 2) return -1;
+    return kf_set_flag(to, op == KS_LESS ? found < 0 : op == KS_AT_MOST ? found <= 0 : op == KS_MORE ? found > 0 : found >= 0);
+  }
+  if (KD_LIKELY(kf_is_whole(a) && kf_is_whole(b))) {
+    if (ks_of_wholes(op, a->as.i, b->as.i, &whole) != 0) return -1;
+    to->as.i = whole.i;
+    to->kind = a->kind == KF_FLAG && b->kind == KF_FLAG && (op == KS_BITS_AND || op == KS_BITS_OR || op == KS_BITS_XOR)
+                   ? KF_FLAG : KF_INT;
+    return 0;
+  }
+  if ((a->kind == KF_BIG || kf_is_whole(a)) && (b->kind == KF_BIG || kf_is_whole(b))) {
+    const uint64_t x = (uint64_t)a->as.i, y = (uint64_t)b->as.i;
+    uint64_t bits;
+    if ((a->kind != KF_BIG && a->as.i < 0) || (b->kind != KF_BIG && b->as.i < 0)) return -1;
+    if (op == KS_BITS_AND) bits = x & y;
+    else if (op == KS_BITS_OR) bits = x | y;
+    else if (op == KS_BITS_XOR) bits = x ^ y;
+    else if (op == KS_RIGHT && b->kind != KF_BIG) bits = y > 63 ? 0 : x >> y;
+    else if (op == KS_DIVIDE && y != 0) bits = x / y;
+    else if (op == KS_MODULO && y != 0) bits = x % y;
+    else return -1;
+    to->as.i = (int64_t)bits;
+    to->kind = bits > INT64_MAX ? KF_BIG : KF_INT;
+    return 0;
+  }
+  if ((a->kind == KF_REAL && (b->kind == KF_REAL || kf_is_whole(b))) || (b->kind == KF_REAL && kf_is_whole(a)))
+    return kf_of_reals(op, a->kind == KF_REAL ? a->as.r : (double)a->as.i, b->kind == KF_REAL ? b->as.r : (double)b->as.i, to);
+  if (op == KS_ADD && a->kind == b->kind && (a->kind == KF_BYTES || a->kind == KF_TEXT)) {
+    uint8_t *p;
+    kf_val made = *a;
+    if (a->kind == KF_TEXT && a->encoding != b->encoding) {
+      if (!kf_is_ascii(a->as.p, a->size) && !kf_is_ascii(b->as.p, b->size)) return -1;
+      if (kf_is_ascii(a->as.p, a->size)) made.encoding = b->encoding;
+    }
+    made.size = a->size + b->size;
+    if ((p = kf_new(run, (size_t)made.size)) == NULL) return -1;
+    if (a->size) memcpy(p, a->as.p, (size_t)a->size);
+    if (b->size) memcpy(p + a->size, b->as.p, (size_t)b->size);
+    made.as.p = p;
+    *to = made;
+    return 0;
+  }
+  return -1;
+}
+
+static int kf_instance(kf_run *run, kf_node *node, Py_ssize_t number, kf_val *to);
+
+KD_INLINE Py_ssize_t kf_slot(Py_ssize_t offset) {
+  return (offset - ks.node->tp_basicsize) / (Py_ssize_t)sizeof(PyObject *);
+}
+
+/* A field, a parameter or an instance of a frame. */
+static int kf_member(kf_run *run, ks_expr *expr, kf_node *of, kf_val *to) {
+  PyTypeObject *const cls = (PyTypeObject *)of->unit->cls;
+  if (KD_UNLIKELY(expr->seen != cls) && ks_seek_member(&run->table, expr, cls) < 0) return -1;
+  if (KD_LIKELY(expr->slot >= 0)) {
+    const Py_ssize_t slot = kf_slot(expr->slot);
+    if (slot < 0 || slot >= of->unit->frame) return -1;
+    *to = of->slot[slot];
+    if (to->kind == KF_UNSET) *to = kf_null;
+    return 0;
+  }
+  if (expr->computed != NULL) {
+    const kf_at at = {of, NULL, NULL, 0};
+    const int level = run->level;
+    int status = -1;
+    if (run->asked++ < KS_MOST_ASKED) status = kf_eval(run, &at, expr->computed, to);
+    run->asked--;
+    run->level = level;
+    return status;
+  }
+  return expr->sought < 0 ? -1 : kf_instance(run, of, expr->sought, to);
+}
+
+/* A value, in place where it has one; else in `scratch`. NULL where it cannot be computed. */
+static const kf_val *kf_ref(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *scratch) {
+  const kf_node *node = at->node;
+  const kf_val *found;
+  switch (expr->op) {
+    case KS_CONSTANT:
+      if (KD_LIKELY(expr->frame.kind != KF_UNSET)) return &expr->frame;
+      break;
+    case KS_ITEM: return at->item;
+    case KS_NEED:
+      found = kf_ref(run, at, expr->part[0], scratch);
+      return found == NULL || found->kind <= KF_NULL ? NULL : found;
+    case KS_MEMBER:
+      found = kf_ref(run, at, expr->part[0], scratch);
+      if (found == NULL || found->kind != KF_NODE) return NULL;
+      node = found->as.node;
+      if (KD_LIKELY((PyObject *)expr->seen == node->unit->cls && expr->slot >= 0)) {
+        found = &node->slot[kf_slot(expr->slot)];
+        return found->kind == KF_UNSET ? &kf_null : found;
+      }
+      return kf_member(run, expr, found->as.node, scratch) < 0 ? NULL : scratch;
+    case KS_FIELD:
+      if (KD_UNLIKELY((PyObject *)expr->seen != node->unit->cls || expr->slot < 0)) break;
+      found = &node->slot[kf_slot(expr->slot)];
+      return found->kind == KF_UNSET ? &kf_null : found;
+    default: break;
+  }
+  return kf_eval(run, at, expr, scratch) < 0 ? NULL : scratch;
+}
+
+/* The position, the size or the end of a stream: the one at hand, or that of an object. */
+static int kf_asked(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
+  const kf_stream *io = at->io;
+  const ks_stream *now;
+  if (expr->part[0] != NULL) {
+    kf_val node;
+    if (kf_eval(run, at, expr->part[0], &node) < 0 || node.kind != KF_NODE) return -1;
+    io = node.as.node->io;
+  }
+  if (io == NULL) return -1;
+  now = &io->first->now->s;
+  if (expr->op == KS_EOF) return kf_set_flag(to, now->at >= now->end && now->left <= 0);
+  return kf_set_int(to, expr->op == KS_POS ? now->at - now->base : now->end - now->base);
+}
+
+static int kf_length(const kf_val *of, kf_val *to) {
+  Py_ssize_t count = 0;
+  if (of->kind == KF_LIST) return kf_set_int(to, of->as.list->n);
+  if (of->kind == KF_BYTES) return kf_set_int(to, of->size);
+  if (of->kind != KF_TEXT) return -1;
+  if (of->encoding != KF_AS_UTF8 || kf_is_ascii(of->as.p, of->size)) return kf_set_int(to, of->size);
+  {
+    PyObject *const made = PyUnicode_DecodeUTF8((const char *)of->as.p, of->size, "surrogateescape");
+    if (made == NULL) return -1;
+    count = PyUnicode_GET_LENGTH(made);
+    Py_DECREF(made);
+  }
+  return kf_set_int(to, count);
+}
+
+static int kf_eval(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
+  kf_val one, two;
+  const kf_val *a, *b;
+  int test;
+  switch (expr->op) {
+    case KS_CONSTANT:
+      if (KD_UNLIKELY(expr->frame.kind == KF_UNSET) && kf_constant(expr) < 0) return -1;
+      *to = expr->frame;
+      return 0;
+    case KS_CALL: return -1;
+    case KS_FIELD: return kf_member(run, expr, at->node, to);
+    case KS_ITEM:
+      if (at->item == NULL) return -1;
+      *to = *at->item;
+      return 0;
+    case KS_INDEX: return kf_set_int(to, at->index);
+    case KS_THIS:
+      to->as.node = at->node;
+      to->kind = KF_NODE;
+      return 0;
+    case KS_PARENT:
+    case KS_ROOT: {
+      kf_node *node = at->node;
+      if (expr->part[0] != NULL) {
+        if ((a = kf_ref(run, at, expr->part[0], &one)) == NULL || a->kind != KF_NODE) return -1;
+        node = a->as.node;
+      }
+      to->as.node = expr->op == KS_ROOT ? node->root : node->parent;
+      to->kind = to->as.node == NULL ? KF_NULL : KF_NODE;
+      return 0;
+    }
+    case KS_POS:
+    case KS_SIZE:
+    case KS_EOF: return kf_asked(run, at, expr, to);
+    case KS_IF:
+      test = kf_eval_test(run, at, expr->part[0]);
+      return test < 0 ? -1 : kf_eval(run, at, expr->part[test ? 1 : 2], to);
+    case KS_AND:
+    case KS_OR:
+      if ((a = kf_ref(run, at, expr->part[0], &one)) == NULL) return -1;
+      test = kf_is_true(a);
+      if (test < 0 || test == (expr->op == KS_AND)) return test < 0 ? -1 : kf_eval(run, at, expr->part[1], to);
+      *to = *a;
+      return 0;
+    default: break;
+  }
+  if ((a = kf_ref(run, at, expr->part[0], &one)) == NULL) return -1;
+  switch (expr->op) {
+    case KS_MEMBER: return a->kind == KF_NODE ? kf_member(run, expr, a->as.node, to) : -1;
+    case KS_LEN: return kf_length(a, to);
+    case KS_INT:
+      *to = *a;
+      if (a->kind == KF_FLAG) to->kind = KF_INT;
+      return a->kind == KF_BIG || kf_is_whole(a) ? 0 : -1;
+    case KS_ENUM:
+      *to = *a;
+      if (a->kind == KF_FLAG) to->kind = KF_INT;
+      return a->kind == KF_BIG || kf_is_whole(a) ? 0 : -1;
+    case KS_DECODED: return a->kind == KF_BYTES ? kf_text(run, &expr->charset, a->as.p, a->size, to) : -1;
+    case KS_NEED:
+      *to = *a;
+      return a->kind <= KF_NULL ? -1 : 0;
+    case KS_NULL: return kf_set_flag(to, a->kind <= KF_NULL);
+    case KS_NOT:
+      test = kf_is_true(a);
+      return test < 0 ? -1 : kf_set_flag(to, !test);
+    case KS_NEGATIVE:
+    case KS_INVERT:
+      if (a->kind == KF_REAL && expr->op == KS_NEGATIVE) {
+        to->as.r = -a->as.r;
+        to->kind = KF_REAL;
+        return 0;
+      }
+      if (a->kind != KF_INT || a->as.i == INT64_MIN) return -1;
+      return kf_set_int(to, expr->op == KS_INVERT ? ~a->as.i : -a->as.i);
+    default: break;
+  }
+  if ((b = kf_ref(run, at, expr->part[1], &two)) == NULL) return -1;
+  if (expr->op != KS_ELEMENT) return kf_operation(run, expr->op, a, b, to);
+  if (!kf_is_whole(b) || b->as.i < 0) return -1;
+  if (a->kind == KF_LIST && b->as.i < a->as.list->n) {
+    *to = kf_item(a->as.list, b->as.i);
+    return 0;
+  }
+  return a->kind == KF_BYTES && b->as.i < a->size ? kf_set_int(to, a->as.p[b->as.i]) : -1;
+}
+
+/* ------------------------------------------------------------------ bytes */
+
+KD_INLINE int kf_little(const kf_node *node, ks_order order) { return order == KS_BY ? node->little : order == KS_LE; }
+
+/* A number, whose bits are those of `as.i` where it is no REAL. */
+static int kf_number(const kf_node *node, const uint8_t *p, ks_wire wire, ks_order order, kf_val *to) {
+  const int little = kf_little(node, order);
+  uint64_t bits;
+  uint32_t narrow;
+  float small;
+  if (KD_UNLIKELY(little < 0)) return -1;
+  to->kind = KF_INT;
+  switch (wire) {
+    case KS_U1: to->as.i = p[0]; return 0;
+    case KS_S1: to->as.i = (int8_t)p[0]; return 0;
+    case KS_U2: to->as.i = (int64_t)ks_load(p, 2, little); return 0;
+    case KS_S2: to->as.i = (int16_t)ks_load(p, 2, little); return 0;
+    case KS_U4: to->as.i = (int64_t)ks_load(p, 4, little); return 0;
+    case KS_S4: to->as.i = (int32_t)ks_load(p, 4, little); return 0;
+    case KS_F4:
+      narrow = (uint32_t)ks_load(p, 4, little);
+      memcpy(&small, &narrow, sizeof small);
+      to->as.r = (double)small;
+      to->kind = KF_REAL;
+      return 0;
+    case KS_F8:
+      bits = ks_load(p, 8, little);
+      memcpy(&to->as.r, &bits, sizeof bits);
+      to->kind = KF_REAL;
+      return 0;
+    default: break;
+  }
+  bits = ks_load(p, 8, little);
+  to->as.i = (int64_t)bits;
+  if (wire == KS_U8 && bits > INT64_MAX) to->kind = KF_BIG;
+  return 0;
+}
+
+static int kf_span(kf_run *run, const kf_at *at, kf_stream *io, const ks_bounds *bounds, const uint8_t **p, Py_ssize_t *size) {
+  int64_t given = -1;
+  if (bounds->early && bounds->size != NULL && kf_eval_whole(run, at, bounds->size, &given) < 0) return -1;
+  if (at->node->unit->loose) ks_align(&io->s);
+  if (!bounds->early && bounds->size != NULL && kf_eval_whole(run, at, bounds->size, &given) < 0) return -1;
+  return ks_cut(&io->s, bounds, given, p, size);
+}
+
+static PyObject *kf_object_of(const kf_val *value) {
+  switch (value->kind) {
+    case KF_INT: return PyLong_FromLongLong(value->as.i);
+    case KF_FLAG: return PyBool_FromLong((long)value->as.i);
+    case KF_BIG: return PyLong_FromUnsignedLongLong((uint64_t)value->as.i);
+    case KF_BYTES: return PyBytes_FromStringAndSize((const char *)value->as.p, value->size);
+    case KF_TEXT:
+      return value->encoding == KF_AS_LATIN1 ? PyUnicode_DecodeLatin1((const char *)value->as.p, value->size, NULL)
+             : value->encoding == KF_AS_ASCII
+                 ? PyUnicode_DecodeASCII((const char *)value->as.p, value->size, "surrogateescape")
+                 : PyUnicode_DecodeUTF8((const char *)value->as.p, value->size, "surrogateescape");
+    default: return NULL;
+  }
+}
+
+/* What a process makes of bytes: bytes in the arena. */
+static int kf_processed(kf_run *run, const kf_at *at, const ks_bounds *bounds, const uint8_t **p, Py_ssize_t *size) {
+  PyObject *data, *given, *found = NULL, *limit, *zero;
+  uint8_t *copy = NULL;
+  if (bounds->by == NULL) return -1;
+  data = PyBytes_FromStringAndSize((const char *)*p, *size);
+  given = PyTuple_New(bounds->arguments);
+  limit = PyLong_FromLongLong(run->decompressed);
+  zero = PyLong_FromLong(0);
+  for (Py_ssize_t i = 0; given != NULL && i < bounds->arguments; i++) {
+    kf_val value;
+    PyObject *o = NULL;
+    if (kf_eval(run, at, bounds->argument[i], &value) == 0) o = kf_object_of(&value);
+    if (o == NULL) Py_CLEAR(given);
+    else PyTuple_SET_ITEM(given, i, o);
+  }
+  if (data != NULL && given != NULL && limit != NULL && zero != NULL)
+    found = PyObject_CallFunctionObjArgs(run->decode, bounds->by, data, given, limit, bounds->by, zero, NULL);
+  if (found != NULL && PyBytes_CheckExact(found)) {
+    *size = PyBytes_GET_SIZE(found);
+    copy = kf_new(run, (size_t)*size);
+    if (copy != NULL) memcpy(copy, PyBytes_AS_STRING(found), (size_t)*size);
+    *p = copy;
+  }
+  Py_XDECREF(found);
+  Py_XDECREF(data);
+  Py_XDECREF(given);
+  Py_XDECREF(limit);
+  Py_XDECREF(zero);
+  return copy == NULL ? -1 : 0;
+}
+
+/* ------------------------------------------------------------------ objects */
+
+static int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, const kf_wish *wish,
+                      kf_val *to);
+
+/* Whether objects of a unit can be frames: nothing is derived of their bytes. */
+static int kf_is_plain(kf_run *run, ks_unit *unit) {
+  PyObject *found;
+  if (KD_LIKELY(unit->plain)) return unit->plain > 0;
+  found = PyObject_GetAttrString(unit->cls, "_calculated");
+  if (found == NULL) return -1;
+  Py_DECREF(found);
+  unit->frame = (((PyTypeObject *)unit->cls)->tp_basicsize - ks.node->tp_basicsize) / (Py_ssize_t)sizeof(PyObject *);
+  if (found != Py_None || (unit->reads && unit->place == NULL)) {
+    unit->plain = -1;
+    return 0;
+  }
+  if (unit->asked == NULL) {
+    unit->asked = ks_new(unit, (size_t)unit->frame, 1);
+    if (unit->asked == NULL) return -1;
+    memset(unit->asked, 1, (size_t)unit->frame);
+    {
+      PyObject *const fields = PyDict_GetItemString(unit->entry, "fields");
+      PyObject *key, *value;
+      Py_ssize_t at = 0;
+      for (Py_ssize_t i = 0; fields != NULL && PyDict_Next(fields, &at, &key, &value); i++) {
+        const int asked = PySet_Contains(run->names, key);
+        const Py_ssize_t slot = kf_slot(unit->field[i]);
+        if (asked < 0 || slot < 0 || slot >= unit->frame) return -1;
+        unit->asked[slot] = (uint8_t)asked;
+      }
+    }
+  }
+  unit->plain = 1;
+  return 1;
+}
+
+/* A frame that has nothing in it yet. */
+static kf_node *kf_frame(kf_run *run, ks_unit *unit, kf_stream *io, kf_node *parent) {
+  const size_t slots = (size_t)(unit->frame + unit->reads) * sizeof(kf_val);
+  kf_node *const node = kf_new(run, sizeof(kf_node) + slots);
+  if (node == NULL) return NULL;
+  node->unit = unit;
+  node->parent = parent;
+  node->root = parent == NULL ? node : parent->root;
+  node->io = io;
+  node->depth = run->depth + 1;
+  node->level = run->level;
+  node->little = parent == NULL ? -1 : parent->little;
+  memset(node->slot, 0, slots);
+  return node;
+}
+
+/* An object that stands next in a stream, with its parameters, before it is read. */
+static kf_node *kf_begun(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element) {
+  kf_node *node, *parent = NULL;
+  ks_unit *unit;
+  kf_val found;
+  if (run->depth >= run->deepest || run->nested >= KS_MOST_NESTED) return NULL;
+  if (ks_seek_unit(&run->table, element) < 0 || (unit = element->unit) == NULL || kf_is_plain(run, unit) <= 0) return NULL;
+  if (element->own) {
+    parent = at->node;
+  } else if (element->parent != NULL) {
+    if (kf_eval(run, at, element->parent, &found) < 0 || (found.kind != KF_NODE && found.kind != KF_NULL)) return NULL;
+    parent = found.kind == KF_NODE ? found.as.node : NULL;
+  }
+  if ((node = kf_frame(run, unit, io, parent)) == NULL) return NULL;
+  if (!element->own && element->rooted) node->root = at->node->root;
+  for (Py_ssize_t i = 0; i < unit->parameters; i++) {
+    const Py_ssize_t slot = kf_slot(unit->parameter[i]);
+    if (slot < 0 || slot >= unit->frame || kf_eval(run, at, element->argument[i], &node->slot[slot]) < 0) return NULL;
+  }
+  return node;
+}
+
+static int kf_made(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, const kf_wish *wish, kf_val *to) {
+  kf_node *const node = kf_begun(run, at, io, element);
+  int status;
+  if (node == NULL) return -1;
+  {
+    const kf_at inner = {node, io, NULL, 0};
+    run->depth++;
+    run->nested++;
+    status = kf_steps(run, &inner, node->unit->step, node->unit->steps, wish);
+    run->nested--;
+    run->depth--;
+  }
+  to->as.node = node;
+  to->kind = KF_NODE;
+  return status;
+}
+
+/* The stream that an element is read from: one of its own, or `io` itself; NULL where there is none. */
+static kf_stream *kf_inside(kf_run *run, const kf_at *at, kf_stream *io, const ks_bounds *bounds) {
+  const uint8_t *p;
+  Py_ssize_t size;
+  if (bounds == NULL) return io;
+  if (kf_span(run, at, io, bounds, &p, &size) < 0) return NULL;
+  if (bounds->process == NULL && bounds->terminator == NULL && bounds->pad < 0)
+    return kf_open(run, io->s.buf, p - io->s.buf, p - io->s.buf + size);
+  if (bounds->process != NULL && kf_processed(run, at, bounds, &p, &size) < 0) return NULL;
+  run->room += size;
+  return kf_open(run, p, 0, size);
+}
+
+/* The element of the case that equals `on`; 0, and NULL where there is none, or -1. */
+static int kf_case_of(kf_run *run, const kf_at *at, ks_element *choice, const kf_val *on, ks_element **to) {
+  kf_val value;
+  const kf_val *known;
+  *to = choice->other;
+  if (choice->numbers != NULL) {
+    PyObject *key, *number;
+    ks_expr *const last = choice->chosen[choice->last].values ? choice->chosen[choice->last].value[choice->last_value] : NULL;
+    known = last == NULL ? NULL : kf_ref(run, at, last, &value);
+    if (known != NULL && known->kind == on->kind && kf_equal(known, on) == 1) {
+      *to = choice->chosen[choice->last].element;
+      return 0;
+    }
+    if (on->kind <= KF_NULL || (key = kf_object_of(on)) == NULL) return -1;
+    number = PyDict_GetItemWithError(choice->numbers, key);
+    Py_DECREF(key);
+    if (number == NULL) return PyErr_Occurred() ? -1 : 0;
+    {
+      const Py_ssize_t found = PyLong_AsSsize_t(number);
+      *to = choice->chosen[found].element;
+      for (Py_ssize_t j = 0; j < choice->chosen[found].values; j++)
+        if (kf_eval(run, at, choice->chosen[found].value[j], &value) == 0 && kf_equal(&value, on) == 1) {
+          choice->last = found;
+          choice->last_value = j;
+        }
+    }
+    return 0;
+  }
+  for (Py_ssize_t i = 0; i < choice->cases; i++)
+    for (Py_ssize_t j = 0; j < choice->chosen[i].values; j++) {
+      int equal;
+      known = kf_ref(run, at, choice->chosen[i].value[j], &value);
+      if (known == NULL || (equal = kf_equal(on, known)) < 0) return -1;
+      if (equal) {
+        *to = choice->chosen[i].element;
+        return 0;
+      }
+    }
+  return 0;
+}
+
+static int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, const kf_wish *wish,
+                      kf_val *to) {
+  const uint8_t *p;
+  Py_ssize_t size;
+  int64_t number;
+  kf_stream *inner;
+  kf_val one;
+  const kf_val *on;
+  ks_element *found;
+  switch (element->kind) {
+    case KS_E_NUMBER:
+      if (at->node->unit->loose) ks_align(&io->s);
+      if (ks_widths[element->wire] > io->s.end - io->s.at) return -1;
+      if (kf_number(at->node, io->s.buf + io->s.at, element->wire, element->order, to) < 0) return -1;
+      io->s.at += ks_widths[element->wire];
+      return 0;
+    case KS_E_BITS:
+      if (ks_bits(&io->s, element->width, element->order == KS_LE, &number) < 0) return -1;
+      return element->cast.flag ? kf_set_flag(to, number != 0) : kf_set_int(to, number);
+    case KS_E_BYTES:
+    case KS_E_TEXT:
+      if (kf_span(run, at, io, element->bounds, &p, &size) < 0) return -1;
+      if (element->bounds->process != NULL && kf_processed(run, at, element->bounds, &p, &size) < 0) return -1;
+      if (element->kind == KS_E_TEXT) return kf_text(run, &element->charset, p, size, to);
+      to->as.p = p;
+      to->size = size;
+      to->kind = KF_BYTES;
+      return 0;
+    case KS_E_OBJECT:
+      inner = kf_inside(run, at, io, element->bounds);
+      return inner == NULL ? -1 : kf_made(run, at, inner, element, wish, to);
+    default: break;
+  }
+  if ((on = kf_ref(run, at, element->on, &one)) == NULL || (inner = kf_inside(run, at, io, element->bounds)) == NULL) return -1;
+  if (kf_case_of(run, at, element, on, &found) < 0) return -1;
+  if (found != NULL) return kf_element(run, at, inner, found, index, wish, to);
+  *to = kf_null;
+  return 0;
+}
+
+/* ------------------------------------------------------------------ steps */
+
+static int kf_rules(kf_run *run, const kf_at *at, ks_expr **rules, Py_ssize_t count, const kf_val *value) {
+  kf_at here = *at;
+  here.item = value;
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (kf_eval_test(run, &here, rules[i]) != 1) return -1;
+  return 0;
+}
+
+static int kf_fixed(kf_run *run, const kf_at *at, const ks_step *step) {
+  ks_stream *const io = &at->io->s;
+  kf_node *const node = at->node;
+  const uint8_t *p;
+  if (node->unit->loose) ks_align(io);
+  if (step->size > io->end - io->at) return -1;
+  p = io->buf + io->at;
+  io->at += step->size;
+  for (Py_ssize_t i = 0; i < step->slots; i++) {
+    const ks_slot *const slot = &step->in[i];
+    kf_val *const to = &node->slot[kf_slot(slot->slot)];
+    if (slot->wire == KS_BYTES) {
+      to->as.p = p + slot->offset;
+      to->size = slot->size;
+      to->kind = KF_BYTES;
+    } else if (slot->wire == KS_BITS) {
+      const uint64_t all = ks_load(p + slot->offset, slot->size, slot->order == KS_LE);
+      const uint64_t mask = slot->width == 64 ? UINT64_MAX : ((uint64_t)1 << slot->width) - 1;
+      const uint64_t bits = all >> slot->shift & mask;
+      to->as.i = (int64_t)bits;
+      to->kind = bits > INT64_MAX ? KF_BIG : KF_INT;
+      if (slot->cast.flag) kf_set_flag(to, bits != 0);
+    } else if (kf_number(node, p + slot->offset, slot->wire, slot->order, to) < 0) {
+      return -1;
+    }
+  }
+  for (Py_ssize_t i = 0; i < step->slots; i++) {
+    const ks_slot *const slot = &step->in[i];
+    if (slot->rules && kf_rules(run, at, slot->rule, slot->rules, &node->slot[kf_slot(slot->slot)]) < 0) return -1;
+  }
+  return 0;
+}
+
+/* How many elements a list has that is counted, where the bytes can hold them; -1 where they cannot. */
+static int64_t kf_count(kf_run *run, const kf_at *at, const ks_stream *io, const ks_step *step, int held) {
+  int64_t count, left, most;
+  if (kf_eval_whole(run, at, step->test, &count) < 0) return -1;
+  left = io->end > io->at ? io->end - io->at : 0;
+  most = step->least ? left / step->least : 8 * run->room;
+  return count < 0 || count > most || (held && count > run->elements) ? -1 : count;
+}
+
+/* The elements of a list, which is in its slot while it is read, where it has one. */
+static int kf_many(kf_run *run, const kf_at *at, const ks_step *step, const kf_wish *wish, kf_val *to) {
+  ks_stream *const io = &at->io->s;
+  ks_element *const element = step->element;
+  kf_at inner = *at;
+  kf_list *const list = kf_new(run, sizeof(kf_list));
+  Py_ssize_t before = -1;
+  int64_t count = 0;
+  int before_left = 0;
+  const int packed = element->kind == KS_E_NUMBER && !element->cast.flag && element->cast.members == NULL && !step->rules &&
+                     step->ends != KS_BY_UNTIL;
+  if (list == NULL) return -1;
+  memset(list, 0, sizeof *list);
+  if (packed)
+    list->kind = element->wire == KS_F4 || element->wire == KS_F8 ? KF_REAL : element->wire == KS_U8 ? KF_BIG : KF_INT;
+  to->as.list = list;
+  to->kind = KF_LIST;
+  if (step->ends == KS_BY_COUNT && (count = kf_count(run, at, io, step, 1)) < 0) return -1;
+  if (packed && !at->node->unit->loose && step->ends == KS_BY_COUNT && count > 0) {
+    list->numbers = kf_new(run, (size_t)count * sizeof(int64_t));
+    if (list->numbers == NULL) return -1;
+    list->room = (Py_ssize_t)count;
+  }
+  for (Py_ssize_t i = 0;; i++) {
+    const Py_ssize_t start = io->at;
+    const int left = io->left;
+    kf_val found = {.kind = KF_UNSET};
+    if (step->ends == KS_BY_COUNT && i == count) break;
+    if (step->ends == KS_BY_END) {
+      if (io->at >= io->end && io->left <= 0) break;
+      if (before == start && before_left == left) return -1;
+      before = start;
+      before_left = left;
+    }
+    if (step->ends != KS_BY_COUNT && i >= run->elements) return -1;
+    inner.index = i;
+    if (kf_element(run, &inner, at->io, element, i, wish, &found) < 0) return -1;
+    if (packed) {
+      if (kf_push_number(run, list, found.as.i) < 0) return -1;
+    } else {
+      if (kf_rules(run, &inner, step->rule, step->rules, &found) < 0 || kf_push(run, list, &found) < 0) return -1;
+    }
+    if (step->ends == KS_BY_UNTIL) {
+      int done;
+      inner.item = &found;
+      done = kf_eval_test(run, &inner, step->test);
+      inner.item = NULL;
+      if (done < 0) return -1;
+      if (done) break;
+    }
+    if ((step->ends == KS_BY_UNTIL || (step->ends == KS_BY_COUNT && step->least == 0)) && io->at == start &&
+        io->left == left && ++run->empty > run->room)
+      return -1;
+    if ((i & 0xFFFF) == 0xFFFF && PyErr_CheckSignals() < 0) return -1;
+  }
+  return 0;
+}
+
+static int kf_set_order(kf_run *run, const kf_at *at, const ks_step *step) {
+  kf_val on, value;
+  PyObject *little = step->other;
+  if (kf_eval(run, at, step->test, &on) < 0) return -1;
+  for (Py_ssize_t i = 0; i < step->cases; i++) {
+    int equal;
+    if (kf_eval(run, at, step->order[i].value, &value) < 0 || (equal = kf_equal(&on, &value)) < 0) return -1;
+    if (equal) {
+      little = step->order[i].little;
+      break;
+    }
+  }
+  at->node->little = little == Py_True ? 1 : little == Py_False ? 0 : -1;
+  return 0;
+}
+
+/* Pass over what nobody wants, where its size is known: 1, 0 where it has to be read, or -1. */
+static int kf_passed(kf_run *run, const kf_at *at, const ks_step *step) {
+  const ks_element *const element = step->element;
+  ks_stream *const io = &at->io->s;
+  if (step->rules) return 0;
+  if (step->what == KS_S_ONE && (element->kind == KS_E_OBJECT || element->kind == KS_E_CHOICE) && element->bounds != NULL) {
+    const uint8_t *p;
+    Py_ssize_t size;
+    kf_val on;
+    if (element->bounds->process != NULL) return 0;
+    if (element->kind == KS_E_CHOICE && kf_eval(run, at, element->on, &on) < 0) return -1;
+    return kf_span(run, at, at->io, element->bounds, &p, &size) < 0 ? -1 : 1;
+  }
+  if (step->what == KS_S_MANY && element->kind == KS_E_NUMBER && step->ends == KS_BY_COUNT) {
+    int64_t count;
+    if (at->node->unit->loose) ks_align(io);
+    if ((count = kf_count(run, at, io, step, 1)) < 0) return -1;
+    io->at += (Py_ssize_t)count * ks_widths[element->wire];
+    return 1;
+  }
+  return 0;
+}
+
+KD_INLINE int kf_step(kf_run *run, const kf_at *at, const ks_step *step, const kf_wish *wish) {
+  const kf_wish *inner = NULL;
+  kf_val *to;
+  int status;
+  switch (step->what) {
+    case KS_S_ALIGN: ks_align(&at->io->s); return 0;
+    case KS_S_ORDER: return kf_set_order(run, at, step);
+    case KS_S_WHEN:
+      status = kf_eval_test(run, at, step->test);
+      return status <= 0 ? status : kf_steps(run, at, step->steps, step->inner, wish);
+    case KS_S_FIXED: return kf_fixed(run, at, step);
+    default: break;
+  }
+  if (wish != NULL && !at->node->unit->asked[kf_slot(step->slot)]) {
+    if (!wish->slot[kf_slot(step->slot)]) {
+      status = kf_passed(run, at, step);
+      if (status) return status < 0 ? -1 : 0;
+    } else {
+      inner = wish->inner[kf_slot(step->slot)];
+    }
+  }
+  to = &at->node->slot[kf_slot(step->slot)];
+  if (step->what == KS_S_MANY) return kf_many(run, at, step, NULL, to);
+  if (kf_element(run, at, at->io, step->element, -1, inner, to) < 0) return -1;
+  return step->rules ? kf_rules(run, at, step->rule, step->rules, to) : 0;
+}
+
+/* A wish is one for the unit of its class; any other object is read whole. */
+static int kf_steps(kf_run *run, const kf_at *at, const ks_step *steps, Py_ssize_t count, const kf_wish *wish) {
+  if (wish != NULL && wish->unit != at->node->unit) {
+    while (wish != NULL && wish->unit != at->node->unit) wish = wish->next;
+  }
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (kf_step(run, at, &steps[i], wish) < 0) return -1;
+  return 0;
+}
+
+/* ------------------------------------------------------------------ instances that are read */
+
+/* Where an instance is read from; NULL where that is wrong. */
+static kf_stream *kf_seek(kf_run *run, kf_node *node, const ks_place *place) {
+  const kf_at at = {node, NULL, NULL, 0};
+  kf_stream *first = node->io->first, *now, *found;
+  kf_val value;
+  int64_t position;
+  if (place->stream != NULL) {
+    if (kf_eval(run, &at, place->stream, &value) < 0 || value.kind != KF_NODE) return NULL;
+    first = value.as.node->io->first;
+  }
+  /* what stands where the stream does depends on when it is asked for */
+  if (place->position == NULL || kf_eval_whole(run, &at, place->position, &position) < 0) return NULL;
+  now = first->now;
+  if (now->s.left || position < 0 || position > PY_SSIZE_T_MAX / 2) return NULL;
+  found = kf_new(run, sizeof(kf_stream));
+  if (found == NULL) return NULL;
+  found->s = first->s;
+  found->s.at = first->s.base + (Py_ssize_t)position;
+  found->s.bits = 0;
+  found->s.left = 0;
+  found->first = first;
+  found->now = NULL;
+  return found;
+}
+
+/* Whether an instance has a value: 1, 0, or -1. */
+static int kf_is_there(kf_run *run, kf_node *node, const ks_place *place) {
+  const kf_at at = {node, NULL, NULL, 0};
+  return place->test == NULL ? 1 : kf_eval_test(run, &at, place->test);
+}
+
+static int kf_instance(kf_run *run, kf_node *node, Py_ssize_t number, kf_val *to) {
+  const ks_place *const place = &node->unit->place[number];
+  const ks_step *const step = &node->unit->read[number];
+  kf_val *const kept = &node->slot[node->unit->frame + number];
+  const int level = run->level;
+  const int64_t depth = run->depth;
+  kf_stream *io, *before;
+  int status;
+  if (kept->kind == KF_READING) return -1;
+  if (kept->kind != KF_UNSET) {
+    *to = *kept;
+    return 0;
+  }
+  run->depth = depth > node->depth ? depth : node->depth;
+  if (run->depth++ >= run->deepest || run->nested >= KS_MOST_NESTED) return -1;
+  run->level = node->level;
+  run->nested++;
+  status = kf_is_there(run, node, place);
+  if (status <= 0) {
+    *to = kf_null;
+  } else {
+    status = -1;
+    kept->kind = KF_READING;
+    io = kf_seek(run, node, place);
+    if (io != NULL) {
+      const kf_at at = {node, io, NULL, 0};
+      kf_val value = {.kind = KF_UNSET};
+      before = io->first->now;
+      io->first->now = io;
+      if (step->what == KS_S_MANY)
+        status = kf_many(run, &at, step, NULL, &value);
+      else if (step->what == KS_S_ONE && kf_element(run, &at, io, step->element, -1, NULL, &value) == 0)
+        status = kf_rules(run, &at, step->rule, step->rules, &value);
+      io->first->now = before;
+      *to = *kept = value;
+      if (value.kind == KF_UNSET) *to = *kept = kf_null;
+    }
+  }
+  run->nested--;
+  run->depth = depth;
+  run->level = level;
+  return status < 0 ? -1 : 0;
+}
+
+#endif

@@ -1,0 +1,1196 @@
+/* Columns that are filled from frames (kodec_frames.h), and the rows that they are filled with.
+ *
+ * A `Rows` goes along a path from the outermost object to a list, or to objects, and fills columns with one row after
+ * another. Columns are a tree: `group` and `choice` are objects whose members are columns, a `struct` is one column with
+ * parts, a `list` one with elements. What a row does not have is filled in when the next value comes, or at the end:
+ * a case that a row is not costs one comparison. Included by streams.c. */
+#ifndef KODEC_TABLE_H
+#define KODEC_TABLE_H
+
+typedef enum { KB_INT, KB_REAL, KB_FLAG, KB_BYTES, KB_TEXT, KB_ENUM, KB_HERE, KB_NAME, KB_LIST, KB_STRUCT, KB_CHOICE, KB_GROUP } kb_kind;
+static const char *const kb_kinds[] = {"int", "real", "flag", "bytes", "text", "enum", "here", "name", "list", "struct",
+                                       "choice", "group", NULL};
+static const char *const kb_values[] = {"int", "bool", "float", "bytes", "str", "list", "object", NULL};
+
+/* Memory that becomes a buffer of an array. */
+typedef struct {
+  PyObject *bytes; /* a bytearray of `room` bytes, or NULL */
+  uint8_t *p;
+  Py_ssize_t n, room;
+} kb_buffer;
+
+typedef struct kb_column {
+  kb_kind kind;
+  ks_expr *member;     /* the member of the object around it; NULL: that value itself */
+  int around;          /* its parent (1) or its root (2), rather than a member */
+  Py_ssize_t slot;     /* of the member, where the class of the object around it is known, or -1 */
+  PyTypeObject *guard; /* the class that the value has, or NULL */
+  unsigned accepts;    /* the kinds of values, by bits; 0: all */
+  int width, is_signed;
+  int exact; /* whether the member is a number of this very type */
+  Py_ssize_t rows, nulls, items; /* the values that are there; the elements of a list */
+  kb_buffer data, ends, valid;
+  Py_ssize_t children;
+  struct kb_column *child;
+  /* of an enum: the numbers by their place, and places by number */
+  int32_t small[256];
+  PyObject *places, *known_places; /* those of this batch, and those that each batch has */
+  /* of a type's name */
+  Py_ssize_t names;
+  PyTypeObject **classes;
+  int *kinds; /* of each, where it has no class */
+} kb_column;
+
+/* ------------------------------------------------------------------ buffers */
+
+static int kb_room(kb_buffer *buffer, Py_ssize_t size) {
+  Py_ssize_t room;
+  if (KD_LIKELY(size <= buffer->room)) return 0;
+  if (size > (PY_SSIZE_T_MAX >> 2)) return -1;
+  room = buffer->room ? 2 * buffer->room : 512;
+  if (room < size) room = size;
+  if (buffer->bytes == NULL) {
+    buffer->bytes = PyByteArray_FromStringAndSize(NULL, room);
+    if (buffer->bytes == NULL) return -1;
+  } else if (PyByteArray_Resize(buffer->bytes, room) < 0) {
+    return -1;
+  }
+  buffer->p = (uint8_t *)PyByteArray_AS_STRING(buffer->bytes);
+  buffer->room = room;
+  return 0;
+}
+
+static int kb_zeros(kb_buffer *buffer, Py_ssize_t upto) {
+  if (kb_room(buffer, upto) < 0) return -1;
+  if (upto > buffer->n) memset(buffer->p + buffer->n, 0, (size_t)(upto - buffer->n));
+  if (upto > buffer->n) buffer->n = upto;
+  return 0;
+}
+
+KD_INLINE void kb_set_bit(uint8_t *bits, Py_ssize_t i) { bits[i >> 3] |= (uint8_t)(1 << (i & 7)); }
+
+/* The first of something is missing: from now on a bit says of each value whether it is there. */
+static int kb_nulls(kb_column *column, Py_ssize_t upto) {
+  if (column->valid.bytes == NULL) {
+    if (kb_zeros(&column->valid, (column->rows + 7) / 8) < 0) return -1;
+    for (Py_ssize_t i = 0; i < column->rows; i++) kb_set_bit(column->valid.p, i);
+  }
+  column->nulls += upto - column->rows;
+  return kb_zeros(&column->valid, (upto + 7) / 8);
+}
+
+/* Have the column have `row` values, of which those that are new are missing. */
+static int kb_pad(kb_column *column, Py_ssize_t row) {
+  Py_ssize_t end;
+  if (row <= column->rows || column->kind == KB_GROUP) return 0;
+  if (kb_nulls(column, row) < 0) return -1;
+  switch (column->kind) {
+    case KB_FLAG:
+    case KB_HERE:
+      if (kb_zeros(&column->data, (row + 7) / 8) < 0) return -1;
+      break;
+    case KB_STRUCT:
+    case KB_CHOICE: break;
+    case KB_BYTES:
+    case KB_TEXT:
+    case KB_LIST:
+      if (kb_zeros(&column->ends, 4) < 0 || kb_room(&column->ends, 4 * (row + 1)) < 0) return -1;
+      end = column->kind == KB_LIST ? column->items : column->data.n;
+      for (Py_ssize_t i = column->rows; i < row; i++) {
+        const int32_t value = (int32_t)end;
+        memcpy(column->ends.p + 4 * (i + 1), &value, 4);
+      }
+      column->ends.n = 4 * (row + 1);
+      break;
+    default:
+      if (kb_zeros(&column->data, row * column->width) < 0) return -1;
+  }
+  column->rows = row;
+  return 0;
+}
+
+/* The value of `row` comes next, and is there. */
+KD_INLINE int kb_next(kb_column *column, Py_ssize_t row) {
+  if (KD_UNLIKELY(column->rows < row) && kb_pad(column, row) < 0) return -1;
+  if (KD_UNLIKELY(column->valid.bytes != NULL)) {
+    if (kb_zeros(&column->valid, (row + 8) / 8) < 0) return -1;
+    kb_set_bit(column->valid.p, row);
+  }
+  column->rows = row + 1;
+  return 0;
+}
+
+/* ------------------------------------------------------------------ values */
+
+static int kb_place(kb_column *column, int64_t number, int32_t *to) {
+  PyObject *key, *found;
+  if (number >= 0 && number < 256 && column->small[number] >= 0) {
+    *to = column->small[number];
+    return 0;
+  }
+  if ((key = PyLong_FromLongLong(number)) == NULL) return -1;
+  found = PyDict_GetItemWithError(column->places, key);
+  if (found != NULL) {
+    *to = (int32_t)PyLong_AsLong(found);
+  } else {
+    PyObject *place;
+    if (PyErr_Occurred() || PyDict_GET_SIZE(column->places) >= INT32_MAX) return Py_DECREF(key), -1;
+    *to = (int32_t)PyDict_GET_SIZE(column->places);
+    place = PyLong_FromLong(*to);
+    if (place == NULL || PyDict_SetItem(column->places, key, place) < 0) {
+      Py_XDECREF(place);
+      Py_DECREF(key);
+      return -1;
+    }
+    Py_DECREF(place);
+  }
+  Py_DECREF(key);
+  if (number >= 0 && number < 256) column->small[number] = *to;
+  return 0;
+}
+
+static int kb_whole(kb_column *column, const kf_val *value, Py_ssize_t row) {
+  const int bits = 8 * column->width;
+  if (value->kind == KF_BIG) {
+    if (column->is_signed || bits < 64) return -1;
+  } else if (!kf_is_whole(value)) {
+    return -1;
+  } else if (column->is_signed) {
+    if (bits < 64 && (value->as.i >= INT64_C(1) << (bits - 1) || value->as.i < -(INT64_C(1) << (bits - 1)))) return -1;
+  } else if (value->as.i < 0 || (bits < 64 && value->as.i >> bits)) {
+    return -1;
+  }
+  if (kb_next(column, row) < 0 || kb_room(&column->data, (row + 1) * column->width) < 0) return -1;
+  column->data.n = (row + 1) * column->width;
+  switch (column->width) {
+    case 1: column->data.p[row] = (uint8_t)value->as.i; break;
+    case 2: ((uint16_t *)(void *)column->data.p)[row] = (uint16_t)value->as.i; break;
+    case 4: ((uint32_t *)(void *)column->data.p)[row] = (uint32_t)value->as.i; break;
+    default: ((uint64_t *)(void *)column->data.p)[row] = (uint64_t)value->as.i;
+  }
+  return 0;
+}
+
+static int kb_octets(kf_run *run, kb_column *column, const kf_val *value, Py_ssize_t row) {
+  const uint8_t *p = value->as.p;
+  Py_ssize_t size = value->size;
+  int32_t end;
+  if (value->kind != (column->kind == KB_TEXT ? KF_TEXT : KF_BYTES)) return -1;
+  if (column->kind == KB_TEXT && kf_utf8(run, value, &p, &size) < 0) return -1;
+  if (size > INT32_MAX - column->data.n || kb_next(column, row) < 0) return -1;
+  if (kb_zeros(&column->ends, 4) < 0 || kb_room(&column->ends, 4 * (row + 2)) < 0 || kb_room(&column->data, column->data.n + size) < 0)
+    return -1;
+  if (size) memcpy(column->data.p + column->data.n, p, (size_t)size);
+  column->data.n += size;
+  run->filled += size + 4;
+  end = (int32_t)column->data.n;
+  memcpy(column->ends.p + 4 * (row + 1), &end, 4);
+  column->ends.n = 4 * (row + 2);
+  return 0;
+}
+
+static int kb_kind_of(const kf_val *value) {
+  switch (value->kind) {
+    case KF_INT:
+    case KF_BIG: return 0;
+    case KF_FLAG: return 1;
+    case KF_REAL: return 2;
+    case KF_BYTES: return 3;
+    case KF_TEXT: return 4;
+    case KF_LIST: return 5;
+    default: return 6;
+  }
+}
+
+static int kb_fill(kf_run *run, kb_column *column, const kf_val *value, Py_ssize_t row);
+
+/* Fill a member of an object, or what an object is. 1 where it was there. */
+KD_INLINE int kb_fill_member(kf_run *run, kb_column *column, const kf_val *around, Py_ssize_t row) {
+  kf_val found;
+  const kf_val *value = around;
+  if (column->member != NULL || column->around) {
+    kf_node *node;
+    if (around->kind != KF_NODE) return 0;
+    node = around->as.node;
+    if (column->slot >= 0) {
+      value = &node->slot[column->slot];
+      if (value->kind == KF_INT && column->kind == KB_INT && column->rows == row && column->valid.bytes == NULL &&
+          column->exact && (row + 1) * column->width <= column->data.room) {
+        /* a number of the column's own width, as most are */
+        column->rows = row + 1;
+        column->data.n = (row + 1) * column->width;
+        switch (column->width) {
+          case 1: column->data.p[row] = (uint8_t)value->as.i; break;
+          case 2: ((uint16_t *)(void *)column->data.p)[row] = (uint16_t)value->as.i; break;
+          case 4: ((uint32_t *)(void *)column->data.p)[row] = (uint32_t)value->as.i; break;
+          default: ((uint64_t *)(void *)column->data.p)[row] = (uint64_t)value->as.i;
+        }
+        return 1;
+      }
+    } else if (column->around) {
+      found.as.node = column->around == 1 ? node->parent : node->root;
+      found.kind = found.as.node == NULL ? KF_NULL : KF_NODE;
+    } else if (kf_member(run, column->member, node, &found) < 0) {
+      return -1;
+    }
+    if (column->slot < 0) value = &found;
+  }
+  if (value->kind <= KF_NULL) return 0;
+  if (column->guard != NULL && (value->kind != KF_NODE || value->as.node->unit->cls != (PyObject *)column->guard)) return 0;
+  if (column->accepts && !(column->accepts >> kb_kind_of(value) & 1)) return 0;
+  return kb_fill(run, column, value, row) < 0 ? -1 : 1;
+}
+
+static int kb_fill(kf_run *run, kb_column *column, const kf_val *value, Py_ssize_t row) {
+  int32_t place;
+  int there = 0, status;
+  switch (column->kind) {
+    case KB_INT: return kb_whole(column, value, row);
+    case KB_REAL: {
+      const double real = value->kind == KF_REAL ? value->as.r : (double)value->as.i;
+      if (value->kind != KF_REAL && (!kf_is_whole(value) || column->width == 4)) return -1;
+      if (kb_next(column, row) < 0 || kb_room(&column->data, (row + 1) * column->width) < 0) return -1;
+      column->data.n = (row + 1) * column->width;
+      if (column->width == 8) {
+        memcpy(column->data.p + 8 * row, &real, 8);
+      } else {
+        const float narrow = (float)real;
+        memcpy(column->data.p + 4 * row, &narrow, 4);
+      }
+      return 0;
+    }
+    case KB_FLAG:
+    case KB_HERE:
+      if (column->kind == KB_FLAG && value->kind != KF_FLAG) return -1;
+      if (kb_next(column, row) < 0 || kb_zeros(&column->data, (row + 8) / 8) < 0) return -1;
+      if (column->kind == KB_HERE || value->as.i) kb_set_bit(column->data.p, row);
+      return 0;
+    case KB_BYTES:
+    case KB_TEXT: return kb_octets(run, column, value, row);
+    case KB_ENUM:
+    case KB_NAME:
+      if (column->kind == KB_ENUM) {
+        if (!kf_is_whole(value) || kb_place(column, value->as.i, &place) < 0) return -1;
+      } else {
+        const PyObject *const cls = value->kind == KF_NODE ? value->as.node->unit->cls : NULL;
+        const int kind = kb_kind_of(value);
+        Py_ssize_t i = 0;
+        while (i < column->names && (cls != NULL ? (PyObject *)column->classes[i] != cls : column->kinds[i] != kind)) i++;
+        if (i == column->names) return 0; /* no case has it */
+        place = (int32_t)i;
+      }
+      if (kb_next(column, row) < 0 || kb_room(&column->data, 4 * (row + 1)) < 0) return -1;
+      column->data.n = 4 * (row + 1);
+      memcpy(column->data.p + 4 * row, &place, 4);
+      return 0;
+    case KB_LIST: {
+      const kf_list *const list = value->as.list;
+      kb_column *const child = column->child;
+      int32_t end;
+      if (value->kind != KF_LIST || list->n > INT32_MAX - column->items) return -1;
+      if (kb_next(column, row) < 0 || kb_zeros(&column->ends, 4) < 0 || kb_room(&column->ends, 4 * (row + 2)) < 0) return -1;
+      for (Py_ssize_t i = 0; i < list->n; i++) {
+        const kf_val item = kf_item(list, i);
+        if (kb_fill_member(run, child, &item, column->items) < 0) return -1;
+        column->items++;
+      }
+      end = (int32_t)column->items;
+      memcpy(column->ends.p + 4 * (row + 1), &end, 4);
+      column->ends.n = 4 * (row + 2);
+      run->filled += 8 * list->n;
+      return 0;
+    }
+    default: break;
+  }
+  if (column->kind == KB_STRUCT && value->kind != KF_NODE) return -1;
+  for (Py_ssize_t i = 0; i < column->children; i++) {
+    if ((status = kb_fill_member(run, &column->child[i], value, row)) < 0) return -1;
+    there |= status;
+  }
+  if (column->kind == KB_STRUCT || (column->kind == KB_CHOICE && there)) return kb_next(column, row);
+  return 0;
+}
+
+/* ------------------------------------------------------------------ from columns to buffers */
+
+static void kb_cut(kb_buffer *buffer, Py_ssize_t n) {
+  if (buffer->n > n) buffer->n = n;
+}
+
+/* Have a column have `rows` values: the row that was being filled when something was wrong is not one of them. */
+static int kb_finish(kb_column *column, Py_ssize_t rows) {
+  if (kb_pad(column, rows) < 0) return -1;
+  if (column->rows > rows) {
+    int32_t end;
+    if (column->valid.bytes != NULL) {
+      column->nulls = 0;
+      for (Py_ssize_t i = 0; i < rows; i++) column->nulls += !(column->valid.p[i >> 3] >> (i & 7) & 1);
+    }
+    kb_cut(&column->valid, (rows + 7) / 8);
+    if (column->kind == KB_BYTES || column->kind == KB_TEXT || column->kind == KB_LIST) {
+      memcpy(&end, column->ends.p + 4 * rows, 4);
+      kb_cut(&column->ends, 4 * (rows + 1));
+      if (column->kind == KB_LIST) column->items = end;
+      else kb_cut(&column->data, end);
+    }
+    column->rows = rows;
+  }
+  /* what is behind an offset of a list whose row was not finished */
+  if (column->kind == KB_BYTES || column->kind == KB_TEXT || column->kind == KB_LIST) {
+    int32_t end;
+    if (kb_zeros(&column->ends, 4) < 0) return -1;
+    memcpy(&end, column->ends.p + 4 * rows, 4);
+    if (column->kind == KB_LIST) column->items = end;
+    else kb_cut(&column->data, end);
+  }
+  for (Py_ssize_t i = 0; i < column->children; i++)
+    if (kb_finish(&column->child[i], column->kind == KB_LIST ? column->items : rows) < 0) return -1;
+  return 0;
+}
+
+/* The buffer as it is, which begins anew; None where there is none. */
+static PyObject *kb_taken(kb_buffer *buffer) {
+  PyObject *const found = buffer->bytes;
+  const Py_ssize_t n = buffer->n;
+  *buffer = (kb_buffer){NULL, NULL, 0, 0};
+  if (found == NULL) Py_RETURN_NONE;
+  if (PyByteArray_Resize(found, n) < 0) {
+    Py_DECREF(found);
+    return NULL;
+  }
+  return found;
+}
+
+/* (values, nulls, valid, ends, data, new numbers of an enum, children); of a group its children alone count. */
+static PyObject *kb_take(kb_column *column) {
+  PyObject *parts[3] = {NULL, NULL, NULL}, *children = PyTuple_New(column->children), *numbers = Py_None, *found = NULL;
+  if (column->places != NULL) numbers = column->places;
+  parts[0] = kb_taken(&column->valid);
+  parts[1] = kb_taken(&column->ends);
+  parts[2] = kb_taken(&column->data);
+  for (Py_ssize_t i = 0; children != NULL && i < column->children; i++) {
+    PyObject *const each = kb_take(&column->child[i]);
+    if (each == NULL) Py_CLEAR(children);
+    else PyTuple_SET_ITEM(children, i, each);
+  }
+  if (parts[0] != NULL && parts[1] != NULL && parts[2] != NULL && children != NULL)
+    found = Py_BuildValue("nnOOOOO", column->rows, column->nulls, parts[0], parts[1], parts[2], numbers, children);
+  for (int i = 0; i < 3; i++) Py_XDECREF(parts[i]);
+  Py_XDECREF(children);
+  column->rows = column->nulls = column->items = 0;
+  if (column->places != NULL) {
+    /* unknown numbers are those of a batch: a file may have many */
+    PyObject *const places = PyDict_Copy(column->known_places);
+    if (places == NULL) Py_CLEAR(found);
+    else Py_SETREF(column->places, places);
+    memset(column->small, 0xFF, sizeof column->small);
+  }
+  return found;
+}
+
+/* Have room for numbers of a batch. */
+static int kb_begin(kb_column *column, Py_ssize_t rows) {
+  if ((column->kind == KB_INT || column->kind == KB_REAL) && column->data.bytes == NULL && column->exact &&
+      kb_room(&column->data, rows * column->width) < 0)
+    return -1;
+  for (Py_ssize_t i = 0; (column->kind == KB_GROUP) && i < column->children; i++)
+    if (column->guard == NULL || column->member == NULL)
+      if (kb_begin(&column->child[i], rows) < 0) return -1;
+  return 0;
+}
+
+static void kb_drop(kb_column *column) {
+  for (Py_ssize_t i = 0; i < column->children; i++) kb_drop(&column->child[i]);
+  Py_CLEAR(column->data.bytes);
+  Py_CLEAR(column->ends.bytes);
+  Py_CLEAR(column->valid.bytes);
+  Py_CLEAR(column->places);
+}
+
+/* ------------------------------------------------------------------ conditions */
+
+typedef enum { KW_EQUAL, KW_DIFFERENT, KW_LESS, KW_AT_MOST, KW_MORE, KW_AT_LEAST, KW_IN, KW_NULL, KW_THERE } kw_op;
+static const char *const kw_ops[] = {"==", "!=", "<", "<=", ">", ">=", "in", "null", "there", NULL};
+
+typedef struct {
+  kw_op op;
+  Py_ssize_t steps, values;
+  ks_expr **member; /* NULL: the value itself, if its class is the one */
+  int *around;
+  PyTypeObject **guard;
+  unsigned *accepts;
+  kf_val *value;
+  int is_type; /* it asks for the name of the type: values are classes */
+  PyTypeObject **classes;
+  Py_ssize_t ready; /* the step of the row after which it can be asked; the last one where it is -1 */
+} kw_condition;
+
+/* 1 where it holds, 0, or -1. What is missing fulfils no condition but that it is missing. */
+static int kw_holds(kf_run *run, const kw_condition *condition, const kf_val *row) {
+  kf_val value = *row;
+  int found;
+  for (Py_ssize_t i = 0; i < condition->steps && value.kind > KF_NULL; i++) {
+    if (condition->around[i]) {
+      kf_node *const node = value.kind == KF_NODE ? value.as.node : NULL;
+      value.as.node = node == NULL ? NULL : condition->around[i] == 1 ? node->parent : node->root;
+      value.kind = value.as.node == NULL ? KF_NULL : KF_NODE;
+    } else if (condition->member[i] != NULL) {
+      if (value.kind != KF_NODE || kf_member(run, condition->member[i], value.as.node, &value) < 0) return -1;
+    }
+    if (value.kind <= KF_NULL) break;
+    if (condition->guard[i] != NULL && (value.kind != KF_NODE || value.as.node->unit->cls != (PyObject *)condition->guard[i]))
+      value.kind = KF_NULL;
+    else if (condition->accepts[i] && !(condition->accepts[i] >> kb_kind_of(&value) & 1))
+      value.kind = KF_NULL;
+  }
+  if (condition->op == KW_NULL) return value.kind <= KF_NULL;
+  if (condition->op == KW_THERE) return value.kind > KF_NULL;
+  if (value.kind <= KF_NULL) return 0;
+  if (value.kind == KF_TEXT) {
+    const uint8_t *p;
+    if (kf_utf8(run, &value, &p, &value.size) < 0) return -1;
+    value.as.p = p;
+    value.encoding = KF_AS_UTF8;
+  }
+  for (Py_ssize_t i = 0; i < condition->values; i++) {
+    if (condition->op == KW_EQUAL || condition->op == KW_DIFFERENT || condition->op == KW_IN) {
+      found = kf_equal(&value, &condition->value[i]);
+      if (found < 0) return value.kind == KF_REAL && value.as.r != value.as.r ? condition->op == KW_DIFFERENT : -1;
+      if (condition->op == KW_DIFFERENT) return !found;
+      if (found) return 1;
+    } else {
+      found = kf_compare(&value, &condition->value[i]);
+      if (found == 2) return value.kind == KF_REAL && value.as.r != value.as.r ? 0 : -1;
+      return condition->op == KW_LESS      ? found < 0
+             : condition->op == KW_AT_MOST ? found <= 0
+             : condition->op == KW_MORE    ? found > 0
+                                           : found >= 0;
+    }
+  }
+  return 0;
+}
+
+/* ------------------------------------------------------------------ rows */
+
+typedef struct {
+  ks_expr *member;     /* NULL: the value itself */
+  PyTypeObject *guard; /* the class of what is gone to, or NULL */
+} kr_part;
+
+/* An object on the way to the rows, which is being read. */
+typedef struct {
+  kf_node *node;
+  kf_stream *io;
+  Py_ssize_t next;
+  const ks_step *found; /* the step on the path; NULL: the object is read whole first */
+  int inside;           /* whether that is a list which is being read */
+  Py_ssize_t i, before;
+  int64_t count;
+  int before_left;
+} kr_level;
+
+typedef struct {
+  PyObject_HEAD
+  ks_unit unit; /* owns what is allocated; no class has it */
+  ks_unit *root;
+  PyObject *form, *names;
+  Py_buffer view;
+  kf_run run;
+  Py_ssize_t parts, columns, conditions;
+  kr_part *part;
+  kb_column *column;
+  kw_condition *condition;
+  kf_wish *wish, *none; /* what is wanted of a row; and of one that a condition hides */
+  int depth; /* of levels; 0: not begun, or done */
+  kr_level level[KF_LEVELS];
+  kf_list pending; /* rows that were found in an object that was read whole */
+  Py_ssize_t next_pending;
+  int begun, done;
+  int64_t skip, most, size; /* rows that are left out, and how many there may be; the bytes of each row, or 0 */
+} kr_rows;
+
+/* The step of a field, whether it depends on a condition or not; NULL where it has none by itself. */
+static const ks_step *kr_step_of(const ks_unit *unit, ks_expr *member, Py_ssize_t *number) {
+  const Py_ssize_t slot = member->slot;
+  for (Py_ssize_t i = 0; i < unit->steps; i++) {
+    const ks_step *step = &unit->step[i];
+    if (step->what == KS_S_WHEN && step->inner == 1) step = step->steps;
+    *number = i;
+    if ((step->what == KS_S_ONE || step->what == KS_S_MANY) && step->slot == slot) return step;
+    for (Py_ssize_t j = 0; step->what == KS_S_FIXED && j < step->slots; j++)
+      if (step->in[j].slot == slot) return step;
+  }
+  return NULL;
+}
+
+/* Begin an object on the path at part `depth` of it. */
+static int kr_enter(kr_rows *rows, kf_node *node, kf_stream *io) {
+  kf_run *const run = &rows->run;
+  kr_level *const level = &rows->level[rows->depth];
+  *level = (kr_level){.node = node, .io = io, .before = -1};
+  if (rows->depth < rows->parts && rows->depth + 2 < KF_LEVELS) {
+    const kr_part *const part = &rows->part[rows->depth];
+    const int last = rows->depth + 1 == rows->parts;
+    Py_ssize_t number;
+    if (part->member != NULL && ks_seek_member(&run->table, part->member, (PyTypeObject *)node->unit->cls) < 0) return -1;
+    if (part->member != NULL && part->member->slot >= 0) {
+      const ks_step *const step = kr_step_of(node->unit, part->member, &number);
+      const int object = step != NULL && step->what != KS_S_FIXED && step->element->kind == KS_E_OBJECT;
+      const int free = step != NULL && !node->unit->asked[kf_slot(part->member->slot)];
+      if (step != NULL && step->what == KS_S_MANY && free && (object || last)) level->found = step;
+      if (step != NULL && step->what == KS_S_ONE && object && !last) level->found = step;
+    }
+  }
+  rows->depth++;
+  return 0;
+}
+
+/* All that a path leads to from a value, into `pending`. */
+static int kr_collect(kr_rows *rows, const kf_val *from, Py_ssize_t part) {
+  kf_run *const run = &rows->run;
+  kf_val value;
+  if (from->kind <= KF_NULL) return 0;
+  if (from->kind == KF_LIST) {
+    for (Py_ssize_t i = 0; i < from->as.list->n; i++) {
+      value = kf_item(from->as.list, i);
+      if (kr_collect(rows, &value, part) < 0) return -1;
+    }
+    return 0;
+  }
+  if (part == rows->parts) return kf_push(run, &rows->pending, from);
+  value = *from;
+  if (rows->part[part].member != NULL) {
+    if (from->kind != KF_NODE || kf_member(run, rows->part[part].member, from->as.node, &value) < 0) return -1;
+  }
+  if (rows->part[part].guard != NULL && value.kind != KF_LIST &&
+      (value.kind != KF_NODE || value.as.node->unit->cls != (PyObject *)rows->part[part].guard))
+    return 0;
+  return kr_collect(rows, &value, part + 1);
+}
+
+/* Read an element that is a row, with an eye on the conditions: 1 where it is one, 0 where it is hidden, or -1. */
+static int kr_read_row(kr_rows *rows, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, kf_val *row) {
+  kf_run *const run = &rows->run;
+  kf_stream *inner;
+  kf_node *node;
+  const kf_wish *wish = rows->wish;
+  int hidden = 0;
+  if (element->kind != KS_E_OBJECT || !rows->conditions) return kf_element(run, at, io, element, index, wish, row) < 0 ? -1 : 1;
+  inner = kf_inside(run, at, io, element->bounds);
+  if (inner == NULL || (node = kf_begun(run, at, inner, element)) == NULL) return -1;
+  row->as.node = node;
+  row->kind = KF_NODE;
+  {
+    const kf_at here = {node, inner, NULL, 0};
+    run->depth++;
+    run->nested++;
+    for (Py_ssize_t i = 0; i < node->unit->steps; i++) {
+      if (kf_steps(run, &here, &node->unit->step[i], 1, wish) < 0) return -1;
+      for (Py_ssize_t j = 0; j < rows->conditions && !hidden; j++) {
+        int holds;
+        if (rows->condition[j].ready != i) continue;
+        if ((holds = kw_holds(run, &rows->condition[j], row)) < 0) return -1;
+        hidden = !holds;
+      }
+      if (hidden && element->bounds != NULL) break;
+      if (hidden) wish = rows->none;
+    }
+    run->nested--;
+    run->depth--;
+  }
+  return !hidden;
+}
+
+/* Whether a row fulfils the conditions that were not asked while it was read. */
+static int kr_holds(kr_rows *rows, const kf_val *row, int all) {
+  for (Py_ssize_t j = 0; j < rows->conditions; j++) {
+    int holds;
+    if (!all && rows->condition[j].ready >= 0) continue;
+    if ((holds = kw_holds(&rows->run, &rows->condition[j], row)) <= 0) return holds;
+  }
+  return 1;
+}
+
+/* What follows an element of a list on the path: rules, and whether it was the last one. */
+static int kr_after(kr_rows *rows, kr_level *level, const kf_val *item, Py_ssize_t start, int left) {
+  kf_run *const run = &rows->run;
+  const ks_step *const step = level->found;
+  kf_at at = {level->node, level->io, NULL, level->i};
+  if (kf_rules(run, &at, step->rule, step->rules, item) < 0) return -1;
+  if (step->ends == KS_BY_UNTIL) {
+    int done;
+    at.item = item;
+    if ((done = kf_eval_test(run, &at, step->test)) < 0) return -1;
+    if (done) level->count = level->i + 1;
+  }
+  if ((step->ends == KS_BY_UNTIL || (step->ends == KS_BY_COUNT && step->least == 0)) && level->io->s.at == start &&
+      level->io->s.left == left && ++run->empty > run->room)
+    return -1;
+  level->i++;
+  if ((level->i & 0xFFFF) == 0 && PyErr_CheckSignals() < 0) return -1;
+  return 0;
+}
+
+/* Whether a list on the path has another element: 1, 0, or -1. */
+static int kr_more(kr_level *level) {
+  const ks_stream *const io = &level->io->s;
+  if (level->found->ends != KS_BY_END) return level->count < 0 || level->i < level->count;
+  if (io->at >= io->end && io->left <= 0) return 0;
+  if (level->before == io->at && level->before_left == io->left) return -1;
+  level->before = io->at;
+  level->before_left = io->left;
+  return 1;
+}
+
+/* The bytes of an object whose steps are all of fixed width, or -1. */
+static Py_ssize_t kr_fixed_size(kr_rows *rows, ks_element *element, int deep) {
+  Py_ssize_t size = 0;
+  if (deep > 16) return -1;
+  if (element->kind == KS_E_NUMBER) return ks_widths[element->wire];
+  if (element->kind == KS_E_BYTES || element->kind == KS_E_TEXT || (element->kind == KS_E_OBJECT && element->bounds != NULL)) {
+    const ks_bounds *const bounds = element->bounds;
+    if (bounds->how == KS_IN_FIXED) return bounds->fixed;
+    if (bounds->how != KS_IN_SIZE || bounds->size->op != KS_CONSTANT || bounds->size->constant.kind != KS_WHOLE ||
+        bounds->size->constant.i < 0 || bounds->size->constant.i > INT32_MAX)
+      return -1;
+    return (Py_ssize_t)bounds->size->constant.i;
+  }
+  if (element->kind != KS_E_OBJECT || ks_seek_unit(&rows->run.table, element) < 0 || element->unit == NULL ||
+      kf_is_plain(&rows->run, element->unit) <= 0 || element->unit->loose)
+    return -1;
+  for (Py_ssize_t i = 0; i < element->unit->steps; i++) {
+    const ks_step *const step = &element->unit->step[i];
+    Py_ssize_t found = -1;
+    if (step->what == KS_S_FIXED) found = step->size;
+    if (step->what == KS_S_ONE) found = kr_fixed_size(rows, step->element, deep + 1);
+    if (step->what == KS_S_ALIGN || step->what == KS_S_ORDER) found = 0;
+    if (found < 0 || found > INT32_MAX) return -1;
+    size += found;
+  }
+  return size > INT32_MAX ? -1 : size;
+}
+
+/* Whether an expression is the same for each element of a list. */
+static int kr_is_same(const ks_expr *expr) {
+  if (expr->op == KS_ITEM || expr->op == KS_INDEX || expr->op == KS_POS || expr->op == KS_SIZE || expr->op == KS_EOF || expr->op == KS_CALL)
+    return 0;
+  for (int i = 0; i < 3; i++)
+    if (expr->part[i] != NULL && !kr_is_same(expr->part[i])) return 0;
+  return 1;
+}
+
+/* The bytes of each element of a list on the path, where they all have as many; else 0. */
+static int kr_set_size(kr_rows *rows, const kf_at *at, kr_level *level) {
+  ks_element *const element = level->found->element;
+  Py_ssize_t size = -1;
+  rows->size = 0;
+  if (level->found->ends == KS_BY_UNTIL || level->found->rules || at->node->unit->loose) return 0;
+  if ((element->kind == KS_E_OBJECT || element->kind == KS_E_CHOICE || element->kind == KS_E_BYTES || element->kind == KS_E_TEXT) &&
+      element->bounds != NULL && element->bounds->how == KS_IN_SIZE && kr_is_same(element->bounds->size)) {
+    int64_t given;
+    if (kf_eval_whole(&rows->run, at, element->bounds->size, &given) == 0 && given > 0 && given <= INT32_MAX) size = (Py_ssize_t)given;
+    PyErr_Clear();
+  } else {
+    size = kr_fixed_size(rows, element, 0);
+  }
+  rows->size = size > 0 ? size : 0;
+  return 0;
+}
+
+/* The next row: 1, 0 at the end, or -1. It is valid until the next call. */
+static int kr_next(kr_rows *rows, kf_val *row) {
+  kf_run *const run = &rows->run;
+  for (;;) {
+    kr_level *level;
+    if (rows->next_pending < rows->pending.n) {
+      int holds;
+      run->level = rows->depth;
+      kf_clear(run, run->level, 0);
+      *row = rows->pending.items[rows->next_pending++];
+      if ((holds = kr_holds(rows, row, 1)) < 0) return -1;
+      if (holds) return 1;
+      continue;
+    }
+    if (rows->depth == 0) return 0;
+    level = &rows->level[rows->depth - 1];
+    run->level = rows->depth - 1;
+    if (level->inside) {
+      const Py_ssize_t start = level->io->s.at;
+      const int left = level->io->s.left, more = kr_more(level);
+      const kf_at at = {level->node, level->io, NULL, level->i};
+      int found;
+      if (more < 0) return -1;
+      if (!more) {
+        level->inside = 0;
+        level->next++;
+        continue;
+      }
+      run->level = rows->depth;
+      kf_clear(run, run->level, 0);
+      if (rows->depth < rows->parts) {
+        ks_element *const element = level->found->element;
+        kf_stream *const inner = kf_inside(run, &at, level->io, element->bounds);
+        kf_node *const node = inner == NULL ? NULL : kf_begun(run, &at, inner, element);
+        if (node == NULL) return -1;
+        level->before = start;
+        level->before_left = left;
+        run->depth++;
+        if (kr_enter(rows, node, inner) < 0) return -1;
+        continue;
+      }
+      found = kr_read_row(rows, &at, level->io, level->found->element, level->i, row);
+      if (found < 0 || kr_after(rows, level, row, start, left) < 0) return -1;
+      if (!found || row->kind <= KF_NULL) continue;
+      if (rows->part[rows->parts - 1].guard != NULL &&
+          (row->kind != KF_NODE || row->as.node->unit->cls != (PyObject *)rows->part[rows->parts - 1].guard))
+        continue;
+      if ((found = kr_holds(rows, row, level->found->element->kind != KS_E_OBJECT)) < 0) return -1;
+      if (found) return 1;
+      continue;
+    }
+    if (level->next == level->node->unit->steps) {
+      kr_level *const outer = rows->depth > 1 ? level - 1 : NULL;
+      kf_val item = {.as.node = level->node, .kind = KF_NODE};
+      const int whole = level->found == NULL;
+      level->found = NULL;
+      if (whole && level->before != -2) {
+        /* it was read whole: its rows come first, and then it ends */
+        level->before = -2;
+        rows->pending = (kf_list){0};
+        rows->next_pending = 0;
+        if (kr_collect(rows, &item, rows->depth - 1) < 0) return -1;
+        continue;
+      }
+      rows->depth--;
+      if (outer == NULL) continue;
+      run->depth--;
+      run->level = rows->depth - 1;
+      if (outer->inside) {
+        if (kr_after(rows, outer, &item, outer->before, outer->before_left) < 0) return -1;
+      } else {
+        if (outer->found->rules) {
+          const kf_at at = {outer->node, outer->io, NULL, 0};
+          if (kf_rules(run, &at, outer->found->rule, outer->found->rules, &item) < 0) return -1;
+        }
+        outer->node->slot[kf_slot(outer->found->slot)] = item;
+        outer->next++;
+      }
+      continue;
+    }
+    {
+      const ks_step *step = &level->node->unit->step[level->next];
+      const kf_at at = {level->node, level->io, NULL, 0};
+      const kf_wish *const wish = rows->parts == 0 ? rows->wish : NULL;
+      const int on_path = level->found != NULL && (step == level->found || (step->what == KS_S_WHEN && step->steps == level->found));
+      if (on_path && step->what == KS_S_WHEN) {
+        const int test = kf_eval_test(run, &at, step->test);
+        if (test < 0) return -1;
+        if (!test) {
+          level->next++;
+          continue;
+        }
+        step = level->found;
+      }
+      if (!on_path) {
+        if (kf_steps(run, &at, step, 1, wish) < 0) return -1;
+        level->next++;
+      } else if (step->what == KS_S_ONE) {
+        kf_stream *inner;
+        kf_node *node;
+        run->level = rows->depth;
+        kf_clear(run, run->level, 0);
+        /* the object lives as long as the one that holds it */
+        run->level = rows->depth - 1;
+        inner = kf_inside(run, &at, level->io, step->element->bounds);
+        node = inner == NULL ? NULL : kf_begun(run, &at, inner, step->element);
+        if (node == NULL) return -1;
+        run->depth++;
+        if (kr_enter(rows, node, inner) < 0) return -1;
+      } else {
+        level->inside = 1;
+        level->i = 0;
+        level->count = -1;
+        level->before = -1;
+        if (step->ends == KS_BY_COUNT && (level->count = kf_count(run, &at, &level->io->s, step, 0)) < 0) return -1;
+        if (rows->depth == rows->parts && kr_set_size(rows, &at, level) < 0) return -1;
+        if (rows->skip || rows->most >= 0) {
+          ks_stream *const io = &level->io->s;
+          int64_t rest;
+          if (!rows->size) return -1;
+          rest = io->end > io->at ? (io->end - io->at) / rows->size : 0;
+          if (rows->skip > rest) rows->skip = rest;
+          io->at += (Py_ssize_t)(rows->skip * rows->size);
+          level->i += (Py_ssize_t)rows->skip;
+        }
+      }
+    }
+  }
+}
+
+/* ------------------------------------------------------------------ from forms to columns */
+
+static int kr_wish_for(kr_rows *rows, kf_wish **to, ks_unit *unit) {
+  for (; *to != NULL; to = &(*to)->next)
+    if ((*to)->unit == unit) return 0;
+  *to = ks_new(&rows->unit, 1, sizeof(kf_wish));
+  if (*to == NULL) return -1;
+  (*to)->unit = unit;
+  (*to)->slot = ks_new(&rows->unit, (size_t)unit->frame, 1);
+  (*to)->inner = ks_new(&rows->unit, (size_t)unit->frame, sizeof(kf_wish *));
+  return (*to)->slot == NULL || (*to)->inner == NULL ? -1 : 0;
+}
+
+static kf_wish kr_everything;
+
+/* Note what a column needs of the object around it, which has the class `cls`, into `wish`. */
+static int kr_want(kr_rows *rows, kf_wish **wish, PyTypeObject *cls, kb_column *column) {
+  ks_unit *unit;
+  kf_wish *found;
+  Py_ssize_t slot;
+  if (column->around) return 0; /* what is around rows is read whole */
+  if (column->member == NULL) {
+    for (Py_ssize_t i = 0; i < column->children; i++)
+      if (kr_want(rows, wish, column->guard != NULL ? column->guard : cls, &column->child[i]) < 0) return -1;
+    return 0;
+  }
+  if (cls == NULL || (unit = ks_unit_of(cls)) == NULL) return PyErr_Occurred() ? -1 : 0;
+  if (ks_begin(unit) < 0 || kf_is_plain(&rows->run, unit) < 0) return -1;
+  if (ks_seek_member(&rows->run.table, column->member, cls) < 0) return -1;
+  if (column->member->slot < 0) return 0; /* an instance: what it needs is asked for */
+  if (kr_wish_for(rows, wish, unit) < 0) return -1;
+  for (found = *wish; found->unit != unit; found = found->next) continue;
+  slot = kf_slot(column->member->slot);
+  if (slot < 0 || slot >= unit->frame) return 0;
+  found->slot[slot] = 1;
+  if (found->inner[slot] == &kr_everything) return 0;
+  if (column->kind != KB_GROUP && column->kind != KB_CHOICE && column->kind != KB_STRUCT) {
+    found->inner[slot] = column->kind == KB_NAME && found->inner[slot] != NULL ? found->inner[slot] : &kr_everything;
+    return 0;
+  }
+  for (Py_ssize_t i = 0; i < column->children; i++)
+    if (kr_want(rows, &found->inner[slot], column->guard, &column->child[i]) < 0) return -1;
+  return 0;
+}
+
+/* Find where members are, below an object of the class `cls`. */
+static int kr_resolve(kr_rows *rows, PyTypeObject *cls, kb_column *column) {
+  PyTypeObject *inner = column->guard;
+  ks_unit *const unit = cls == NULL || column->member == NULL ? NULL : ks_unit_of(cls);
+  Py_ssize_t number;
+  if (PyErr_Occurred()) return -1;
+  if (unit != NULL) {
+    if (ks_begin(unit) < 0 || kf_is_plain(&rows->run, unit) < 0) return -1;
+    if (ks_seek_member(&rows->run.table, column->member, cls) < 0) return -1;
+    if (unit->plain > 0 && column->member->slot >= 0 && kf_slot(column->member->slot) >= 0 &&
+        kf_slot(column->member->slot) < unit->frame) {
+      const ks_step *const step = kr_step_of(unit, column->member, &number);
+      column->slot = kf_slot(column->member->slot);
+      for (Py_ssize_t j = 0; step != NULL && step->what == KS_S_FIXED && j < step->slots; j++)
+        if (step->in[j].slot == column->member->slot && step->in[j].wire < KS_F4)
+          column->exact = ks_widths[step->in[j].wire] == column->width && (step->in[j].wire % 2 == KS_S1) == column->is_signed;
+      if (step != NULL && step->what == KS_S_ONE && step->element->kind == KS_E_NUMBER && step->element->wire < KS_F4)
+        column->exact = ks_widths[step->element->wire] == column->width && (step->element->wire % 2 == KS_S1) == column->is_signed;
+    }
+  }
+  if (column->member == NULL && !column->around && inner == NULL && column->kind != KB_LIST) inner = cls;
+  for (Py_ssize_t i = 0; i < column->children; i++)
+    if (kr_resolve(rows, inner, &column->child[i]) < 0) return -1;
+  return 0;
+}
+
+static int kr_column_of(kr_rows *rows, PyObject *form, kb_column *to) {
+  PyObject *member, *guard, *accepts, *extra, *children, *each;
+  const char *kind;
+  int number = 0;
+  if (!PyArg_ParseTuple(form, "sOOOOO!", &kind, &member, &guard, &accepts, &extra, &PyTuple_Type, &children)) return -1;
+  while (kb_kinds[number] != NULL && strcmp(kb_kinds[number], kind)) number++;
+  if (kb_kinds[number] == NULL) return ks_refuse(&rows->unit, form);
+  to->kind = (kb_kind)number;
+  to->slot = -1;
+  if (member != Py_None) {
+    if (PyUnicode_CompareWithASCIIString(member, "_parent") == 0) to->around = 1;
+    else if (PyUnicode_CompareWithASCIIString(member, "_root") == 0) to->around = 2;
+    else {
+      to->member = ks_new(&rows->unit, 1, sizeof(ks_expr));
+      if (to->member == NULL) return -1;
+      ((ks_memory *)(void *)to->member - 1)->expr = to->member;
+      to->member->op = KS_FIELD;
+      to->member->value = member;
+      to->member->slot = to->member->sought = -1;
+    }
+  }
+  if (guard != Py_None) {
+    if (!PyType_Check(guard)) return ks_refuse(&rows->unit, form);
+    to->guard = (PyTypeObject *)guard;
+  }
+  for (Py_ssize_t i = 0; PyTuple_Check(accepts) && i < PyTuple_GET_SIZE(accepts); i++) {
+    const int value = ks_named(PyTuple_GET_ITEM(accepts, i), kb_values);
+    if (value < 0) return ks_refuse(&rows->unit, form);
+    to->accepts |= 1u << value;
+  }
+  to->width = 4;
+  if (to->kind == KB_INT && !PyArg_ParseTuple(extra, "ip", &to->width, &to->is_signed)) return -1;
+  if (to->kind == KB_REAL && !PyArg_ParseTuple(extra, "i", &to->width)) return -1;
+  if ((to->kind == KB_INT || to->kind == KB_REAL) && to->width != 1 && to->width != 2 && to->width != 4 && to->width != 8)
+    return ks_refuse(&rows->unit, form);
+  if (to->kind == KB_ENUM) {
+    if (!PyDict_Check(extra)) return ks_refuse(&rows->unit, form);
+    memset(to->small, 0xFF, sizeof to->small);
+    if ((to->places = PyDict_Copy(extra)) == NULL) return -1;
+    to->known_places = extra;
+  }
+  if (to->kind == KB_NAME) {
+    if (!PyTuple_Check(extra)) return ks_refuse(&rows->unit, form);
+    to->names = PyTuple_GET_SIZE(extra);
+    to->classes = ks_new(&rows->unit, (size_t)to->names, sizeof(PyTypeObject *));
+    to->kinds = ks_new(&rows->unit, (size_t)to->names, sizeof(int));
+    if (to->classes == NULL || to->kinds == NULL) return -1;
+    for (Py_ssize_t i = 0; i < to->names; i++) {
+      each = PyTuple_GET_ITEM(extra, i);
+      to->kinds[i] = -1;
+      if (PyType_Check(each)) to->classes[i] = (PyTypeObject *)each;
+      else if ((to->kinds[i] = ks_named(each, kb_values)) < 0) return ks_refuse(&rows->unit, form);
+    }
+  }
+  to->child = ks_new(&rows->unit, (size_t)PyTuple_GET_SIZE(children), sizeof(kb_column));
+  if (to->child == NULL) return -1;
+  to->children = PyTuple_GET_SIZE(children);
+  if (to->kind == KB_LIST && to->children != 1) return ks_refuse(&rows->unit, form);
+  for (Py_ssize_t i = 0; i < to->children; i++)
+    if (kr_column_of(rows, PyTuple_GET_ITEM(children, i), &to->child[i]) < 0) return -1;
+  return 0;
+}
+
+/* A condition: (op, path of (member, class, kinds), values). */
+static int kr_condition_of(kr_rows *rows, PyObject *form, kw_condition *to) {
+  PyObject *path, *values, *op, *member, *guard, *accepts;
+  int number;
+  if (!PyArg_ParseTuple(form, "OO!O!", &op, &PyTuple_Type, &path, &PyTuple_Type, &values)) return -1;
+  if ((number = ks_named(op, kw_ops)) < 0) return ks_refuse(&rows->unit, form);
+  to->op = (kw_op)number;
+  to->steps = PyTuple_GET_SIZE(path);
+  to->values = PyTuple_GET_SIZE(values);
+  to->ready = -1;
+  to->member = ks_new(&rows->unit, (size_t)to->steps, sizeof(ks_expr *));
+  to->around = ks_new(&rows->unit, (size_t)to->steps, sizeof(int));
+  to->guard = ks_new(&rows->unit, (size_t)to->steps, sizeof(PyTypeObject *));
+  to->accepts = ks_new(&rows->unit, (size_t)to->steps, sizeof(unsigned));
+  to->value = ks_new(&rows->unit, (size_t)to->values, sizeof(kf_val));
+  if (to->member == NULL || to->around == NULL || to->guard == NULL || to->accepts == NULL || to->value == NULL) return -1;
+  for (Py_ssize_t i = 0; i < to->steps; i++) {
+    if (!PyArg_ParseTuple(PyTuple_GET_ITEM(path, i), "OOO", &member, &guard, &accepts)) return -1;
+    if (member != Py_None) {
+      kb_column made;
+      PyObject *const column = Py_BuildValue("(sOOO()())", "here", member, guard, accepts);
+      int status;
+      if (column == NULL) return -1;
+      memset(&made, 0, sizeof made);
+      status = kr_column_of(rows, column, &made);
+      Py_DECREF(column);
+      if (status < 0) return -1;
+      to->member[i] = made.member;
+      to->around[i] = made.around;
+    }
+    if (guard != Py_None) to->guard[i] = (PyTypeObject *)guard;
+    for (Py_ssize_t j = 0; PyTuple_Check(accepts) && j < PyTuple_GET_SIZE(accepts); j++) {
+      const int value = ks_named(PyTuple_GET_ITEM(accepts, j), kb_values);
+      if (value < 0) return ks_refuse(&rows->unit, form);
+      to->accepts[i] |= 1u << value;
+    }
+  }
+  for (Py_ssize_t i = 0; i < to->values; i++) {
+    ks_expr constant;
+    memset(&constant, 0, sizeof constant);
+    constant.constant = ks_val_of(PyTuple_GET_ITEM(values, i));
+    if (constant.constant.kind == KS_OBJECT && PyLong_Check(constant.constant.o)) {
+      const uint64_t bits = PyLong_AsUnsignedLongLong(constant.constant.o);
+      if (bits == (uint64_t)-1 && PyErr_Occurred()) return -1;
+      constant.frame.as.i = (int64_t)bits;
+      constant.frame.kind = KF_BIG;
+    } else if (kf_constant(&constant) < 0) {
+      return ks_refuse(&rows->unit, form);
+    }
+    to->value[i] = constant.frame;
+  }
+  return 0;
+}
+
+/* ------------------------------------------------------------------ the class */
+
+static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  static char *names[] = {"cls", "data", "path", "columns", "conditions", "row", "names", "decode", "limits", "part", NULL};
+  PyObject *cls, *data, *path, *columns, *conditions, *row, *asked, *decode, *member, *guard;
+  long long depth, elements, decompressed, skip = 0, most = -1;
+  kr_rows *self;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!O!O!OO!O(LLL)|(LL)", names, &PyType_Type, &cls, &data, &PyTuple_Type,
+                                   &path, &PyTuple_Type, &columns, &PyTuple_Type, &conditions, &row, &PyFrozenSet_Type,
+                                   &asked, &decode, &depth, &elements, &decompressed, &skip, &most))
+    return NULL;
+  self = (kr_rows *)type->tp_alloc(type, 0);
+  if (self == NULL) return NULL;
+  self->unit.cls = cls;
+  self->form = PyTuple_Pack(7, cls, path, columns, conditions, row, asked, decode);
+  self->run.names = asked;
+  self->run.decode = decode;
+  self->run.deepest = depth;
+  self->run.elements = elements;
+  self->run.decompressed = decompressed;
+  self->skip = skip;
+  self->most = most;
+  if (self->form == NULL || PyObject_GetBuffer(data, &self->view, PyBUF_SIMPLE) < 0) goto failed;
+  self->run.room = self->view.len + 4096;
+  self->root = ks_unit_of((PyTypeObject *)cls);
+  if (self->root == NULL && PyErr_Occurred()) goto failed;
+  if (self->root != NULL && ks_begin(self->root) < 0) goto failed;
+  self->parts = PyTuple_GET_SIZE(path);
+  self->part = ks_new(&self->unit, (size_t)self->parts, sizeof(kr_part));
+  if (self->part == NULL) goto failed;
+  for (Py_ssize_t i = 0; i < self->parts; i++) {
+    kb_column made;
+    PyObject *form;
+    int status;
+    if (!PyArg_ParseTuple(PyTuple_GET_ITEM(path, i), "OO", &member, &guard)) goto failed;
+    form = Py_BuildValue("(sOOO()())", "here", member, guard, Py_None);
+    if (form == NULL) goto failed;
+    memset(&made, 0, sizeof made);
+    status = kr_column_of(self, form, &made);
+    Py_DECREF(form);
+    if (status < 0) goto failed;
+    self->part[i] = (kr_part){made.member, made.guard};
+  }
+  self->column = ks_new(&self->unit, (size_t)PyTuple_GET_SIZE(columns), sizeof(kb_column));
+  if (self->column == NULL) goto failed;
+  self->columns = PyTuple_GET_SIZE(columns);
+  for (Py_ssize_t i = 0; i < self->columns; i++)
+    if (kr_column_of(self, PyTuple_GET_ITEM(columns, i), &self->column[i]) < 0) goto failed;
+  self->condition = ks_new(&self->unit, (size_t)PyTuple_GET_SIZE(conditions), sizeof(kw_condition));
+  if (self->condition == NULL) goto failed;
+  self->conditions = PyTuple_GET_SIZE(conditions);
+  for (Py_ssize_t i = 0; i < self->conditions; i++)
+    if (kr_condition_of(self, PyTuple_GET_ITEM(conditions, i), &self->condition[i]) < 0) goto failed;
+  for (Py_ssize_t i = 0; i < self->columns; i++)
+    if (kr_resolve(self, PyType_Check(row) ? (PyTypeObject *)row : NULL, &self->column[i]) < 0) goto failed;
+  if (PyType_Check(row)) {
+    /* rows are objects of one class, of which only what is asked for needs to be read */
+    ks_unit *const unit = ks_unit_of((PyTypeObject *)row);
+    if (unit == NULL && PyErr_Occurred()) goto failed;
+    if (unit != NULL) {
+      Py_ssize_t number;
+      if (ks_begin(unit) < 0 || kf_is_plain(&self->run, unit) < 0) goto failed;
+      if (kr_wish_for(self, &self->none, unit) < 0 || kr_wish_for(self, &self->wish, unit) < 0) goto failed;
+      for (Py_ssize_t i = 0; i < self->columns; i++)
+        if (kr_want(self, &self->wish, (PyTypeObject *)row, &self->column[i]) < 0) goto failed;
+      for (Py_ssize_t i = 0; i < self->conditions; i++) {
+        kw_condition *const each = &self->condition[i];
+        if (each->steps == 0 || each->member[0] == NULL) continue;
+        if (ks_seek_member(&self->run.table, each->member[0], (PyTypeObject *)row) < 0) goto failed;
+        if (each->member[0]->slot < 0) continue;
+        if (kr_step_of(unit, each->member[0], &number) != NULL) each->ready = number;
+        self->wish->slot[kf_slot(each->member[0]->slot)] = 1;
+        self->wish->inner[kf_slot(each->member[0]->slot)] = &kr_everything;
+      }
+    }
+  }
+  return (PyObject *)self;
+failed:
+  Py_DECREF(self);
+  return NULL;
+}
+
+/* Fill columns with rows: (whether there may be more, rows, columns, whether all is well). */
+static PyObject *kr_run(PyObject *object, PyObject *args) {
+  kr_rows *const self = (kr_rows *)object;
+  kf_run *const run = &self->run;
+  Py_ssize_t most_rows, most_bytes, rows = 0;
+  PyObject *columns, *found;
+  int status = 1;
+  if (!PyArg_ParseTuple(args, "nn", &most_rows, &most_bytes)) return NULL;
+  if (self->done) return PyErr_Format(PyExc_ValueError, "there are no more rows");
+  if (!self->begun) {
+    self->begun = 1;
+    run->level = 0;
+    status = self->root != NULL && self->root->parameters == 0 ? kf_is_plain(run, self->root) : 0;
+    if (status == 1) {
+      kf_stream *const io = kf_open(run, self->view.buf, 0, self->view.len);
+      kf_node *const node = io == NULL ? NULL : kf_frame(run, self->root, io, NULL);
+      run->depth = 1;
+      status = node == NULL || kr_enter(self, node, io) < 0 ? -1 : 1;
+    } else {
+      status = -1;
+    }
+  }
+  for (Py_ssize_t i = 0; i < self->columns; i++)
+    if (kb_begin(&self->column[i], most_rows < 8192 ? most_rows : 8192) < 0) return NULL;
+  run->filled = 0;
+  while (status == 1 && rows < most_rows && self->most != 0) {
+    kf_val row;
+    status = kr_next(self, &row);
+    if (status != 1) break;
+    for (Py_ssize_t i = 0; i < self->columns && status == 1; i++)
+      if (kb_fill_member(run, &self->column[i], &row, rows) < 0) status = -1;
+    if (status != 1) break;
+    rows++;
+    if (self->most > 0) self->most--;
+    if (run->filled >= most_bytes) break;
+  }
+  if (self->most == 0) status = 0;
+  if (status < 0 && PyErr_Occurred()) {
+    if (run->table || !PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)) return NULL;
+    PyErr_Clear();
+  }
+  if (status != 1) self->done = 1;
+  for (Py_ssize_t i = 0; i < self->columns; i++)
+    if (kb_finish(&self->column[i], rows) < 0) return NULL;
+  columns = PyTuple_New(self->columns);
+  for (Py_ssize_t i = 0; columns != NULL && i < self->columns; i++) {
+    PyObject *const each = kb_take(&self->column[i]);
+    if (each == NULL) Py_CLEAR(columns);
+    else PyTuple_SET_ITEM(columns, i, each);
+  }
+  if (columns == NULL) return NULL;
+  found = Py_BuildValue("snO", status < 0 ? "stopped" : status == 0 ? "end" : "more", rows, columns);
+  Py_DECREF(columns);
+  return found;
+}
+
+/* (the bytes of each row, or 0; how many rows the bytes still hold), while the list is read. */
+static PyObject *kr_fixed(PyObject *object, PyObject *unused) {
+  kr_rows *const self = (kr_rows *)object;
+  int64_t left = 0;
+  (void)unused;
+  if (self->depth > 0 && self->level[self->depth - 1].inside) {
+    const kr_level *const level = &self->level[self->depth - 1];
+    left = self->size ? (level->io->s.end - level->io->s.at) / self->size : 0;
+    if (level->count >= 0 && level->count - level->i < left) left = level->count - level->i;
+  }
+  return Py_BuildValue("LL", (long long)self->size, (long long)left);
+}
+
+static void kr_dealloc(PyObject *object) {
+  kr_rows *const self = (kr_rows *)object;
+  PyTypeObject *const type = Py_TYPE(object);
+  for (Py_ssize_t i = 0; i < self->columns; i++) kb_drop(&self->column[i]);
+  for (int i = 0; i < KF_LEVELS; i++) kf_clear(&self->run, i, 1);
+  ks_forget(&self->unit);
+  if (self->view.obj != NULL) PyBuffer_Release(&self->view);
+  Py_XDECREF(self->form);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+static PyMethodDef kr_methods[] = {
+    {"run", kr_run, METH_VARARGS, NULL},
+    {"fixed", kr_fixed, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot kr_slots[] = {
+    {Py_tp_new, kr_new},
+    {Py_tp_dealloc, kr_dealloc},
+    {Py_tp_methods, kr_methods},
+    {0, NULL},
+};
+
+static PyType_Spec kr_spec = {"kodec.runtime.native.streams.Rows", sizeof(kr_rows), 0, Py_TPFLAGS_DEFAULT, kr_slots};
+
+#endif

@@ -1,0 +1,289 @@
+"""Writes batches to a file in Parquet, CSV, JSON Lines or DuckDB, which appears once complete."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import math
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kodec.formats.schema import FormatReader
+from kodec.runtime.errors import MissingDependency
+from kodec.runtime.system import NOFOLLOW
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["COMPRESSIONS", "FORMATS", "check_target", "format_of", "write_parquet", "write_rows"]
+
+COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
+FORMATS = ("parquet", "csv", "jsonl", "duckdb")
+_ENDINGS = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".duckdb": "duckdb",
+    ".db": "duckdb",
+}
+_ROW_GROUP_BYTES = 64 << 20
+
+
+def check_target(to: Path, source: Path, *, overwrite: bool) -> None:
+    """Raises: FileExistsError for an existing file (without `overwrite`); ValueError for the source."""
+    if to.is_dir():
+        raise IsADirectoryError(f"{to} is a folder")
+    if to.exists():
+        if to.samefile(source):
+            raise ValueError(f"{to} is the source")
+        if not overwrite:
+            raise FileExistsError(f"{to} exists; overwrite replaces it")
+
+
+def format_of(to: Path, given: str | None) -> str:
+    """The format of a file: what is given, or by the ending of its name. Raises: ValueError."""
+    found = given or _ENDINGS.get(to.suffix.lower())
+    if found not in FORMATS:
+        endings = ", ".join(_ENDINGS)
+        raise ValueError(
+            f"{to}: its name shows no format; choose one of {', '.join(FORMATS)}, or end it in {endings}"
+        )
+    return found
+
+
+def write_rows(
+    reader: FormatReader,
+    to: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    compression: str = "zstd",
+    table: str | None = None,
+    overwrite: bool = False,
+) -> int:
+    """Write all rows to a file; return their number. On failure, existing files are unchanged, and nothing
+    is added.
+
+    Until complete, the file is a hidden one in the same folder; those of killed processes are deleted.
+
+    Args:
+        reader: the rows (`Format.scan`, `scan_files`).
+        to: the file.
+        format: parquet, csv, jsonl or duckdb; None: by the ending of the name.
+            CSV has nested values as JSON and bytes in hexadecimal digits, as JSON Lines has.
+        compression: of Parquet.
+        table: the table of DuckDB; None: `rows`.
+        overwrite: replace an existing file.
+
+    Returns: the number of rows.
+    Raises: ValueError for an unknown format or compression; FileExistsError for a file that exists, also
+    if another
+        process has made it meanwhile, without `overwrite`; MissingDependency; what reading raises; OSError.
+
+    Example:
+        >>> import kodec
+        >>> format = kodec.formats.load_schema("/data/schemas/sensor_log.ksy")
+        >>> kodec.formats.write_rows(format.scan(b""), "one.csv")
+        0
+    """
+    to = Path(to)
+    chosen = format_of(to, format)
+    if compression not in COMPRESSIONS:
+        raise ValueError(f"compression {compression!r}: one of {', '.join(COMPRESSIONS)}")
+    write: Callable[[FormatReader, Path], int] = {
+        "parquet": lambda rows, made: _parquet(rows, made, compression),
+        "csv": _csv,
+        "jsonl": _jsonl,
+        "duckdb": lambda rows, made: _duckdb(rows, made, table or "rows"),
+    }[chosen]
+    if to.exists() and not overwrite:
+        raise FileExistsError(f"{to} exists; overwrite replaces it")
+    _remove_abandoned(to)
+    made, lock = _begin(to)
+    try:
+        count = write(reader, made)
+        if overwrite:
+            if to.exists():
+                shutil.copymode(to, made)
+            made.replace(to)
+        else:
+            os.link(made, to)
+    finally:
+        made.unlink(missing_ok=True)
+        if lock is not None:
+            os.close(lock)
+    return count
+
+
+def write_parquet(
+    reader: FormatReader, to: Path, *, compression: str = "zstd", overwrite: bool = False
+) -> int:
+    """As `write_rows`, to Parquet."""
+    return write_rows(reader, to, format="parquet", compression=compression, overwrite=overwrite)
+
+
+def _parquet(reader: FormatReader, made: Path, compression: str) -> int:
+    count = size = 0
+    pending: list[pa.RecordBatch] = []
+    with pq.ParquetWriter(made, reader.schema, compression=compression) as writer:
+        for batch in reader:
+            pending.append(batch)
+            count += batch.num_rows
+            size += batch.nbytes
+            if size >= _ROW_GROUP_BYTES:
+                writer.write_table(_joined(pending, reader.schema))
+                pending, size = [], 0
+        if pending:
+            writer.write_table(_joined(pending, reader.schema))
+    return count
+
+
+def _joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_batches(batches, schema).unify_dictionaries()
+
+
+def _csv(reader: FormatReader, made: Path) -> int:
+    import pyarrow.csv
+
+    count = 0
+    schema = pa.schema([pa.field(each.name, _plain_type(each.type)) for each in reader.schema])
+    with pyarrow.csv.CSVWriter(made, schema) as writer:
+        for batch in reader:
+            columns = [_plain(column) for column in batch.columns]
+            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+            count += batch.num_rows
+    return count
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    nested = pa.types.is_nested(kind) or pa.types.is_dictionary(kind) or pa.types.is_binary(kind)
+    return pa.string() if nested else kind
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """A column for CSV: text instead of bytes, and of what is nested."""
+    if pa.types.is_dictionary(column.type):
+        return column.cast(pa.string())
+    if pa.types.is_binary(column.type):
+        return pa.array([None if each is None else each.hex() for each in column.to_pylist()], pa.string())
+    if pa.types.is_nested(column.type):
+        found = (
+            None if each is None else json.dumps(_json(each), allow_nan=False) for each in column.to_pylist()
+        )
+        return pa.array(list(found), pa.string())
+    return column
+
+
+def _json(value: Any) -> Any:
+    """A value for JSON: bytes in hexadecimal digits, numbers that JSON lacks as text."""
+    if isinstance(value, dict):
+        return {name: _json(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_json(each) for each in value]
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _jsonl(reader: FormatReader, made: Path) -> int:
+    count = 0
+    with made.open("w", encoding="utf-8") as file:
+        for line in _lines(reader):
+            file.write(line)
+            count += 1
+    return count
+
+
+def _lines(reader: FormatReader) -> Iterator[str]:
+    names = reader.schema.names
+    for batch in reader:
+        columns = [_json(column.to_pylist()) for column in batch.columns]
+        for row in zip(*columns, strict=True):
+            yield json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n"
+
+
+def _duckdb(reader: FormatReader, made: Path, table: str) -> int:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise MissingDependency("a DuckDB file needs `duckdb`: pip install duckdb") from error
+    # duckdb begins a file itself
+    made.unlink()
+    connection = duckdb.connect(str(made))
+    try:
+        name = '"' + table.replace('"', '""') + '"'
+        schema = pa.schema([pa.field(each.name, _without_dictionaries(each.type)) for each in reader.schema])
+        batches = (_cast(batch, schema) for batch in reader)
+        source = pa.RecordBatchReader.from_batches(schema, batches)
+        connection.register("kodec_rows", source)
+        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM kodec_rows")
+        connection.unregister("kodec_rows")
+        found = connection.execute(f"SELECT count(*) FROM {name}").fetchone()
+    finally:
+        connection.close()
+        made.with_name(f"{made.name}.wal").unlink(missing_ok=True)
+    assert found is not None
+    return int(found[0])
+
+
+def _without_dictionaries(kind: pa.DataType) -> pa.DataType:
+    """Text instead of numbers of words: the words of each batch are its own."""
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(each.name, _without_dictionaries(each.type)) for each in kind])
+    return pa.list_(_without_dictionaries(kind.value_type)) if pa.types.is_list(kind) else kind
+
+
+def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    return batch if batch.schema == schema else batch.cast(schema)
+
+
+def _begin(to: Path) -> tuple[Path, int | None]:
+    """A new hidden file beside the target, locked as long as its descriptor is open; None without locks."""
+    while True:
+        made = to.with_name(f".{to.name}.{secrets.token_hex(8)}")
+        fd = os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        if fcntl is None:
+            # a file that is open could not be renamed there
+            os.close(fd)
+            return made, None
+        # another process may have just treated it as abandoned
+        if _locked(fd) and os.fstat(fd).st_nlink:
+            return made, fd
+        os.close(fd)
+
+
+def _remove_abandoned(to: Path) -> None:
+    """Delete the hidden files of killed scans to this target: nobody holds their locks."""
+    if fcntl is None:
+        return
+    for path in to.parent.glob(f".{glob.escape(to.name)}.{'[0-9a-f]' * 16}"):
+        with contextlib.suppress(OSError):
+            fd = os.open(path, os.O_RDWR | NOFOLLOW)
+            try:
+                if _locked(fd):
+                    path.unlink()
+            finally:
+                os.close(fd)
+
+
+def _locked(fd: int) -> bool:
+    """Lock a file, where file systems have locks; False where another process has it locked."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,0 +1,163 @@
+"""The rows of many files as one table: paths and patterns, a column with the path, problems by file."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kodec.formats.schema import Format, FormatReader
+from kodec.runtime.errors import FormatError, KodecError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["FileProblem", "FilesReader", "files_of", "scan_files"]
+
+_MAGIC = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """Why rows of a file are missing.
+
+    Attributes:
+        path: the file.
+        rows: how many rows were read before.
+        error: what was wrong.
+
+    Example: see `scan_files`.
+    """
+
+    path: str
+    rows: int
+    error: KodecError | OSError
+
+    def __str__(self) -> str:
+        text = str(self.error)
+        named = text if self.path in text else f"{self.path}: {text}"
+        return f"{named} ({self.rows:,} rows before)"
+
+
+class FilesReader(FormatReader):
+    """The rows of several files, one file after another; see `scan_files`.
+
+    Attributes:
+        problems: the files that could not be read to their end, known once all batches were read.
+        files: the paths, in order.
+
+    Example: see `scan_files`.
+    """
+
+    def __init__(self, schema: pa.Schema, rows: str, left_out: dict[str, str], files: list[str]) -> None:
+        super().__init__(schema, rows, left_out, "native", iter(()))
+        self.problems: list[FileProblem] = []
+        self.files = files
+
+
+def files_of(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """The files that paths and patterns name, each once, those of a pattern by name. `**` are folders of
+    any depth.
+
+    Raises: FileNotFoundError for a path that does not exist, and for a pattern without a file;
+    IsADirectoryError.
+    """
+    found: dict[str, None] = {}
+    for each in paths:
+        name = os.fspath(each)
+        if Path(name).exists() or not _MAGIC & set(name):
+            if Path(name).is_dir():
+                raise IsADirectoryError(f"{name} is a folder: name its files, as {Path(name) / '*'}")
+            if not Path(name).exists():
+                raise FileNotFoundError(f"{name}: no such file")
+            found[name] = None
+            continue
+        matched = [path for path in sorted(_glob(name)) if not Path(path).is_dir()]
+        if not matched:
+            raise FileNotFoundError(f"{name}: no file matches")
+        found.update(dict.fromkeys(matched))
+    if not found:
+        raise FileNotFoundError("no files")
+    return list(found)
+
+
+def _glob(pattern: str) -> list[str]:
+    # `Path.glob` takes no absolute pattern
+    return glob.glob(pattern, recursive=True)  # noqa: PTH207
+
+
+def scan_files(
+    format: Format,
+    paths: Iterable[str | os.PathLike[str]],
+    rows: str | None = None,
+    columns: Iterable[str] | None = None,
+    *,
+    path_column: str | None = "path",
+    on_error: str = "raise",
+    **settings: Any,
+) -> FilesReader:
+    """The rows of many files as Arrow batches, in the order of the files.
+
+    Args:
+        format: of all of them (`load_schema`).
+        paths: files and patterns: `captures/*.pcap`.
+        rows, columns: as `Format.scan`.
+        path_column: the first column, which has the path of each row's file; None: no such column.
+        on_error: `raise`, or `skip`: the rows before the damage are kept, and the file is in `problems`.
+        settings: others of `Format.scan`: `where`, `nested`, `enums`, `options`, `batch_rows`.
+
+    Returns: a reader, whose `problems` name the files that could not be read to their end.
+    Raises: as `Format.scan`; FileNotFoundError for a path or a pattern without a file.
+
+    Example:
+        >>> import kodec
+        >>> from pathlib import Path
+        >>> format = kodec.formats.load_schema("/data/schemas/sensor_log.ksy")
+        >>> for name in ("one.bin", "two.bin"):
+        ...     _ = Path(name).write_bytes(b"")
+        >>> reader = kodec.formats.scan_files(format, ["*.bin"], on_error="skip")
+        >>> reader.read_all().num_rows, reader.files, reader.problems
+        (0, ['one.bin', 'two.bin'], [])
+    """
+    import pyarrow as pa
+
+    if on_error not in ("raise", "skip"):
+        raise ValueError(f"on_error: raise or skip, not {on_error}")
+    files = files_of(paths)
+    chosen = None if columns is None else list(columns)
+    # what is wrong with rows, columns and conditions is reported before a file is read
+    first = format.scan(b"", rows, chosen, **settings)
+    schema = first.schema
+    if path_column is not None:
+        if path_column in schema.names:
+            raise ValueError(
+                f"a column is called `{path_column}`: choose another name for the path of the file"
+            )
+        schema = pa.schema([pa.field(path_column, pa.dictionary(pa.int32(), pa.string())), *schema])
+    reader = FilesReader(schema, first.rows, first.left_out, files)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for path in files:
+            count = 0
+            try:
+                for batch in format.scan(path, rows, chosen, **settings):
+                    count += batch.num_rows
+                    yield batch if path_column is None else _with_path(pa, batch, path, schema)
+            except (FormatError, OSError, KodecError) as error:
+                if on_error == "raise":
+                    raise
+                reader.problems.append(FileProblem(path, count, error))
+
+    reader._batches = batches()
+    return reader
+
+
+def _with_path(pa: Any, batch: Any, path: str, schema: Any) -> Any:
+    text = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    names = pa.DictionaryArray.from_arrays(
+        pa.array([0] * batch.num_rows, pa.int32()), pa.array([text], pa.string())
+    )
+    return pa.RecordBatch.from_arrays([names, *batch.columns], schema=schema)

@@ -1,0 +1,341 @@
+"""Columns that the native reader fills: the same as from objects, for whole, cut and changed files."""
+
+from __future__ import annotations
+
+import random
+import struct
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import kodec
+from kodec.formats import FilesReader, scan_files
+from kodec.formats import schema as schemas
+from kodec.formats.output import FORMATS, write_rows
+from kodec.runtime.errors import KodecError, Truncated
+from kodec.runtime.fields import DEFAULT_READ
+from kodec.runtime.native import native_module
+
+pytestmark = pytest.mark.skipif(native_module("streams") is None, reason="the native reader was not built")
+
+SCHEMA = """
+meta: {id: capture, endian: le, encoding: UTF-8}
+seq:
+  - {id: magic, contents: CAP}
+  - {id: version, type: u1}
+  - {id: packets, type: packet, repeat: eos}
+types:
+  packet:
+    seq:
+      - {id: kind, type: u1, enum: kinds}
+      - {id: flags, type: u1}
+      - {id: stamp, type: s8}
+      - {id: len, type: u2}
+      - id: body
+        size: len
+        type:
+          switch-on: kind
+          cases:
+            'kinds::text': words
+            'kinds::point': point
+      - {id: extra, type: u4, if: flags & 1 != 0}
+    instances:
+      half: {value: stamp / 2}
+      shown: {value: 'kind == kinds::text ? "text" : "other"'}
+      again: {pos: 0, size: 3}
+  words:
+    seq:
+      - {id: lang, type: u1, enum: langs}
+      - {id: many, type: word, repeat: eos}
+  word: {seq: [{id: text, type: strz}]}
+  point:
+    seq:
+      - {id: x, type: f4}
+      - {id: y, type: f8}
+      - {id: tags, type: u2, repeat: eos}
+enums:
+  kinds: {1: text, 2: point}
+  langs: {7: en}
+"""
+
+
+def packet(kind: int, body: bytes, stamp: int = 5, extra: int | None = None) -> bytes:
+    head = struct.pack("<BBqH", kind, extra is not None, stamp, len(body))
+    return head + body + (b"" if extra is None else struct.pack("<I", extra))
+
+
+DATA = (
+    b"CAP\3"
+    + packet(1, b"\7one\0t\xc3\xbco\0\xff\0", 10)
+    + packet(2, struct.pack("<fdHH", 1.5, -2.0, 3, 4), 20, 2**32 - 1)
+    + packet(9, b"raw", 30)
+    + packet(1, b"\x08", -40, 0)
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KODEC_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.delenv("KODEC_PURE", raising=False)
+        yield
+    for name in [name for name in sys.modules if name.startswith("kodec_cached_")]:
+        del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], kodec.formats.Format]:
+    def make(text: str) -> kodec.formats.Format:
+        path = tmp_path_factory.mktemp("schema") / f"{text.partition('id: ')[2].partition(',')[0]}.ksy"
+        path.write_text(text, "utf-8")
+        return kodec.formats.load_schema(path)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def capture(made: Callable[[str], kodec.formats.Format]) -> kodec.formats.Format:
+    return made(SCHEMA)
+
+
+def pure(format: kodec.formats.Format, data: bytes, rows: str | None = None, **settings: Any) -> list[Any]:
+    """The rows, from objects."""
+    given = {"columns": None, "where": None, "nested": False, "enums": "names"} | settings
+    plan: Any = format._planned(rows, **given)
+    scan = schemas._Scan(format, plan, data, None, DEFAULT_READ, 8192, None)
+    return [
+        row for batch in schemas._filtered(scan.pure(), plan.test, plan.shown) for row in batch.to_pylist()
+    ]
+
+
+def natively(
+    format: kodec.formats.Format, data: bytes, rows: str | None = None, **settings: Any
+) -> list[Any]:
+    """The rows, of which none is from an object."""
+    given = {"columns": None, "where": None, "nested": False, "enums": "names"} | settings
+    plan: Any = format._planned(rows, **given)
+    status, _, _ = plan.filling.rows(data, DEFAULT_READ).run(1 << 20, 1 << 30)
+    assert status == "end"
+    table = format.scan(data, rows, **settings).read_all()
+    table.validate(full=True)
+    return list(table.to_pylist())
+
+
+def outcome(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except KodecError as error:
+        return type(error), str(error)
+
+
+@pytest.mark.quick
+def test_types_are_columns_of_their_own_and_a_switch_is_the_name_of_its_type(
+    capture: kodec.formats.Format,
+) -> None:
+    reader = capture.scan(DATA)
+    words = pa.dictionary(pa.int32(), pa.string())
+    assert reader.backend == "native"
+    assert reader.schema == pa.schema(
+        [
+            ("kind", words),
+            ("flags", pa.uint8()),
+            ("stamp", pa.int64()),
+            ("len", pa.uint16()),
+            ("body", words),
+            ("body.words.lang", words),
+            ("body.words.many", pa.list_(pa.struct([("text", pa.string())]))),
+            ("body.point.x", pa.float32()),
+            ("body.point.y", pa.float64()),
+            ("body.point.tags", pa.list_(pa.uint16())),
+            ("body.bytes", pa.binary()),
+            ("extra", pa.uint32()),
+        ]
+    )
+    first, second, third, fourth = natively(capture, DATA)
+    assert first["kind"] == "text" and first["body"] == "words" and first["body.words.lang"] == "en"
+    assert [each["text"] for each in first["body.words.many"]] == ["one", "t\xfco", "\ufffd"]
+    assert second["body"] == "point" and second["body.point.x"] == 1.5 and second["extra"] == 2**32 - 1
+    assert second["body.words.many"] is None and second["body.point.tags"] == [3, 4]
+    assert (third["kind"], third["body"], third["body.bytes"]) == ("9", "bytes", b"raw")
+    assert fourth["body.words.lang"] == "8" and fourth["body.words.many"] == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings"),
+    [
+        (None, {}),
+        (None, {"nested": True}),
+        (None, {"enums": "numbers"}),
+        (".", {}),
+        (".", {"nested": True}),
+        ("packets.body", {}),
+        ("packets[].body.words", {}),
+        ("packets.body.words.many", {"columns": ["text", "_parent.lang", "_root.version"]}),
+        (None, {"columns": ["shown", "half", "again", "body"]}),
+        (None, {"columns": ["stamp"]}),
+        (None, {"where": "kind == 'text'"}),
+        (None, {"where": "body == 'point' or stamp < 0", "columns": ["stamp"]}),
+        (None, {"where": "extra != None and stamp >= -40", "columns": ["kind"]}),
+        (None, {"where": "kind in ('9', 'point')"}),
+        (None, {"where": "body.words.lang == '8'"}),
+        (None, {"where": [("body.bytes", "==", b"raw")]}),
+        (None, {"where": "half > 5 and half < 15"}),
+        (None, {"where": "not body.point.x > 1"}),
+    ],
+)
+def test_columns_are_those_of_objects(
+    capture: kodec.formats.Format, rows: str | None, settings: dict[str, Any]
+) -> None:
+    found = natively(capture, DATA, rows, **settings)
+    assert found == pure(capture, DATA, rows, **settings)
+    assert found or "text" in str(settings)
+
+
+def test_cut_at_every_byte_and_changed_in_every_byte(capture: kodec.formats.Format) -> None:
+    rng = random.Random(1)
+    inputs = [DATA[:size] for size in range(len(DATA))]
+    inputs += [
+        DATA[:at] + bytes([rng.randrange(256)]) + DATA[at + 1 :] for at in range(len(DATA)) for _ in "ab"
+    ]
+    for data in inputs:
+        for rows in (None, "packets.body.words.many"):
+            want = outcome(lambda data=data, rows=rows: pure(capture, data, rows))
+            assert (
+                outcome(lambda data=data, rows=rows: capture.scan(data, rows).read_all().to_pylist()) == want
+            )
+
+
+def test_rows_before_the_damage_are_yielded(capture: kodec.formats.Format) -> None:
+    reader = capture.scan(DATA[:-3], batch_rows=1)
+    assert [next(reader).num_rows for _ in range(3)] == [1, 1, 1]
+    with pytest.raises(Truncated, match=r"packets\[3\]\.extra"):
+        next(reader)
+
+
+def test_more_than_64_columns(made: Callable[[str], kodec.formats.Format]) -> None:
+    fields = "".join(f"      - {{id: f{number}, type: u2}}\n" for number in range(300))
+    wide = made(
+        "meta: {id: wide, endian: be}\nseq: [{id: all, type: row, repeat: eos}]\n"
+        f"types:\n  row:\n    seq:\n{fields}"
+    )
+    data = random.Random(1).randbytes(600 * 20)
+    table = wide.scan(data).read_all()
+    assert table.num_columns == 300
+    want = [list(each) for each in struct.iter_unpack(">300H", data)]
+    assert [list(row.values()) for row in table.to_pylist()] == want
+    assert wide.scan(data, where="f299 > 60000").read_all().num_rows == sum(row[299] > 60000 for row in want)
+
+
+def test_parts_that_nobody_asks_for_are_passed_over(capture: kodec.formats.Format) -> None:
+    broken = b"CAP\3" + packet(1, b"\7no end", 1) + packet(1, b"\7", 2)
+    with pytest.raises(Truncated):
+        capture.scan(broken).read_all()
+    assert capture.scan(broken, columns=["stamp"]).read_all().to_pylist() == [{"stamp": 1}, {"stamp": 2}]
+    assert capture.scan(broken, where="stamp == 2").read_all().num_rows == 1
+
+
+def test_memory_does_not_grow_with_rows(capture: kodec.formats.Format) -> None:
+    import tracemalloc
+
+    def peak(count: int) -> int:
+        data = b"CAP\3" + packet(1, b"\7one\0two\0") * count
+        tracemalloc.start()
+        assert sum(batch.num_rows for batch in capture.scan(data, batch_rows=100)) == count
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    peak(200)
+    assert peak(20_000) < 2 * peak(200) + 200_000
+
+
+def test_rows_of_one_size_can_be_read_in_parts(made: Callable[[str], kodec.formats.Format]) -> None:
+    format = made(
+        "meta: {id: table, endian: be}\n"
+        "seq: [{id: width, type: u1}, {id: all, type: row, size: width, repeat: eos}]\n"
+        "types: {row: {seq: [{id: a, type: u2}]}}\n"
+    )
+    data = b"\4" + b"".join(struct.pack(">HH", number, 0) for number in range(1000))
+    parts = format.row_parts(data, most=3)
+    assert parts == [(0, 333), (333, 333), (666, -1)]
+    found = [value for part in parts for value in format.scan(data, part=part).read_all()["a"].to_pylist()]
+    assert found == list(range(1000))
+    assert format.row_parts(data, most=3, least=600) == [(0, -1)]
+    with pytest.raises(Truncated):
+        format.scan(data + b"\0", part=parts[2]).read_all()
+
+
+def test_a_file_whose_rows_differ_in_size_is_one_part(capture: kodec.formats.Format) -> None:
+    assert capture.row_parts(DATA, most=4) == [(0, -1)]
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("stamp >", "invalid syntax"),
+        ("stamp + 1", "is not a condition"),
+        ("nope == 1", "did you mean|has no `nope`"),
+        ("stamp == 'a'", "it is a column of int64"),
+        ("f(stamp) == 1", "is not a column"),
+        ([("stamp", "~", 1)], "is not one of"),
+        ([], "no condition"),
+    ],
+)
+def test_conditions_that_are_wrong(capture: kodec.formats.Format, where: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        capture.scan(DATA, where=where).read_all()
+
+
+def test_many_files_have_their_path_and_damage_is_named(
+    capture: kodec.formats.Format, tmp_path: Path
+) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.cap").write_bytes(DATA if number != 1 else DATA[:-2])
+    with pytest.raises(Truncated, match=r"1\.cap"):
+        scan_files(capture, [tmp_path / "*.cap"]).read_all()
+    reader = scan_files(capture, [f"{tmp_path}/*.cap", tmp_path / "0.cap"], on_error="skip")
+    assert isinstance(reader, FilesReader) and len(reader.files) == 3
+    found = reader.read_all()
+    assert found["path"].cast(pa.string()).value_counts().to_pylist() == [
+        {"values": str(tmp_path / f"{number}.cap"), "counts": count}
+        for number, count in ((0, 4), (1, 3), (2, 4))
+    ]
+    (problem,) = reader.problems
+    assert problem.path.endswith("1.cap") and problem.rows == 3 and "extra" in str(problem)
+    for wrong in ("none.cap", "*.none"):
+        with pytest.raises(FileNotFoundError):
+            scan_files(capture, [tmp_path / wrong])
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_each_output_has_all_rows(capture: kodec.formats.Format, tmp_path: Path, form: str) -> None:
+    (tmp_path / "a.cap").write_bytes(DATA)
+    to = tmp_path / f"out.{form}"
+    assert write_rows(scan_files(capture, [tmp_path / "a.cap"], batch_rows=2), to) == 4
+    with pytest.raises(FileExistsError):
+        write_rows(capture.scan(DATA), to)
+    assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".")] == []
+    kinds = ["text", "point", "9", "text"]
+    if form == "parquet":
+        import pyarrow.parquet as pq
+
+        assert pq.read_table(to)["kind"].cast(pa.string()).to_pylist() == kinds
+    elif form == "duckdb":
+        duckdb = pytest.importorskip("duckdb")
+        with duckdb.connect(str(to)) as connection:
+            assert [row[0] for row in connection.execute('SELECT kind FROM "rows"').fetchall()] == kinds
+    elif form == "csv":
+        import csv
+
+        with to.open(newline="") as file:
+            found = list(csv.DictReader(file))
+        assert [row["kind"] for row in found] == kinds and found[2]["body.bytes"] == "726177"
+    else:
+        import json
+
+        lines = [json.loads(line) for line in to.read_text().splitlines()]
+        assert [row["kind"] for row in lines] == kinds and lines[1]["body.point.tags"] == [3, 4]
