@@ -740,7 +740,7 @@ static int kf_made(kf_run *run, const kf_at *at, kf_stream *io, ks_element *elem
   return status;
 }
 
-/* The stream that an element is read from: one of its own, or `io` itself; NULL where there is none. */
+/* The stream that an element is read from: one of its own, or `io` itself; NULL if there is none. */
 static kf_stream *kf_inside(kf_run *run, const kf_at *at, kf_stream *io, const ks_bounds *bounds) {
   const uint8_t *p;
   Py_ssize_t size;
@@ -753,7 +753,7 @@ static kf_stream *kf_inside(kf_run *run, const kf_at *at, kf_stream *io, const k
   return kf_open(run, p, 0, size);
 }
 
-/* The element of the case that equals `on`; 0, and NULL where there is none, or -1. */
+/* The element of the case that equals `on`; 0, and NULL if there is none, or -1. */
 static int kf_case_of(kf_run *run, const kf_at *at, ks_element *choice, const kf_val *on, ks_element **to) {
   kf_val value;
   const kf_val *known;

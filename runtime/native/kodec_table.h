@@ -69,7 +69,7 @@ static int kb_zeros(kb_buffer *buffer, Py_ssize_t upto) {
 
 KD_INLINE void kb_set_bit(uint8_t *bits, Py_ssize_t i) { bits[i >> 3] |= (uint8_t)(1 << (i & 7)); }
 
-/* The first of something is missing: from now on a bit says of each value whether it is there. */
+/* The first of something is missing: from now on a bit shows for each value whether it is there. */
 static int kb_nulls(kb_column *column, Py_ssize_t upto) {
   if (column->valid.bytes == NULL) {
     if (kb_zeros(&column->valid, (column->rows + 7) / 8) < 0) return -1;
@@ -348,7 +348,7 @@ static int kb_finish(kb_column *column, Py_ssize_t rows) {
   return 0;
 }
 
-/* The buffer as it is, which begins anew; None where there is none. */
+/* The buffer as it is, which begins anew; None if there is none. */
 static PyObject *kb_taken(kb_buffer *buffer) {
   PyObject *const found = buffer->bytes;
   const Py_ssize_t n = buffer->n;

@@ -92,9 +92,14 @@ def write_rows(
 
     Example:
         >>> import kodec
-        >>> format = kodec.formats.load_schema("/data/schemas/sensor_log.ksy")
-        >>> kodec.formats.write_rows(format.scan(b""), "one.csv")
-        0
+        >>> from pathlib import Path
+        >>> _ = Path("x.ksy").write_text('''
+        ... meta: {id: x}
+        ... seq: [{id: all, type: row, repeat: eos}]
+        ... types: {row: {seq: [{id: n, type: u1}]}}
+        ... ''')
+        >>> kodec.formats.write_rows(kodec.formats.load_schema("x.ksy").scan(b"ab"), "one.csv")
+        2
     """
     to = Path(to)
     chosen = format_of(to, format)

@@ -214,6 +214,9 @@ class Format:
 
         Rows can be counted without reading them if they all have as many bytes: a type of fixed width, or a
         `size` that is the same for each. Any other file is one part.
+
+        Args: source and rows are as in `scan`.
+        Raises: as `scan`.
         """
         data, _ = bytes_of(source)
         plan = self._planned(rows, None, None, False, "names")

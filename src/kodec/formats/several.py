@@ -115,12 +115,17 @@ def scan_files(
     Example:
         >>> import kodec
         >>> from pathlib import Path
-        >>> format = kodec.formats.load_schema("/data/schemas/sensor_log.ksy")
+        >>> _ = Path("x.ksy").write_text('''
+        ... meta: {id: x}
+        ... seq: [{id: all, type: row, repeat: eos}]
+        ... types: {row: {seq: [{id: n, type: u1}]}}
+        ... ''')
         >>> for name in ("one.bin", "two.bin"):
-        ...     _ = Path(name).write_bytes(b"")
+        ...     _ = Path(name).write_bytes(b"ab")
+        >>> format = kodec.formats.load_schema("x.ksy")
         >>> reader = kodec.formats.scan_files(format, ["*.bin"], on_error="skip")
         >>> reader.read_all().num_rows, reader.files, reader.problems
-        (0, ['one.bin', 'two.bin'], [])
+        (4, ['one.bin', 'two.bin'], [])
     """
     import pyarrow as pa
 
