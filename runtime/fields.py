@@ -24,6 +24,7 @@ __all__ = [
     "bounded_count",
     "encode_text",
     "ends_exactly",
+    "ends_whole",
     "exact_size",
     "fixed_run",
     "given",
@@ -158,6 +159,14 @@ def ends_exactly(name: str, pos: int, stop: int) -> int:
             name, "bytes are left over after the field's content", at=pos, need=0, have=stop - pos
         )
     return stop
+
+
+def ends_whole(pos: int, stop: int) -> None:
+    """Raise Malformed if bytes follow the outermost object."""
+    if pos < stop:
+        raise Malformed(
+            "", "bytes follow the object (`exact=False` allows them)", at=pos, need=0, have=stop - pos
+        )
 
 
 def bounded_count(name: str, count: int, least: int, pos: int, end: int, opt: ReadOptions) -> int:

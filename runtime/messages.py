@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 from kodec.runtime.dataclass import MISSING, fields
-from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions, WriteOptions, ends_exactly
+from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions, WriteOptions, ends_whole
 from kodec.runtime.native import native_module
 
 __all__ = ["Counted", "Message", "Only", "VersionedMessage", "Wire", "in_python", "use_native_methods"]
@@ -99,7 +99,7 @@ class Message(_Functions):
         value: Self
         value, pos = cls._functions[0](buf, 0, len(buf), opt)
         if exact:
-            ends_exactly("", pos, len(buf))
+            ends_whole(pos, len(buf))
         return value
 
     def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
@@ -144,7 +144,7 @@ class VersionedMessage(_Functions):
         value: Self
         value, pos = cls._functions[0](buf, 0, len(buf), opt, version)
         if exact:
-            ends_exactly("", pos, len(buf))
+            ends_whole(pos, len(buf))
         return value
 
     def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:

@@ -29,7 +29,7 @@ from kodec.runtime.errors import (
     Truncated,
     Unsupported,
 )
-from kodec.runtime.fields import DEFAULT_READ, ReadOptions, encode_text, too_many
+from kodec.runtime.fields import DEFAULT_READ, ReadOptions, encode_text, ends_whole, too_many
 from kodec.runtime.floats import FloatStruct
 from kodec.runtime.native import native_module
 from kodec.runtime.process import decode, encode
@@ -1441,6 +1441,8 @@ class StreamNode:
     __dataclass_fields__: ClassVar[dict[str, Any]]
     _part: ClassVar[bool] = False
     _instances: ClassVar[tuple[str, ...]] = ()
+    # whether it, or what it holds, reads at positions, so that bytes after it may belong to instances
+    _seeks: ClassVar[bool] = False
     _each: ClassVar[tuple[str, ...]] = ()
     _native: ClassVar[Any] = None
     _tail_moves: ClassVar[bool] = False
@@ -1555,19 +1557,23 @@ class StreamNode:
         data: Buffer,
         *arguments: Any,
         opt: ReadOptions = DEFAULT_READ,
-        exact: bool = False,
+        exact: bool | None = None,
         **named: Any,
     ) -> Self:
-        """Read one; `arguments` are the parameters of its type, in order or by name.
+        """Read one from all of `data`; `arguments` are the parameters of its type, in order or by name.
 
-        Bytes after it are kept for `to_bytes`. With `exact`, every byte must belong to the object or to an
-        instance, all of which are read. Raises: FormatError; TypeError if a parameter is missing.
+        Bytes after it are an error, unless the type has instances with positions, to which they may belong.
+        With `exact=True`, every byte must belong to the object or to an instance, all of which are read. With
+        `exact=False`, bytes after it are allowed; `to_bytes` keeps them.
+        Raises: FormatError; TypeError if a parameter is missing.
         """
         if cls._part:
             raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
         io = ByteSource.of(_whole(data), opt)
         found = io.read(cls(*arguments, **named), None, "")
         io.state.check()
+        if exact is not False and not (cls._seeks or cls._tail_moves):
+            ends_whole(found._stop, io.end)
         if exact:
             found._touch()
             at = found._stop
@@ -1580,21 +1586,48 @@ class StreamNode:
         return found
 
     @classmethod
+    def read_from(
+        cls,
+        buf: Buffer,
+        pos: int = 0,
+        end: int | None = None,
+        opt: ReadOptions = DEFAULT_READ,
+        **named: Any,
+    ) -> tuple[Self, int]:
+        """Read one from its stream `buf[pos:end]`; give it and the position after it. Raises: FormatError."""
+        if cls._part:
+            raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=pos)
+        whole = _whole(buf)
+        end = len(whole) if end is None else end
+        io = ByteSource(whole, pos, end, ReadingState(opt, end - pos))
+        found = io.read(cls(**named), None, "")
+        io.state.check()
+        return found, found._stop
+
+    @classmethod
     def each_of(
-        cls, data: Buffer, name: str, *arguments: Any, opt: ReadOptions = DEFAULT_READ
+        cls,
+        data: Buffer,
+        name: str,
+        *arguments: Any,
+        opt: ReadOptions = DEFAULT_READ,
+        exact: bool | None = None,
     ) -> Iterator[Any]:
         """The elements of the list `name`, each as soon as it is read: none is kept here.
 
         It is a list of the object, or of an object that it holds: `body.rows`. There may be any number of
         elements, as `opt.elements` is about lists in memory. What is in a list or chosen by a switch, an
         instance, or a list that an expression asks for, is read whole first.
-        Raises, also after the last element: FormatError.
+        Bytes after the object are as in `from_bytes`. Raises, also after the last element: FormatError.
         """
         if cls._part:
             raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
         io = ByteSource.of(_whole(data), opt)
-        yield from io.each_in(cls(*arguments), None, "", tuple(name.split(".")))
+        node = cls(*arguments)
+        yield from io.each_in(node, None, "", tuple(name.split(".")))
         io.state.check()
+        if exact is not False and not (cls._seeks or cls._tail_moves):
+            ends_whole(node._stop, io.end)
 
     def to_bytes(self) -> bytes:
         """The bytes of this object. Raises: EncodeError; FormatError for instances that cannot be read."""
@@ -1691,7 +1724,7 @@ class StreamNode:
         if self._part or self._parent is not None:
             return []
         try:
-            read = type(self).from_bytes(data, opt=self._io.state.opt)
+            read = type(self).from_bytes(data, opt=self._io.state.opt, exact=False)
         except (FormatError, TypeError):
             # what has parameters cannot be read again without them
             return []
@@ -1895,7 +1928,7 @@ class StreamNode:
         for ordered in (parts, parts[::-1]):
             data = bytes([*(part | more for part in ordered[:-1]), ordered[-1]])
             with contextlib.suppress(FormatError):
-                made = type(self).from_bytes(data)
+                made = type(self).from_bytes(data, exact=False)
                 if getattr(made, member) == number:
                     groups: list[Any] = getattr(made, held)
                     return groups

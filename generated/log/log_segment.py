@@ -24,6 +24,7 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     ends_exactly,
+    given,
     span,
     too_many,
     within,
@@ -63,6 +64,21 @@ class Entry(messages.Message):
 
     body: MessageSetEntry | RecordBatch | bytes = b""
     """The entry, from its offset to its last byte."""
+
+    base_offset: int | None = field(default=None, compare=False)
+    """Offset of the message, or the batch's base offset, before the entry is read. Where instances are
+    computed on demand, as in ksc's readers, it is not known afterwards: ask `body` for it then."""
+
+    len_body: int | None = field(default=None, compare=False)
+    """Length of the entry after its first 12 bytes, in bytes."""
+
+    magic: int | None = field(default=None, compare=False)
+    """Version of the entry's format."""
+
+    @property
+    def len_entry(self) -> int:
+        """Length of the whole entry, in bytes."""
+        return given("len_body", self.len_body) + 12
 
 
 _PEEK_entry = Struct(">qi4xb")
@@ -104,7 +120,7 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
         body = buf[pos:stop]
         pos = stop
     ends_exactly("body", pos, stop)
-    return Entry(body), pos
+    return Entry(body, base_offset, len_body, magic), pos
 
 
 def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> None:

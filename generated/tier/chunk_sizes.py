@@ -24,9 +24,10 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bounded_count,
-    ends_exactly,
+    ends_whole,
     exact_size,
     fixed_run,
+    given,
     not_allowed,
     span,
     within,
@@ -92,6 +93,9 @@ class Others:
     last: int = 0
     """Size of the last chunk."""
 
+    count: int | None = field(default=None, compare=False)
+    """The number of sizes that are written as differences."""
+
     @classmethod
     def read_from(
         cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ, *, count_: int
@@ -112,11 +116,12 @@ class Others:
         buf = bytes(data)
         value, pos = read_others(buf, 0, len(buf), opt, count_)
         if exact:
-            ends_exactly("", pos, len(buf))
+            ends_whole(pos, len(buf))
         return value
 
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, count_: int) -> bytes:
+    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, count_: int | None = None) -> bytes:
         """The bytes of this value; derived fields are computed. Raises EncodeError."""
+        count_ = given("count", self.count if count_ is None else count_)
         out = bytearray()
         write_others(out, self, opt, count_)
         return bytes(out)
@@ -149,7 +154,7 @@ def read_others(buf: bytes, pos: int, end: int, opt: ReadOptions, count_: int) -
     if last < 0:
         raise not_allowed("last", last, "at least 0", pos)
     pos += 4
-    return Others(width, differences, last), pos
+    return Others(width, differences, last, count_), pos
 
 
 def write_others(out: bytearray, v: Others, opt: WriteOptions, count_: int) -> None:

@@ -18,6 +18,7 @@ from kodec.generator.passes.record_subset import (
     check_record_subset,
     derives,
     extension_key,
+    loses_members,
     only_derives,
     prefers_streams,
 )
@@ -54,8 +55,8 @@ def check(model: Model, problems: Problems, *, streams: bool = False) -> Model:
     """Run every check. Returns the model without invalid parts; each schema shows whether it is streamed.
 
     Schemas that import each other are of the same sort. Record layouts are the first choice; a schema that
-    needs more is streamed, unless it has extension keys other than `-derive`, which need layouts. With
-    `streams`, all others are streamed.
+    needs more, or of which layouts would not keep all members, is streamed, unless it has extension keys
+    other than `-derive`, which need layouts. With `streams`, all others are streamed.
     """
     nesting = Problems()
     check_nesting(model, nesting)
@@ -77,8 +78,8 @@ def check(model: Model, problems: Problems, *, streams: bool = False) -> Model:
         part = Model(schemas)
         lacking = _layouts(part)
         key = extension_key([model.schema(each.id) for each in schemas])
-        kept = key is not None or (derives(schemas) and not streams)
-        if not lacking and (kept or not (streams or prefers_streams(schemas))):
+        kept = key is not None or (derives(schemas) and not streams and not loses_members(schemas))
+        if not lacking and (kept or not (streams or prefers_streams(schemas) or loses_members(schemas))):
             continue
         if key is not None or (lacking and only_derives(schemas, lacking) and not streams):
             # what is wrong with a derivation is so in streams too

@@ -15,7 +15,14 @@ from kodec.generator.schema.hints import like_name
 from kodec.generator.schema.model import Bits, Field, Instance, Model, Prim, Schema, Str, Struct, Switch
 from kodec.generator.wire import INTRINSICS, WIRE
 
-__all__ = ["check_record_subset", "derives", "extension_key", "only_derives", "prefers_streams"]
+__all__ = [
+    "check_record_subset",
+    "derives",
+    "extension_key",
+    "loses_members",
+    "only_derives",
+    "prefers_streams",
+]
 
 _KEYS = {
     "terminator": "use a length field and `size`",
@@ -92,6 +99,26 @@ def prefers_streams(schemas: Sequence[Schema]) -> bool:
                 open_switch = isinstance(field.type, Switch) and field.type.default is None and not sized
                 if field.condition is not None or open_switch:
                     return True
+    return False
+
+
+def loses_members(schemas: Sequence[Schema]) -> bool:
+    """Whether objects of layouts would lack a member: a number that no field needs to be peeked, a list of
+    fixed bytes, or a value instance of a length that they do not keep.
+    """
+    for schema in schemas:
+        for struct in schema.structs:
+            given = [(each.id, each.value) for each in struct.instances if each.value is not None]
+            values = {name: set(ex.names(value)) for name, value in given}
+            needed = {
+                name for spec in struct.fields for each in _expressions(spec) for name in ex.names(each)
+            }
+            needed |= {name for each in needed for name in values.get(each, ())}
+            lost = any(each.contents is not None and each.repeat for each in struct.fields)
+            lost = lost or any(each.peek_type and each.id not in needed for each in struct.instances)
+            unkept = {each.id for each in struct.fields if each.derive is not None and each.derive.is_length}
+            if lost or any(unkept & names for names in values.values()):
+                return True
     return False
 
 

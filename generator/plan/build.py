@@ -13,6 +13,7 @@ from functools import reduce
 from kodec.generator.plan.bind import Binder, Types
 from kodec.generator.plan.layouts import Layout, Layouts
 from kodec.generator.plan.places import Places
+from kodec.generator.plan.solve import solutions
 from kodec.generator.plan.steps import (
     Case,
     Chars,
@@ -83,6 +84,7 @@ from kodec.generator.schema.model import (
 from kodec.generator.schema.type_roles import (
     codec_enum,
     codec_field,
+    keeps_parameters,
     may_be_null,
     tagged_section,
     transparent,
@@ -145,6 +147,8 @@ class _ProgramBuilder:
         struct = self.model.struct(name)
         if struct.wire or struct.versions or name in self._making or any(f.derive for f in struct.fields):
             return None
+        if struct.params and keeps_parameters(self.model, struct):
+            return None
         match self.unit(name).steps:
             case (Fixed(slots) as run,) if len(slots) <= _MOST_SLOTS:
                 return run
@@ -172,8 +176,10 @@ class _UnitBuilder:
         self.model = builder.model
         self.struct = struct
         self.types = Types(builder.model)
+        self.keeps = keeps_parameters(builder.model, struct)
         self.peeks = {each.name: each for each in self._peeked()}
         self.bind = Binder(self.types, struct, self.peeks)
+        self.struct = struct = self._with_implied(struct)
         # every condition stays, as the version is unknown yet
         self.layout: Layout = self.layouts.layout(struct, {})
         self.fields = {spec.id: spec for spec in self.layout.fields}
@@ -186,7 +192,8 @@ class _UnitBuilder:
         return Unit(
             name=struct.name,
             parameters=tuple(
-                Parameter(each.id, self.types.parameter(struct, each.id)) for each in struct.params
+                Parameter(each.id, self.types.parameter(struct, each.id), self.keeps)
+                for each in struct.params
             ),
             fields=tuple(self._field_plans()),
             steps=steps if version is None else _split(steps, version),
@@ -196,10 +203,40 @@ class _UnitBuilder:
             version=version,
             version_name=struct.version_field if struct.versions else "",
             peeks=tuple(self.peeks.values()),
+            keeps_peeks=bool(self.peeks) and stands_for is None and self.keeps,
             packed=self._packed(steps),
             derived=tuple(self._written()),
             peeked=tuple(self._of_peeks()),
+            computed=tuple(self._computed()) if stands_for is None else (),
+            fixed=tuple(self._fixed_bytes()) if stands_for is None else (),
         )
+
+    def _with_implied(self, struct: Struct) -> Struct:
+        """The type in which plain sizes and counts imply what they are computed of: `size: len_x - 4`."""
+        found: dict[str, Derive] = {}
+        for spec in struct.fields if self.keeps else ():
+            size = spec.size if spec.repeat is None else spec.repeat_expr
+            if size is None or (spec.contents, spec.condition, spec.nullable, spec.codec) != (None,) * 4:
+                continue
+            solved = solutions(self.bind(self.layouts.inline(struct, size)))
+            target = solved[0].target if len(solved) == 1 else None
+            plus = _plus_of(solved[0].value) if solved else None
+            if (
+                isinstance(target, FieldOf)
+                and plus is not None
+                and self._is_number(struct.field(target.name))
+            ):
+                kind = "length_of" if spec.repeat is None else "count_of"
+                more = ex.Literal(plus) if plus else None
+                found.setdefault(target.name, Derive(kind, spec.id, plus=more, implied=True))
+        fields = (dataclasses.replace(each, derive=found.get(each.id, each.derive)) for each in struct.fields)
+        return dataclasses.replace(struct, fields=tuple(fields)) if found else struct
+
+    def _is_number(self, spec: Field | None) -> bool:
+        """Whether a field is a plain number that nothing else determines."""
+        if spec is None or not isinstance(self.types.single(spec), Whole):
+            return False
+        return (spec.condition, spec.repeat, spec.derive, spec.default, spec.nullable) == (None,) * 5
 
     def _peeked(self) -> Iterator[Peeked]:
         for each in self.struct.instances:
@@ -212,6 +249,22 @@ class _UnitBuilder:
             value = None if each.value is None else self.layouts.inline(self.struct, each.value)
             if value is not None and self.peeks and set(ex.names(value)) <= self.peeks.keys():
                 yield each.id, self.bind(value)
+
+    def _computed(self) -> Iterator[tuple[str, Value]]:
+        """The value instances of what objects have: not of lengths that follow from others."""
+        struct = self.struct
+        there = {each.id for each in struct.fields if self._is_kept(each)}
+        if self.keeps:
+            there |= {each.id for each in struct.params} | self.peeks.keys()
+        for each in struct.instances:
+            value = None if each.value is None else self.layouts.inline(struct, each.value)
+            if value is not None and set(ex.names(value)) <= there:
+                yield each.id, self.bind(value)
+
+    def _fixed_bytes(self) -> Iterator[tuple[str, bytes]]:
+        for spec in self.struct.fields:
+            if spec.contents is not None and _is_fixed(spec):
+                yield spec.id, spec.contents
 
     def _version_at(self, steps: tuple[Step, ...]) -> VersionAt | None:
         if not self.struct.versions or self.struct.field(self.struct.version_field) is None:
@@ -269,7 +322,7 @@ class _UnitBuilder:
     def _is_kept(self, spec: Field) -> bool:
         if spec.contents is not None:
             return False
-        if spec.derive is None or not spec.derive.is_length:
+        if spec.derive is None or spec.derive.implied or not spec.derive.is_length:
             return True
         # the head of a container can be read without its content: how much there is, is kept
         return codec_field(self.struct) is not None
@@ -291,7 +344,7 @@ class _UnitBuilder:
 
     def _left_out(self, spec: Field) -> Constant | None:
         """What a field is that other fields leave out."""
-        if spec.derive is not None or self._may_be_null(spec):
+        if _may_be_none(spec) or self._may_be_null(spec):
             return Constant(None, self.types.field(self.struct, spec))
         return None if spec.repeat is not None else self._default(spec)
 
@@ -299,7 +352,7 @@ class _UnitBuilder:
         """What a field of a new object is."""
         kind = self.types.field(self.struct, spec)
         null = Constant(None, kind)
-        if spec.default is None and (spec.derive is not None or self._may_be_null(spec)):
+        if spec.default is None and (_may_be_none(spec) or self._may_be_null(spec)):
             return null
         value = spec.default
         if isinstance(value, ex.Name):
@@ -670,7 +723,7 @@ class _UnitBuilder:
                 plus=self._plus(derive),
                 member=() if kind else self._member(derive),
                 when=when,
-                given=self._is_kept(spec),
+                given=not derive.implied and self._is_kept(spec),
             )
 
     def _null_sign(self, spec: Field, derive: Derive) -> int | None:
@@ -712,6 +765,28 @@ class _UnitBuilder:
                 if below:
                     return (spec.id, *below)
         return ()
+
+
+def _may_be_none(spec: Field) -> bool:
+    """Whether None is given for a field so that it is computed; an implied one always is."""
+    return spec.derive is not None and not spec.derive.implied
+
+
+def _plus_of(value: Value) -> int | None:
+    """What is added to the size of something; None if that is not all."""
+    match value:
+        case Item():
+            return 0
+        case Binary("+", Item(), Constant(int(number))):
+            return number
+        case Binary("-", Item(), Constant(int(number))):
+            return -number
+    return None
+
+
+def _is_fixed(spec: Field) -> bool:
+    """Whether a field is the same bytes in every object."""
+    return spec.contents is not None and spec.condition is None and spec.repeat is None
 
 
 def _all_of(test: ex.Expr) -> Iterator[ex.Expr]:

@@ -30,6 +30,7 @@ from kodec.generator.plan.steps import (
     Varint,
     When,
     fields_in,
+    steps_in,
     values_of,
 )
 from kodec.generator.plan.values import (
@@ -53,9 +54,12 @@ from kodec.generator.schema.model import Model
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import ENCODINGS, WIRE
 
-__all__ = ["WIDE", "Package", "UnitPrinter", "collisions", "strict_texts"]
+__all__ = ["WHOLE", "WIDE", "Package", "UnitPrinter", "collisions", "lacking", "strict_texts", "wide_bits"]
 
 WIDE = Whole(-(1 << 63), (1 << 63) - 1)
+WHOLE = (1, 2, 4, 8)
+"""The sizes of numbers that languages have, in bytes."""
+_MOST_BITS = WHOLE[-1]
 S = TypeVar("S", bound=Spelling)
 
 
@@ -371,8 +375,50 @@ def collisions(
 
 def strict_texts(model: Model, program: Program, language: str) -> Iterator[SchemaProblem]:
     """Texts that a language cannot read, as not all bytes are text there."""
+
+    def why(part: object) -> str:
+        if isinstance(part, Chars) and ENCODINGS[part.encoding].errors == "strict":
+            return f"its text in {part.encoding} cannot be read in {language} yet"
+        return ""
+
     for unit in program.units.values():
-        for each in values_of(unit.steps):
-            if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
-                text = f"its text in {each.encoding} cannot be read in {language} yet"
-                yield SchemaProblem(model.struct(unit.name).place, unit.name, text)
+        yield from lacking(model, unit, why)
+
+
+def wide_bits(model: Model, program: Program, language: str) -> Iterator[SchemaProblem]:
+    """Bit fields that fill more bytes together than any number of a language has."""
+
+    def why(part: object) -> str:
+        if isinstance(part, Slot) and part.bits is not None and part.size > _MOST_BITS:
+            return f"its bits fill {part.size} bytes together, and {language} numbers at most {_MOST_BITS}"
+        return ""
+
+    for unit in program.units.values():
+        yield from lacking(model, unit, why)
+
+
+def lacking(model: Model, unit: Unit, why: Callable[[Any], str]) -> Iterator[SchemaProblem]:
+    """The constructs of a unit that a language does not have, each once, with the first field that has it.
+
+    `why` returns the reason for a part of the plan, or nothing.
+    """
+    struct = model.struct(unit.name)
+    parts: list[tuple[str, object]] = []
+    for step in steps_in(unit.steps):
+        names = list(fields_in((step,)))
+        name = names[0] if names else getattr(step, "name", "")
+        if isinstance(step, Fixed):
+            parts += [(slot.path[0], slot) for slot in step.slots]
+        else:
+            parts.append((name, step.test if isinstance(step, When) else step))
+    parts += [(each.name, each) for each in unit.derived]
+    parts += [("", unit.packed), ("", unit.peeked)]
+    seen: set[str] = set()
+    for name, part in parts:
+        for text in map(why, values_of(part)):
+            if text and text not in seen:
+                seen.add(text)
+                spec = struct.field(name)
+                place = struct.place if spec is None else spec.place
+                path = unit.name.replace("::", ".")
+                yield SchemaProblem(place, path if spec is None else f"{path}.{name}", text)

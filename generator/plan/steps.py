@@ -495,10 +495,11 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a unit is given by the one that holds it."""
+    """What a unit is given by the one that holds it; objects have it as an attribute if it is `kept`."""
 
     name: str
     type: Type
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -632,10 +633,13 @@ class Unit:
         name: the full name, `schema::type`.
         stands_for: the field whose value the unit gives, where it gives no object.
         versions: those that it knows; others are an error before anything else is read.
+        keeps_peeks: whether objects have the peeked numbers, with which they were read.
         version: where it stands; None if it is a parameter, or there are none.
         least: the fewest bytes.
         derived: what a writer computes before it writes, in this order.
         peeked: values that follow from `peeks` alone, by their names.
+        computed: values that follow from what objects have, by their names: value instances.
+        fixed: fields that are the same bytes in every object.
         streamed: what it is besides where its schema is streamed.
     """
 
@@ -649,9 +653,12 @@ class Unit:
     version: VersionAt | None = None
     version_name: str = ""
     peeks: tuple[Peeked, ...] = ()
+    keeps_peeks: bool = False
     packed: Packed | None = None
     derived: tuple[Derived, ...] = ()
     peeked: tuple[tuple[str, Value], ...] = ()
+    computed: tuple[tuple[str, Value], ...] = ()
+    fixed: tuple[tuple[str, bytes], ...] = ()
     streamed: Streamed | None = None
 
     def field(self, name: str) -> FieldPlan:
@@ -716,6 +723,12 @@ class Unit:
         """Whether a condition is on the version and what else the unit is given alone."""
         told = {self.version_name, *(each.name for each in self.parameters)}
         return all(each.name in told for each in values_in(test) if isinstance(each, (FieldOf, Peeked)))
+
+    @property
+    def told(self) -> list[str]:
+        """What objects have besides fields: the parameters and peeked numbers with which they were read."""
+        peeks = [each.name for each in self.peeks] if self.keeps_peeks else []
+        return [each.name for each in self.parameters if each.kept] + peeks
 
     @property
     def told_version(self) -> bool:

@@ -175,7 +175,8 @@ class Derive:
     `kind` is `computed` where only streamed schemas can say it: it is `value` then, in which the names `_d0`,
     `_d1` are what `calls` give. Bytes of the field itself count as `own`; `unpack` is the format of
     bytes that are decompressed first. `into` is the instance of the field's object that has the value.
-    `more` are derivations for other cases.
+    `more` are derivations for other cases. It is `implied` by a size or a count where no key says it: objects
+    have the field then.
     """
 
     kind: str
@@ -191,6 +192,7 @@ class Derive:
     unpack: str | None = None
     into: str | None = None
     more: tuple[Derive, ...] = ()
+    implied: bool = False
 
     @property
     def each(self) -> tuple[Derive, ...]:

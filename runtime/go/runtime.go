@@ -445,6 +445,24 @@ func appendUvarint64(b []byte, value uint64) []byte {
 	return append(b, byte(value))
 }
 
+// bitsOf is the number in a few bytes, the most significant one first.
+func bitsOf(data []byte) uint64 {
+	var found uint64
+	for _, each := range data {
+		found = found<<8 | uint64(each)
+	}
+	return found
+}
+
+// appendBits is b with the lower bytes of a number after it.
+func appendBits(b []byte, value uint64, size int) []byte {
+	for size > 0 {
+		size--
+		b = append(b, byte(value>>(8*size)))
+	}
+	return b
+}
+
 func appendZigzag32(b []byte, value int32) []byte {
 	return appendUvarint32(b, uint32(value)<<1^uint32(value>>31))
 }

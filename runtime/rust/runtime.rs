@@ -648,6 +648,12 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The number in a few bytes, the most significant one first.
+pub(crate) fn bits(data: &[u8]) -> u64 {
+    data.iter()
+        .fold(0, |found, each| found << 8 | u64::from(*each))
+}
+
 /// A part of a run.
 #[inline(always)]
 pub(crate) fn part<const N: usize>(run: &[u8], at: usize) -> [u8; N] {

@@ -124,7 +124,7 @@ class Reader:
     def read_ours(self, data: bytes) -> Any:
         named = {attribute(name): value for name, value in self.arguments.items()}
         if issubclass(self.ours, StreamNode):
-            return self.ours.from_bytes(data, opt=OPTIONS, **named)
+            return self.ours.from_bytes(data, opt=OPTIONS, exact=False, **named)
         return self.ours.from_bytes(data, OPTIONS, exact=False, **named)  # type: ignore[attr-defined]  # generated
 
     def read_theirs(self, data: bytes) -> Any:
@@ -381,8 +381,7 @@ class _Comparison:
         fields, instances = _members(theirs)
         for name in fields:
             if not hasattr(mine, attribute(name)):
-                self.unkept(mine, theirs, name, f"{path}.{name}")
-                continue
+                raise _Differs(f"{path}.{name}: ksc has it, ours has not")
             self.same(getattr(mine, attribute(name)), getattr(theirs, name), f"{path}.{name}")
         known = {attribute(name) for name in fields}
         for spec in dataclasses.fields(mine):
@@ -393,15 +392,9 @@ class _Comparison:
         for name in instances:
             self.instance(mine, theirs, name, f"{path}.{name}")
 
-    def unkept(self, mine: Any, theirs: Any, name: str, path: str) -> None:
-        """What ksc has and ours has not: only layouts may leave something out."""
-        if isinstance(mine, StreamNode):
-            raise _Differs(f"{path}: ksc has it, ours has not")
-        self.notes.add(Note("unkept", f"{type(theirs).__qualname__}.{name}", "not kept in layouts"))
-
     def instance(self, mine: Any, theirs: Any, name: str, path: str) -> None:
         if not hasattr(type(mine), attribute(name)):
-            return self.unkept(mine, theirs, name, path)
+            raise _Differs(f"{path}: ksc has it, ours has not")
         failed: FormatError | None = None
         first = second = None
         try:

@@ -147,7 +147,7 @@ def test_valid_bytes_are_read_without_python(
     for cls in vars(module).values():
         if isinstance(cls, type) and issubclass(cls, StreamNode) and cls is not StreamNode:
             monkeypatch.setattr(cls, "_read", None)
-    module.X.from_bytes(data)
+    module.X.from_bytes(data, exact=False)
 
 
 def test_a_class_of_a_program_that_extends_a_generated_one_is_read_in_python(codec: Codec) -> None:

@@ -475,12 +475,12 @@ BITS = {
 def test_bits_that_no_field_names_are_written_as_they_were(case: str, codec: Codec) -> None:
     x = codec(BITS[case])
     for data in (b"\xff\xff\xff\xff", b"\x5a\xa5\x5a\xa5", b"\xa5\x5a\xa5\x5a"):
-        read = x.X.from_bytes(data)
+        read = x.X.from_bytes(data, exact=False)
         assert case != "before an empty type" or read.t.at == 2
         assert case != "in an instance" or read.a is not None
         assert read.to_bytes() == data
-        assert read == x.X.from_bytes(data)
-    assert case == "in a part" or x.X.from_bytes(b"\xff\xff\xff").to_bytes() == b"\xff\xff\xff"
+        assert read == x.X.from_bytes(data, exact=False)
+    assert case == "in a part" or x.X.from_bytes(b"\xff\xff\xff", exact=False).to_bytes() == b"\xff\xff\xff"
 
 
 BEHIND = {

@@ -96,7 +96,7 @@ SUPPORTED: dict[str, tuple[str, bytes, dict[str, Any]]] = {
         "types:\n  item:\n    params:\n    - {id: width, type: u1}\n    - {id: marked, type: bool}\n"
         "    seq:\n    - {id: mark, type: u1, if: marked, -default: 0}\n    - {id: data, size: width}\n",
         b"\x01\x63xyz",
-        {"n": 1, "a": {"mark": 0x63, "data": b"x"}, "b": {"mark": 0, "data": b"yz"}},
+        {"n": 1, "a": {"mark": 0x63, "data": b"x", "width": 1, "marked": True}, "b": {"mark": 0, "data": b"yz", "width": 2, "marked": False}},
     ),
     "if": (
         "seq:\n- {id: n, type: u1}\n- {id: a, type: u2, if: n > 1}\n- {id: b, type: u2, if: n <= 1, -default: 9}\n",
@@ -154,7 +154,7 @@ SUPPORTED: dict[str, tuple[str, bytes, dict[str, Any]]] = {
         "  len: {pos: _io.pos, type: u2}\ntypes:\n  p:\n    seq:\n    - {id: len, type: u2}\n    - {id: kind, contents: [1]}\n    - {id: c, size-eos: true}\n"
         "  q:\n    seq:\n    - {id: len, type: u2}\n    - {id: kind, contents: [2]}\n    - {id: d, type: u1}\n",
         b"\x00\x04\x02\x63",
-        {"a": {"len": 4, "d": 0x63}},
+        {"a": {"len": 4, "d": 0x63}, "kind": 2, "len": 4},
     ),
     "doc, doc-ref": (
         "doc: |\n  A \"quoted\" \\ text, and \"\"\"three\"\"\".\n\n  - a list\n  - \"of things\"\nseq:\n- {id: a, type: u1, doc: 'ends in a \"quote\"'}\n- {id: b, type: u1, doc: 'ends in \\'}\n",

@@ -9,6 +9,7 @@ from typing import Any
 
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.printing import lacking, wide_bits
 from kodec.generator.plan.rows import RowPlan, rows_of
 from kodec.generator.plan.steps import Chars, Nested, Program, TagPlan, Unit, When, steps_in, values_of
 from kodec.generator.plan.values import (
@@ -72,10 +73,10 @@ class _C:
                     )
         program = program_of(request.model)
         circles = _circles(program, by_value=True)
+        yield from wide_bits(request.model, program, "C")
         for unit in program.units.values():
             place = request.model.struct(unit.name).place
-            for text in dict.fromkeys(_lacking(unit)):
-                yield SchemaProblem(place, unit.name, text)
+            yield from lacking(request.model, unit, _lacking)
             if unit.name in circles:
                 yield SchemaProblem(
                     place, unit.name, "it contains itself without a list or a null between; a C struct cannot"
@@ -246,20 +247,20 @@ def _numbers(program: Program, unit: Unit, to: str = "", at: str = "") -> Iterat
             yield f"{to}{each.name}", f"{at}{member(each.name)}"
 
 
-def _lacking(unit: Unit) -> Iterator[str]:
-    """The parts of a unit that the C target does not support."""
-    for each in values_of((unit.steps, unit.derived, unit.packed, unit.peeked)):
-        if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
-            # the bytes of the others are kept as they are
-            yield f"its text in {each.encoding} cannot be read in C yet"
-        elif isinstance(each, _VALUES) and exceeds_64_bits(each):
-            yield "it computes beyond 64 bits, which C types do not"
-        elif isinstance(each, (Number, SizeOf)) and bare(each.of.type) == TEXT:
-            yield "it computes with the characters or the digits of a text, which C has as bytes"
-        elif isinstance(each, Binary) and each.op in ("/", "%"):
-            by = bare(each.right.type)
-            if not isinstance(by, Whole) or by.low <= 0 <= by.high:
-                yield "it divides by what may be 0"
+def _lacking(part: object) -> str:
+    """Why a part of a unit cannot be printed; nothing if it can."""
+    if isinstance(part, Chars) and ENCODINGS[part.encoding].errors == "strict":
+        # the bytes of the others are kept as they are
+        return f"its text in {part.encoding} cannot be read in C yet"
+    if isinstance(part, _VALUES) and exceeds_64_bits(part):
+        return "it computes beyond 64 bits, which C types do not"
+    if isinstance(part, (Number, SizeOf)) and bare(part.of.type) == TEXT:
+        return "it computes with the characters or the digits of a text, which C has as bytes"
+    if isinstance(part, Binary) and part.op in ("/", "%"):
+        by = bare(part.right.type)
+        if not isinstance(by, Whole) or by.low <= 0 <= by.high:
+            return "it divides by what may be 0"
+    return ""
 
 
 def _held(program: Program, unit: Unit, *, by_value: bool) -> set[str]:

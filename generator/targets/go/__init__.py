@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.printing import Package, collisions, strict_texts
-from kodec.generator.plan.steps import Unit, values_of
+from kodec.generator.plan.printing import Package, collisions, lacking, strict_texts, wide_bits
+from kodec.generator.plan.steps import Unit
 from kodec.generator.plan.values import exceeds_64_bits
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Model
@@ -44,11 +44,9 @@ class _Go:
         yield from collisions(plan.model, plan.program, "Go", Names(plan.model).declared, exported)
         # a string of Go holds the bytes of other encodings as they are
         yield from strict_texts(plan.model, plan.program, "Go")
+        yield from wide_bits(plan.model, plan.program, "Go")
         for unit in plan.program.units.values():
-            parts = (each for each in values_of((unit.steps, unit.derived)) if hasattr(each, "type"))
-            if any(map(exceeds_64_bits, parts)):
-                place = plan.model.struct(unit.name).place
-                yield SchemaProblem(place, unit.name, "it computes beyond 64 bits, which Go types do not")
+            yield from lacking(plan.model, unit, _beyond)
 
     def plan(self, request: Request) -> Package:
         name = request.option("go", "package", "formats")
@@ -78,6 +76,12 @@ class _Go:
             # go leaves out files whose names begin with `_`
             path = schema.module.replace("/", "_").removeprefix("_")
             yield File(f"{FOLDER}/{path}.go", text, schema)
+
+
+def _beyond(part: object) -> str:
+    """Why a part of a unit cannot be printed; nothing if it can."""
+    beyond = hasattr(part, "type") and exceeds_64_bits(part)  # type: ignore[arg-type]  # it is a value
+    return "it computes beyond 64 bits, which Go types do not" if beyond else ""
 
 
 def _comments(model: Model, unit: Unit, names: Names) -> Iterator[tuple[str, str]]:

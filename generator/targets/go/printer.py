@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from kodec.generator.plan.printing import UnitPrinter
+from kodec.generator.plan.printing import WHOLE, UnitPrinter
 from kodec.generator.plan.spelling import Computed
 from kodec.generator.plan.steps import (
     Chars,
@@ -228,7 +228,16 @@ class Printer(UnitPrinter[Expressions]):
             place, shift = self.place(each), each.bits[0]
             text = f"uint64({place})" if is_number(each.type) else f"pick[uint64]({place}, 1, 0)"
             parts.append(f"{text}<<{shift}" if shift else text)
-        return self.store(f"u{group[0].size}", group[0].order, "|".join(parts))
+        size, text = group[0].size, "|".join(parts)
+        if size in WHOLE:
+            return self.store(f"u{size}", group[0].order, text)
+        return f"appendBits(b, {text}, {size})"
+
+    def load_bits(self, slot: Slot) -> str:
+        """The number of which the bit fields at a slot are parts."""
+        if slot.size in WHOLE:
+            return f"uint64({self.load(f'u{slot.size}', slot.order, 'x', slot.offset)})"
+        return f"bitsOf(x[{slot.offset}:{slot.offset + slot.size}])"
 
     # -- what is derived --------------------------------------------------------------------------
 

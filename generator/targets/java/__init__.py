@@ -9,8 +9,9 @@ from typing import ClassVar
 
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.printing import lacking, wide_bits
 from kodec.generator.plan.rows import rows_of
-from kodec.generator.plan.steps import Program, Unit, When, steps_in, values_of
+from kodec.generator.plan.steps import Program, Unit, When, steps_in
 from kodec.generator.plan.values import OCTETS, Maybe
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Field, Instance, Model, Param, Ref, Schema, Struct, Tag
@@ -101,6 +102,7 @@ class _Java:
         names = Names(model, package)
         program = program_of(model)
         paths: dict[str, str] = {}
+        yield from wide_bits(model, program, "Java")
         for schema in model.schemas:
             if schema.streamed:
                 yield from read_from_streams(model, [schema], "Java classes")
@@ -179,10 +181,7 @@ def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[SchemaPro
     if len(struct.fields) > MOST_COMPONENTS:
         text = f"more than {MOST_COMPONENTS} fields for a Java record"
         yield SchemaProblem(struct.place, struct.name, text)
-    for value in values_of((unit.steps, unit.packed, unit.peeked, unit.derived)):
-        if hasattr(value, "type") and not isinstance(value.type, str) and beyond(value):
-            yield SchemaProblem(struct.place, unit.name, "it computes what Java classes do not")
-            break
+    yield from lacking(model, unit, _beyond)
 
 
 def _optional(unit: Unit, struct: Struct) -> Iterator[str]:
@@ -220,6 +219,12 @@ def _words(doc: Text) -> str:
 def _of_component(doc: Text, name: str) -> str:
     """The words behind `@param`."""
     return _words(one_line(doc)).replace(" * ", " *     ") or component(name)
+
+
+def _beyond(part: object) -> str:
+    """Why a part of a unit cannot be printed; nothing if it can."""
+    value = hasattr(part, "type") and not isinstance(part.type, str)
+    return "it computes what Java classes do not" if value and beyond(part) else ""  # type: ignore[arg-type]  # it is a value
 
 
 def _about(schema: Schema, struct: Struct) -> str:

@@ -51,8 +51,10 @@ def _params(params: tuple[tuple[str, str], ...]) -> str:
     return "".join(f", {name}: {kind}" for name, kind in params)
 
 
-def _keywords(params: tuple[tuple[str, str], ...], starred: bool = False) -> str:
-    """The parameters of a type as those of a method: each is given by its name."""
+def _keywords(params: tuple[tuple[str, str], ...], starred: bool = False, optional: bool = False) -> str:
+    """The parameters of a type as those of a method, given by name; None is what the object has."""
+    if optional:
+        params = tuple((name, f"{kind} | None = None") for name, kind in params)
     return (", *" if params and not starred else "") + _params(params)
 
 

@@ -25,6 +25,7 @@ from kodec.generator.targets.python.views.modules import (
     ModuleView,
     Peek,
     PeekValue,
+    Property,
     StructView,
 )
 from kodec.generator.targets.python.writer import Holder, Writer
@@ -94,6 +95,28 @@ class Module(Types):
             text = printer.fields[each.name]
             if each.kept:
                 yield Attribute(attribute(each.name), text.annotation, text.initial, docstring(doc, "    "))
+        docs |= {each.id: each.doc for each in struct.params}
+        docs |= {each.id: each.doc for each in struct.instances}
+        kinds = {each.name: each.type for each in printer.unit.parameters}
+        kinds |= {each.name: each.type for each in printer.unit.peeks}
+        for name in printer.unit.told:
+            doc = docs[name] or Text(f"`{name}`, with which it was read.")
+            kind = f"{self.type_text(kinds[name])} | None"
+            initial = "field(default=None, compare=False)"
+            yield Attribute(attribute(name), kind, initial, docstring(doc, "    "))
+
+    def _properties(self, printer: Printer, struct: Struct) -> Iterator[Property]:
+        docs = {each.id: each.doc for each in struct.instances}
+        told = printer.unit.told
+
+        def of_self(name: str) -> str:
+            text = f"self.{attribute(name)}"
+            return f'given("{name}", {text})' if name in told or name in printer.optional else text
+
+        for name, value in printer.unit.computed:
+            text = Expressions(field=of_self)(value)
+            doc = docstring(docs[name], "        ")
+            yield Property(attribute(name), self.annotation(value.type), doc, text)
 
     def _struct(self, unit: Unit, struct: Struct) -> StructView:
         name = self.back.classes[unit.name]
@@ -133,6 +156,13 @@ class Module(Types):
             rows=rows,
             exports=tuple(exports),
             base=self._base(unit) if is_class else "",
+            contents=tuple(self._contents(unit, struct)) if is_class else (),
+            properties=tuple(self._properties(printer, struct)) if is_class else (),
+            told=tuple(
+                (local(each.name), attribute(each.name), self.type_text(each.type))
+                for each in unit.parameters
+                if each.kept and is_class
+            ),
         )
 
     def _base(self, unit: Unit) -> str:
@@ -198,6 +228,12 @@ class Module(Types):
             found.append(Constant("KIND", "str", python_literal(struct.message.kind)))
             found.append(Constant("NUMBER", "int", str(struct.message.number)))
         return found + self._of_fields(unit, struct) + self._places(unit)
+
+    def _contents(self, unit: Unit, struct: Struct) -> Iterator[Attribute]:
+        """Fields that are the same bytes in every object."""
+        docs = {each.id: each.doc for each in struct.fields}
+        for name, data in unit.fixed:
+            yield Attribute(attribute(name), "ClassVar[bytes]", repr(data), docstring(docs[name], "    "))
 
     def _of_fields(self, unit: Unit, struct: Struct) -> list[Constant]:
         """Of messages: what the format calls fields, which versions have them, which of them are tagged."""

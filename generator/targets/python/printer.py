@@ -391,6 +391,7 @@ class Printer:
         if self.unit.stands_for is not None:
             return local(self.unit.stands_for)
         names = [each.name for each in self.unit.fields if each.kept]
+        names += self.unit.told
         return f"{self.module.class_of(self.unit.name)}({', '.join(map(local, names))})"
 
     def is_null(self, name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.printing import Package, collisions
+from kodec.generator.plan.printing import Package, collisions, lacking, wide_bits
 from kodec.generator.plan.steps import Chars, Checksum, Choice, Nested, Program, Unit, values_of
 from kodec.generator.plan.values import Maybe, MemberOf, ObjectOf, OneOf, is_number
 from kodec.generator.problems import SchemaProblem
@@ -69,11 +69,9 @@ class _Rust:
         yield from read_from_streams(plan.model, plan.model.schemas, "Rust types yet")
         types = Names(plan.model).type
         yield from collisions(plan.model, plan.program, "Rust", lambda name: [types(name)])
+        yield from wide_bits(plan.model, plan.program, "Rust")
         for unit in plan.program.units.values():
-            place = plan.model.struct(unit.name).place
-            for text in dict.fromkeys(map(_lacking, values_of((unit.steps, unit.derived)))):
-                if text:
-                    yield SchemaProblem(place, unit.name, text)
+            yield from lacking(plan.model, unit, _lacking)
 
     def plan(self, request: Request) -> Package:
         return Package(request.model, program_of(request.model), request.option("rust", "crate", "formats"))

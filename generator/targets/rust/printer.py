@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kodec.generator.plan.bind import wire_range
-from kodec.generator.plan.printing import UnitPrinter
+from kodec.generator.plan.printing import WHOLE, UnitPrinter
 from kodec.generator.plan.steps import (
     CheckLength,
     Checksum,
@@ -239,9 +239,11 @@ class Printer(UnitPrinter[Expressions]):
         return self.elements.reading(step.element, self.item(step.type), '""').value
 
     def bits_type(self, slot: Slot) -> str:
-        return f"u{8 * slot.size}"
+        return f"u{8 * slot.size}" if slot.size in WHOLE else "u64"
 
     def bits(self, slot: Slot) -> str:
+        if slot.size not in WHOLE:
+            return f"rt::bits(&run[{slot.offset}..{slot.offset + slot.size}])"
         return f"{self.bits_type(slot)}::from_{slot.order or 'be'}_bytes(rt::part(run, {slot.offset}))"
 
     def slot(self, slot: Slot) -> str:
@@ -383,6 +385,10 @@ class Printer(UnitPrinter[Expressions]):
             return stored(slot.wire, slot.order, f"rt::given({name}, {text})?", kind.of, name)
         return stored(slot.wire, slot.order, text, kind, name)
 
+    def lower_bytes(self, slot: Slot) -> str:
+        """What of the number of a bit field's type is stored."""
+        return "" if slot.size in WHOLE else f"[{8 - slot.size}..]"
+
     def stored_bits(self, slot: Slot) -> str:
         """A bit field at its place among the others."""
         assert slot.bits is not None
@@ -391,6 +397,8 @@ class Printer(UnitPrinter[Expressions]):
             text = f"{own}::from({text})"
         elif isinstance(slot.type, EnumOf):
             text = f"rt::fit::<{own}, _>({literal(slot.path[-1])}, {text}.0)?"
+        elif self.unit.derivation(slot.path[0]) is not None:
+            text = f"rt::fit::<{own}, _>({literal(slot.path[-1])}, {text})?"
         elif self.types.of(slot.type) != own:
             text = f"{own}::from({text})"
         return f"({text} << {slot.bits[0]})" if slot.bits[0] else text
@@ -401,6 +409,8 @@ class Printer(UnitPrinter[Expressions]):
         width, text = slot.bits[1], self.place(slot)
         if isinstance(slot.type, EnumOf):
             return f"!(0..{1 << width}).contains(&{text}.0)"
+        if self.unit.derivation(slot.path[0]) is not None:
+            return f"!(0..{1 << width}).contains(&{text})" if width < 63 else ""
         return f"{text} >= {1 << width}" if isinstance(slot.type, Whole) and width % 8 else ""
 
     def is_patched_only(self, run: Fixed) -> bool:

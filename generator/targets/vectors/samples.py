@@ -227,7 +227,9 @@ class _Maker:
             values |= {each.name: 0 for each in unit.peeks}
         self._steps(unit.steps)
         for name, derived in self.derived.items():
-            values[name] = None
+            # an implied one is computed, whatever the object has
+            zero = unit.field(name).default
+            values[name] = None if zero is None else zero.value
             if derived.given and derived.when is not None and not self.value(derived.when):
                 spec = unit.field(name)
                 kind = spec.type.of if isinstance(spec.type, Maybe) else spec.type

@@ -95,7 +95,11 @@ class PythonTestee:
         if request["do"] != "decode" or request.get("exact", False):
             return {"unsupported": "streamed types only support `decode`"}
         try:
-            return {"value": self.shown(self._streamed[kind].from_bytes(bytes.fromhex(request["bytes"])))}
+            return {
+                "value": self.shown(
+                    self._streamed[kind].from_bytes(bytes.fromhex(request["bytes"]), exact=False)
+                )
+            }
         except FormatError as error:
             return {"error": error_of(error)}
 

@@ -52,7 +52,7 @@ class Dumper:
         """The object at the start of the bytes, and the number of bytes after it. Raises: FormatError."""
         if not self._schema.streamed:
             return self._class.from_bytes(data, options), 0
-        found = self._class.from_bytes(data, opt=options)
+        found = self._class.from_bytes(data, opt=options, exact=False)
         return found, len(data) - found._stop
 
 

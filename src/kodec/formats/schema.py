@@ -294,7 +294,7 @@ class Format:
         """The rows' objects. Elements of a list outside other lists are read on demand."""
         first = self._outermost_list([] if plan.rows == "." else plan.rows.replace("[]", "").split("."))
         if first:
-            for each in plan.kind.each_of(data, ".".join(first), opt=options):
+            for each in plan.kind.each_of(data, ".".join(first), opt=options, exact=False):
                 yield from plan.give([each], len(first))
         else:
             yield from plan.give(self._read(plan.kind, data, options), 0)
@@ -318,7 +318,8 @@ class Format:
         return []
 
     def _read(self, kind: Any, data: Buffer, options: ReadOptions) -> Any:
-        return kind.from_bytes(data, opt=options) if self._schema.streamed else kind.from_bytes(data, options)
+        # a file may go on after what its schema describes; a layout describes all of it
+        return kind.from_bytes(data, opt=options, exact=not self._schema.streamed)
 
     def _only_list(self) -> str:
         root = self._schema.root

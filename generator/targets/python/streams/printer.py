@@ -98,6 +98,19 @@ class Printer:
         return is_local(self.unit)
 
     @property
+    def seeks(self) -> bool:
+        """Whether the unit, or one that it reads, has instances that are read."""
+        todo, seen = [self.unit.name], set[str]()
+        while todo:
+            unit = self.units[todo.pop()]
+            assert unit.streamed is not None
+            if any(each.step is not None for each in unit.streamed.instances):
+                return True
+            seen.add(unit.name)
+            todo += [name for name in unit.holds if name not in seen]
+        return False
+
+    @property
     def written(self) -> list[Step]:
         """The steps as a writer takes them."""
         return list(written(self.unit))
@@ -409,7 +422,7 @@ class Printer:
             for value in (each.value for each in instance.solved):
                 if isinstance(value, Grouped) and value.list == spec.name:
                     kind = self.module.class_of(self.unit.name)
-                    return f"lambda: {kind}.from_bytes(bytes(1)).{attribute(spec.name)}"
+                    return f"lambda: {kind}.from_bytes(bytes(1), exact=False).{attribute(spec.name)}"
         size = next(map(_stored_size, self._elements(spec.name)), None)
         blank = self._blank(spec.type)
         return repr(blank) if size is None or not isinstance(blank, (str, bytes)) else f"{blank!r} * {size}"

@@ -89,12 +89,24 @@ class Checksum:
 
 
 @dataclass(frozen=True, slots=True)
+class Property:
+    """A value instance: what it is computed with, of the object `self`."""
+
+    name: str
+    type: str
+    doc: str
+    expr: str
+
+
+@dataclass(frozen=True, slots=True)
 class StructView:
     """All that a type gives: a class (unless it is `transparent`), and the functions around it.
 
     `params` are what it is given when it is read or written: names and types. `printer` spells what reads it,
     `writer` what writes it, `holder` what opens its compressed content, and `rows` what reads and writes its
     rows. `base` is the class of `kodec.runtime.messages` that has the methods; empty if it has them.
+    `contents` are the fields that are the same bytes in every object. `told` are the parameters that objects
+    have: names, attributes and types.
     """
 
     name: str
@@ -113,6 +125,9 @@ class StructView:
     rows: RowsPrinter | None
     exports: tuple[str, ...]
     base: str
+    contents: tuple[Attribute, ...] = ()
+    properties: tuple[Property, ...] = ()
+    told: tuple[tuple[str, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,207 @@
+"""Objects of layouts and objects in streams have one API: members, computed sizes, bytes after the object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from kodec.generator.driver import generate, load
+from kodec.runtime.errors import EncodeError, Malformed, Truncated
+
+from .conftest import package, write
+
+pytestmark = pytest.mark.quick
+
+Codec = Callable[..., ModuleType]
+
+MEMBERS = """\
+seq:
+- {id: magic, contents: [K, 0], doc: The first bytes.}
+- {id: n, type: u1}
+- {id: kind, type: u1, enum: kind}
+- {id: part, type: 'part(n, true)'}
+instances:
+  twice: {value: n * 2, doc: Twice the number.}
+  more: {value: twice + 1}
+  is_even: {value: n % 2 == 0}
+  is_first: {value: 'kind == kind::first'}
+  text: {value: '"a text"'}
+enums:
+  kind: {1: first, 2: second}
+types:
+  part:
+    params:
+    - {id: width, type: u1, doc: The size of the data.}
+    - {id: marked, type: bool}
+    seq:
+    - {id: data, size: width}
+    instances:
+      wider: {value: width + 1}
+"""
+DATA = b"K\x00\x02\x01ab"
+
+
+def module(schema: str, folder: Path, *, streams: bool) -> Any:
+    schemas = write(folder / "schemas", schema)
+    assert load(schemas, streams=streams).schemas[0].streamed is streams
+    generate(schemas, folder / "out", streams=streams)
+    return __import__(f"{package(folder / 'out')}.x", fromlist=["X"])
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["layout", "streamed"])
+def test_both_have_the_same_members(streams: bool, tmp_path: Path) -> None:
+    made = module(MEMBERS, tmp_path, streams=streams)
+    value = made.X.from_bytes(DATA)
+    assert (value.magic, value.text) == (b"K\x00", "a text")
+    assert (value.twice, value.more, value.is_even, value.is_first) == (4, 5, True, True)
+    assert (value.part.width, value.part.marked, value.part.wider) == (2, True, 3)
+    value.n, value.part.data = 3, b"abc"
+    assert (value.twice, value.is_even) == (6, False)
+    assert value.to_bytes() == b"K\x00\x03\x01abc"
+
+
+def test_instances_of_layouts_follow_the_fields(codec: Codec) -> None:
+    made = codec(MEMBERS)
+    assert "Twice the number." in made.X.twice.__doc__
+    value = made.X(n=7, part=made.Part(data=b"seven..", width=7))
+    assert (value.twice, value.part.wider) == (14, 8)
+    with pytest.raises(AttributeError):
+        value.twice = 1
+    with pytest.raises(EncodeError, match="width: not given"):
+        _ = made.Part(data=b"").wider
+
+
+def test_an_object_is_written_with_the_parameters_that_it_was_read_with(codec: Codec) -> None:
+    made = codec(MEMBERS)
+    part = made.Part.from_bytes(b"abc", width=3, marked=False)
+    assert part.to_bytes() == b"abc"
+    assert made.Part(data=b"x").to_bytes(width=1, marked=True) == b"x"
+    with pytest.raises(EncodeError, match="width: not given"):
+        made.Part(data=b"x").to_bytes()
+    assert part == made.Part(data=b"abc")
+
+
+def test_peeked_numbers_are_kept(codec: Codec) -> None:
+    made = codec(
+        "seq:\n- id: a\n  type: {switch-on: kind, cases: {1: p, 2: q}}\n  size: len\n"
+        "instances:\n  kind: {pos: _io.pos + 1, type: u1}\n  len: {pos: _io.pos, type: u1}\n"
+        "  both: {value: kind + len}\n"
+        "types:\n  p: {seq: [{id: rest, size-eos: true}]}\n  q: {seq: [{id: rest, size-eos: true}]}\n"
+    )
+    value = made.X.from_bytes(b"\x03\x02x")
+    assert (value.kind, value.len, value.both) == (2, 3, 5)
+    assert value == made.X(a=made.Q(rest=b"\x03\x02x"))
+    assert value.to_bytes() == b"\x03\x02x"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "seq:\n- {id: a, contents: [1], repeat: expr, repeat-expr: 2}\n",
+        "seq:\n- {id: n, type: u1, -derive: length_of(a)}\n- {id: a, size: n}\n"
+        "instances:\n  more: {value: n + 1}\n",
+        "seq:\n- {id: a, type: u1}\ninstances:\n  next: {pos: _io.pos, type: u1}\n",
+    ],
+    ids=["list of fixed bytes", "instance of a derived length", "number that no field needs"],
+)
+def test_what_layouts_would_not_keep_is_streamed(schema: str, tmp_path: Path) -> None:
+    folder = write(tmp_path / "schemas", schema)
+    assert load(folder).schemas[0].streamed
+    # a key that only layouts have is stronger
+    keyed = write(tmp_path / "keyed", schema.replace("seq:", "-topic: t\nseq:", 1))
+    if "repeat" not in schema:
+        assert not load(keyed).schemas[0].streamed
+
+
+SIZES = """\
+seq:
+- {id: len_a, type: u1, valid: {min: 2}}
+- {id: a, size: len_a - 2}
+- {id: num_b, type: u2}
+- {id: b, type: u2, repeat: expr, repeat-expr: num_b}
+- {id: len_c, type: u1}
+- {id: c, type: str, encoding: UTF-8, size: more}
+- {id: len_p, type: u1}
+- {id: p, type: part, size: len_p}
+- {id: f, type: b4}
+- {id: len_g, type: b12}
+- {id: g, size: len_g}
+instances:
+  more: {value: len_c + 1}
+types:
+  part: {seq: [{id: n, type: u1}, {id: rest, size-eos: true}]}
+"""
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["layout", "streamed"])
+def test_plain_sizes_and_counts_are_computed(streams: bool, tmp_path: Path) -> None:
+    made = module(SIZES, tmp_path, streams=streams)
+    value = made.X(a=b"abc", b=[1, 2], c="h\u00e9", p=made.Part(n=3, rest=b"xx"), f=3, g=b"zz")
+    data = b"\5abc\0\2\0\1\0\2\2h\xc3\xa9\3\3xx\x30\2zz"
+    assert value.to_bytes() == data
+    read = made.X.from_bytes(data)
+    assert (read.len_a, read.num_b, read.len_c, read.len_p, read.len_g) == (5, 2, 2, 3, 2)
+    read.a, read.p.rest, read.num_b, read.g = b"longer", b"", None, b"z" * 300
+    read.b.append(9)
+    again = made.X.from_bytes(read.to_bytes())
+    assert (again.len_a, again.num_b, again.len_p, again.len_g, again.b) == (8, 3, 1, 300, [1, 2, 9])
+    read.g = b"z" * 5000
+    with pytest.raises(EncodeError, match="len_g"):
+        read.to_bytes()
+
+
+def test_what_a_layout_cannot_compute_is_checked(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: n, type: u1}\n- {id: a, size: n * 2}\n- {id: m, type: u1}\n"
+        "- {id: b, size: m}\n- {id: c, size: m}\n"
+    ).X
+    assert x(n=1, a=b"ab", b=b"x", c=b"y").to_bytes() == b"\1ab\1xy"
+    with pytest.raises(EncodeError, match=r"^a: "):
+        x(n=1, a=b"abc").to_bytes()
+    with pytest.raises(EncodeError, match=r"^c: "):
+        x(b=b"x", c=b"yz").to_bytes()
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["layout", "streamed"])
+def test_bytes_after_the_object_are_an_error_by_default(streams: bool, tmp_path: Path) -> None:
+    x = module("seq:\n- {id: a, type: u2}\n", tmp_path, streams=streams).X
+    for given in ({}, {"exact": True}):
+        with pytest.raises(Malformed) as caught:
+            x.from_bytes(b"\0\1xyz", **given)
+        assert (caught.value.path, caught.value.at, caught.value.need, caught.value.have) == ("", 2, 0, 3)
+    assert x.from_bytes(b"\0\1xyz", exact=False).a == 1
+    assert x.read_from(b"..\0\1xyz", 2) == (x(a=1), 4)
+    with pytest.raises(Truncated) as short:
+        x.read_from(b"..\0\1xyz", 2, 3)
+    assert (short.value.path, short.value.at, short.value.need, short.value.have) == ("a", 2, 2, 1)
+
+
+def test_bytes_after_the_object_may_be_those_of_instances(codec: Codec) -> None:
+    made = codec(
+        "seq:\n- {id: a, type: u1}\n- {id: p, type: part}\n"
+        "types:\n  part:\n    seq: [{id: b, type: strz, encoding: ASCII}]\n"
+        "    instances: {c: {pos: a, type: u1}, a: {value: 3}}\n"
+        "  alone: {seq: [{id: rest, type: item, repeat: eos}]}\n  item: {seq: [{id: d, type: u2}]}\n"
+    )
+    value = made.X.from_bytes(b"\1b\0\x07")
+    assert value.p.c == 7
+    assert made.X.from_bytes(b"\1b\0\x07", exact=True) == value
+    with pytest.raises(Malformed, match="does not describe"):
+        made.X.from_bytes(b"\1b\0\x07more", exact=True)
+    assert [each.d for each in made.Alone.each_of(b"\0\1\0\2", "rest")] == [1, 2]
+
+
+def test_elements_one_by_one_are_followed_by_nothing_else(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: n, type: u1}\n- {id: items, type: item, repeat: expr, repeat-expr: n, if: n > 0}\n"
+        "types:\n  item: {seq: [{id: d, type: u1}]}\n"
+    ).X
+    found = x.each_of(b"\1\5rest", "items")
+    assert next(found).d == 5
+    with pytest.raises(Malformed, match="exact=False"):
+        list(found)
+    assert [each.d for each in x.each_of(b"\1\5rest", "items", exact=False)] == [5]
