@@ -66,14 +66,15 @@ class Entry(messages.Message):
     """The entry, from its offset to its last byte."""
 
     base_offset: int | None = field(default=None, compare=False)
-    """Offset of the message, or the batch's base offset, before the entry is read. Where instances are
-    computed on demand, as in ksc's readers, it is not known afterwards: ask `body` for it then."""
+    """Offset of the message, or base offset of the batch, read ahead of the entry. Readers that
+    compute instances on demand, as those of ksc do, cannot compute it after the entry; use the
+    offset in `body` then."""
 
     len_body: int | None = field(default=None, compare=False)
-    """Length of the entry after its first 12 bytes, in bytes."""
+    """Length of the entry in bytes, without its first 12 bytes."""
 
     magic: int | None = field(default=None, compare=False)
-    """Version of the entry's format."""
+    """Version of the entry format."""
 
     @property
     def len_entry(self) -> int:

@@ -94,7 +94,7 @@ class Others:
     """Size of the last chunk."""
 
     count: int | None = field(default=None, compare=False)
-    """The number of sizes that are written as differences."""
+    """Number of sizes stored as differences."""
 
     @classmethod
     def read_from(
