@@ -907,6 +907,19 @@ class ByteSink:
             return True
         return there
 
+    def chosen(self, value: object, on: object, cases: dict[type, Any], name: str, solve: Solve) -> None:
+        """See that the case of an object's class is chosen, if one case alone has it; else change the field.
+
+        `cases` are the values of such cases, by class.
+        """
+        wanted = cases.get(type(value))
+        if wanted is None:
+            return
+        if on == wanted:
+            self.state.satisfied(wanted, solve)
+        else:
+            self.state.settle(name, wanted, on, solve, f"a {type(value).__name__} has another case")
+
     def bits_be(self, value: Any, width: int, name: str) -> None:
         self._bits = self._bits << width | fitting(value, width, name)
         self._left += width

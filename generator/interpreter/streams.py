@@ -276,10 +276,11 @@ class StreamReader:
                 case Fixed():
                     self._load(step, at)
                 case One(name, _, element, rules):
+                    before = at.io.at
                     found = _typed(self._element(element, at, name, None), step.type)
                     if found is not None or at.target is not None:
                         at.values[name] = found
-                    self._rules(rules, found, at, name, _width(element))
+                    self._rules(rules, found, at, name, _width(element, at.io.at - before))
                 case Many():
                     self._list(step, at)
                 case Mark(name, end=False):
@@ -361,7 +362,7 @@ class StreamReader:
             inner = replace(at, index=index)
             kind = step.type.item if isinstance(step.type, ListOf) else step.type
             inner.item = item = _typed(self._element(step.element, inner, step.name, index), kind)
-            self._rules(step.rules, item, inner, step.name, _width(step.element))
+            self._rules(step.rules, item, inner, step.name, _width(step.element, at.io.at - here[0]))
             found.append(item)
             if step.until is not None and self.value(step.until, inner):
                 return
@@ -507,8 +508,10 @@ class StreamReader:
         for rule in rules:
             here = replace(at, item=value)
             if not self.value(rule.test, here):
-                wanted = [self.value(each, here) for each in rule.wanted]
-                need = tuple(wanted) if rule.need == "one of" else wanted[0] if wanted else rule.needed
+                need: object = rule.needed
+                if not all(isinstance(each, Constant) for each in rule.wanted):
+                    wanted = [self.value(each, here) for each in rule.wanted]
+                    need = tuple(wanted) if rule.need == "one of" else wanted[0]
                 raise Malformed(name, "value not allowed", at=at.io.at - back, need=need, have=value)
 
     # -- what is derived of bytes -----------------------------------------------------------------
@@ -787,13 +790,11 @@ def _typed(value: Any, kind: Type) -> Any:
     return value != 0 if kind == FLAG else value
 
 
-def _width(element: Element) -> int:
-    """How many bytes ago a value began, where it has always as many; 0 if that is unknown."""
+def _width(element: Element, read: int) -> int:
+    """How many bytes ago a value began, of which `read` were read; 0 for bits."""
     match element:
         case FixedNumber(wire):
             return WIRE[wire].least
-        case Octets(_, bounds) if bounds is not None and bounds.plain and bounds.contents is None:
-            kind = None if bounds.size is None else bounds.size.type
-            if isinstance(kind, Whole) and kind.low == kind.high and 0 < kind.low <= 1024:
-                return kind.low
-    return 0
+        case Bits():
+            return 0
+    return read

@@ -10,6 +10,7 @@ from typing import Any
 from kodec.generator.plan.steps import (
     Bounds,
     Calculated,
+    Choice,
     InstancePlan,
     Nested,
     Program,
@@ -220,9 +221,9 @@ def _units_of(kind: Type) -> list[str]:
 
 
 def _asked(unit: Unit) -> Iterator[tuple[Solution, ...]]:
-    """The solutions of each size, count, position and condition of a unit."""
+    """The solutions of each size, count, position, condition and choice of a unit."""
     for part in values_of(unit):
-        if isinstance(part, (Bounds, Size, When)) or (
+        if isinstance(part, (Bounds, Choice, Size, When)) or (
             isinstance(part, InstancePlan) and part.step is not None
         ):
             yield part.solved
@@ -257,7 +258,7 @@ def followed(program: Program) -> Program:
     def shortened(unit: Unit) -> Callable[[Any], Any]:
         def change(part: Any) -> Any:
             sought = isinstance(part, InstancePlan) and part.step is None
-            if isinstance(part, (Bounds, Size, When, InstancePlan)) and part.solved and not sought:
+            if isinstance(part, (Bounds, Choice, Size, When, InstancePlan)) and part.solved and not sought:
                 return replace(part, solved=chosen(unit, part.solved))
             return part
 

@@ -32,7 +32,7 @@ from kodec.generator.plan.values import (
     whole_of,
 )
 
-__all__ = ["presence", "solutions", "with_places"]
+__all__ = ["choices", "presence", "solutions", "with_places"]
 
 _ANY = Whole(-(1 << 64), 1 << 64)
 _FLIPPED = {"==": "!=", "!=": "=="}
@@ -41,6 +41,14 @@ _FLIPPED = {"==": "!=", "!=": "=="}
 def solutions(value: Value | None) -> tuple[Solution, ...]:
     """Each field that could be changed so that `value` becomes the `Item` of its solution."""
     return () if value is None else tuple(_solved(value, Item(_ANY), ()))
+
+
+def choices(on: Value) -> tuple[Solution, ...]:
+    """Each field that could be changed so that what chooses a case is the `Item`: a number, or a text."""
+    target = _bare(on)
+    if on.type == TEXT and isinstance(target, (FieldOf, MemberOf)):
+        return (Solution(target, Item(TEXT)),)
+    return solutions(on)
 
 
 def presence(test: Value) -> tuple[Solution, ...]:

@@ -285,7 +285,8 @@ class Choice:
     Where none does: `other`; without it the bytes, where there is a size or it `fills`; else nothing, where
     `may_lack`, or an error. Where `on` is `peeked`, a writer goes by the type of the value.
 
-    In streamed schemas `bounds` are those of all cases, whose own then are all that is left of these.
+    In streamed schemas `bounds` are those of all cases, whose own then are all that is left of these, and
+    `solved` are the fields that could be changed so that `on` is the value of a case.
     """
 
     on: Value
@@ -296,6 +297,18 @@ class Choice:
     may_lack: bool
     peeked: bool
     bounds: Bounds | None = None
+    solved: tuple[Solution, ...] = ()
+
+    @property
+    def only(self) -> list[tuple[str, Value]]:
+        """The units that one case alone reads, with its value."""
+        every = [(each.value, each.element) for each in self.cases]
+        every += [] if self.other is None else [(None, self.other.element)]
+        found = [(part.unit, value) for value, part in every if isinstance(part, Nested)]
+        names = [name for name, _ in found]
+        return [
+            (name, value) for name, value in found if isinstance(value, Constant) and names.count(name) == 1
+        ]
 
 
 Element = FixedNumber | Varint | Bits | Octets | Chars | Nested | Choice

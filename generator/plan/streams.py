@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import reduce
 
 from kodec.generator.plan.follows import derived_of, followed, marked_in
-from kodec.generator.plan.solve import presence, solutions
+from kodec.generator.plan.solve import choices, presence, solutions
 from kodec.generator.plan.steps import (
     Align,
     Bits,
@@ -320,8 +320,9 @@ class _Builder:
         elif (plain := without_case(spec)) is not None:
             bytes_of = replace(self._bounds(Bytes(), plain, here), early=False)
             other = Case(None, OCTETS, Octets(None, bytes_of))
-        return Choice(
-            on=self.bind.bind(switch.on, here),
+        on = self.bind.bind(switch.on, here)
+        made = Choice(
+            on=on,
             cases=tuple(
                 self._case(self.bind.value(case, here), struct, kind, spec, here)
                 for case, kind in switch.cases
@@ -333,6 +334,7 @@ class _Builder:
             peeked=False,
             bounds=bounds,
         )
+        return replace(made, solved=choices(on)) if made.only else made
 
     def _case(self, value: Value | None, struct: Struct, kind: TypeRef, spec: Field, here: Here) -> Case:
         single = self.types.of(kind)

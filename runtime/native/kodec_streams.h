@@ -1,6 +1,6 @@
 /* Streamed units as tables in memory, for `runtime/native/streams.c`. Needs Python.h.
  *
- * A unit's entry in its module's table is a dict: `loose`, `parameters`, `fields`, `instances`, `steps`
+ * A unit's entry in its module's table is a dict: `loose`, `local`, `parameters`, `fields`, `instances`, `steps`
  * (generator/targets/python/streams/tables.py writes it). References to its contents are borrowed: the unit holds the
  * entry. An unknown form is an error in the table, and raises ValueError. */
 #ifndef KODEC_STREAMS_H
@@ -169,8 +169,8 @@ typedef struct {
   ks_expr **rule;
 } ks_slot;
 
-typedef enum { KS_S_ALIGN, KS_S_ORDER, KS_S_WHEN, KS_S_FIXED, KS_S_ONE, KS_S_MANY } ks_what;
-static const char *const ks_whats[] = {"align", "order", "when", "fixed", "one", "many", NULL};
+typedef enum { KS_S_ALIGN, KS_S_ORDER, KS_S_WHEN, KS_S_FIXED, KS_S_ONE, KS_S_MANY, KS_S_BEGIN, KS_S_END } ks_what;
+static const char *const ks_whats[] = {"align", "order", "when", "fixed", "one", "many", "begin", "end", NULL};
 
 typedef enum { KS_BY_END, KS_BY_COUNT, KS_BY_UNTIL } ks_ends;
 static const char *const ks_endings[] = {"end", "count", "until", NULL};
@@ -195,7 +195,7 @@ struct ks_step {
   int64_t least;
   Py_ssize_t cases;
   ks_order_case *order;
-  PyObject *other;
+  PyObject *other; /* of an order; of a field that begins or ends its name */
 };
 
 /* Where an instance is read: NULL where nothing has to hold, or it stands where the stream does, or in the object's. */
@@ -210,6 +210,7 @@ struct ks_unit {
   PyObject *cls, *table; /* the table is a function for all classes of the module */
   PyObject *entry;       /* NULL until it is first read */
   int loose;
+  int checks, local; /* whether fields are derived of bytes, and of those of the object alone */
   Py_ssize_t parameters, fields;
   Py_ssize_t *parameter, *field; /* slots */
   PyObject **initial;            /* of fields */
@@ -535,7 +536,7 @@ static int ks_slot_of(ks_unit *unit, PyObject *form, ks_slot *found) {
 static int ks_steps_of(ks_unit *unit, PyObject *forms, Py_ssize_t *count, ks_step **to);
 
 static int ks_step_of(ks_unit *unit, PyObject *form, int kept, ks_step *found) {
-  static const Py_ssize_t sizes[] = {1, 4, 3, 3, 4, 7};
+  static const Py_ssize_t sizes[] = {1, 4, 3, 3, 4, 7, 2, 2};
   const int what = ks_named_by(unit, form, 0, ks_whats);
   PyObject *inner;
   int ends;
@@ -544,6 +545,10 @@ static int ks_step_of(ks_unit *unit, PyObject *form, int kept, ks_step *found) {
   found->what = (ks_what)what;
   switch (found->what) {
     case KS_S_ALIGN: return 0;
+    case KS_S_BEGIN:
+    case KS_S_END:
+      found->other = PyTuple_GET_ITEM(form, 1);
+      return PyUnicode_Check(found->other) ? 0 : ks_refuse(unit, form);
     case KS_S_ORDER:
       inner = PyTuple_GET_ITEM(form, 2);
       found->other = PyTuple_GET_ITEM(form, 3);
@@ -629,6 +634,8 @@ static int ks_begin(ks_unit *unit) {
   Py_INCREF(found);
   Py_DECREF(all);
   unit->loose = PyDict_GetItemString(found, "loose") == Py_True;
+  unit->checks = (value = PyDict_GetItemString(found, "local")) != NULL;
+  unit->local = value == Py_True;
   if ((value = PyDict_GetItemString(found, "parameters")) != NULL && PyTuple_Check(value)) {
     unit->parameters = PyTuple_GET_SIZE(value);
     unit->parameter = ks_new(unit, (size_t)unit->parameters, sizeof(Py_ssize_t));

@@ -21,9 +21,9 @@ static PyTypeObject *ks_unit_type;
 static struct {
   PyTypeObject *source, *state, *node;
   struct { Py_ssize_t bits, left, stand, at, base, buf, end, state; } in_source;
-  struct { Py_ssize_t depth, empty, native, opt, room; } in_state;
+  struct { Py_ssize_t depth, empty, native, opt, room, unchecked; } in_state;
   struct { Py_ssize_t depth, io, is_le, marks, out, parent, places, root, spans, start, stop, taught, values; } in_node;
-  PyObject *native, *depth, *elements, *pos, *size, *eof, *read, *root, *zero;
+  PyObject *native, *depth, *elements, *pos, *size, *eof, *read, *root, *check, *zero;
 } ks;
 
 /* ------------------------------------------------------------------ streams */
@@ -777,6 +777,38 @@ static PyObject *ks_processed(ks_run *run, const ks_at *at, const ks_bounds *bou
 static int ks_steps(ks_run *run, const ks_at *at, const ks_step *steps, Py_ssize_t count);
 static PyObject *ks_element_at(ks_run *run, const ks_at *at, ks_stream *io, ks_element *element, Py_ssize_t index);
 
+/* A field whose bytes are asked for begins or ends. */
+static int ks_mark(const ks_at *at, PyObject *name, int ends) {
+  PyObject **const spans = kd_in(at->node, ks.in_node.spans);
+  PyObject *place, *span, *before;
+  int status = -1;
+  if ((*spans == NULL || *spans == Py_None) && kd_put(spans, PyDict_New()) < 0) return -1;
+  if (!PyDict_Check(*spans) || (place = PyLong_FromSsize_t(at->io->at - at->io->base)) == NULL) return -1;
+  before = ends ? PyDict_GetItemWithError(*spans, name) : NULL;
+  if (!ends || (before != NULL && PyTuple_Check(before) && PyTuple_GET_SIZE(before) == 3)) {
+    span = PyTuple_Pack(3, at->io->source, ends ? PyTuple_GET_ITEM(before, 1) : place, place);
+    if (span != NULL) {
+      status = PyDict_SetItem(*spans, name, span);
+      Py_DECREF(span);
+    }
+  }
+  Py_DECREF(place);
+  return status;
+}
+
+/* See that the fields of an object that are derived of bytes are right, at once or when all around it is read. */
+static int ks_checked(ks_run *run, const ks_unit *unit, PyObject *node) {
+  PyObject *found;
+  if (!unit->local) {
+    PyObject *const later = *kd_in(run->state, ks.in_state.unchecked);
+    return later == NULL || !PyList_Check(later) ? -1 : PyList_Append(later, node);
+  }
+  if (ks_sync(run) < 0) return -1;
+  found = ks_back(run, PyObject_CallMethodNoArgs(node, ks.check));
+  Py_XDECREF(found);
+  return found == NULL ? -1 : 0;
+}
+
 static void ks_initial(PyObject *node, Py_ssize_t slot, PyObject *value) {
   Py_INCREF(value);
   kd_put(kd_in(node, slot), value);
@@ -833,6 +865,7 @@ static PyObject *ks_made(ks_run *run, const ks_at *at, ks_stream *io, ks_element
     run->nested--;
     run->depth--;
     if (status < 0 || ks_put_whole(node, ks.in_node.stop, io->at) < 0) goto failed;
+    if (unit->checks && ks_checked(run, unit, node) < 0) goto failed;
   }
   (void)index;
   return node;
@@ -1148,6 +1181,10 @@ static int ks_steps(ks_run *run, const ks_at *at, const ks_step *steps, Py_ssize
     int status;
     switch (step->what) {
       case KS_S_ALIGN: ks_align(at->io); break;
+      case KS_S_BEGIN:
+      case KS_S_END:
+        if (ks_mark(at, step->other, step->what == KS_S_END) < 0) return -1;
+        break;
       case KS_S_ORDER:
         if (ks_set_order(run, at, step) < 0) return -1;
         break;
@@ -1263,6 +1300,8 @@ static int ks_read(ks_unit *unit, PyObject *node, PyObject *source, PyObject *of
   saved = io;
   run.top = &io;
   const int64_t empty = run.empty, room = run.room;
+  PyObject *const later = *kd_in(run.state, ks.in_state.unchecked);
+  const Py_ssize_t unchecked = later == NULL || !PyList_Check(later) ? 0 : PyList_GET_SIZE(later);
   Py_INCREF(source);
   little = *kd_in(node, ks.in_node.is_le);
   Py_XINCREF(little);
@@ -1288,7 +1327,11 @@ static int ks_read(ks_unit *unit, PyObject *node, PyObject *source, PyObject *of
       ks_initial(node, ks.in_node.values, Py_None);
       ks_initial(node, ks.in_node.places, Py_None);
       ks_initial(node, ks.in_node.marks, Py_None);
+      ks_initial(node, ks.in_node.spans, Py_None);
     }
+    if (later != NULL && PyList_Check(later) && PyList_GET_SIZE(later) > unchecked &&
+        PyList_SetSlice(later, unchecked, PyList_GET_SIZE(later), NULL) < 0)
+      PyErr_Clear();
     ks_initial(node, ks.in_node.is_le, little == NULL ? Py_None : little);
     ks_initial(run.state, ks.in_state.native, Py_False);
     status = ks_sync(&run) < 0 ? -1 : 0;
@@ -1412,7 +1455,8 @@ static int ks_import(void) {
       {&ks.source, "end", &ks.in_source.end},      {&ks.source, "state", &ks.in_source.state},
       {&ks.state, "depth", &ks.in_state.depth},    {&ks.state, "empty", &ks.in_state.empty},
       {&ks.state, "native", &ks.in_state.native},  {&ks.state, "opt", &ks.in_state.opt},
-      {&ks.state, "room", &ks.in_state.room},      {&ks.node, "_depth", &ks.in_node.depth},
+      {&ks.state, "room", &ks.in_state.room},      {&ks.state, "unchecked", &ks.in_state.unchecked},
+      {&ks.node, "_depth", &ks.in_node.depth},
       {&ks.node, "_io", &ks.in_node.io},           {&ks.node, "_is_le", &ks.in_node.is_le},
       {&ks.node, "_marks", &ks.in_node.marks},     {&ks.node, "_out", &ks.in_node.out},
       {&ks.node, "_parent", &ks.in_node.parent},   {&ks.node, "_places", &ks.in_node.places},
@@ -1424,7 +1468,8 @@ static int ks_import(void) {
     const char *text;
     PyObject **to;
   } names[] = {{"_native", &ks.native}, {"depth", &ks.depth}, {"elements", &ks.elements}, {"pos", &ks.pos},
-               {"size", &ks.size},      {"eof", &ks.eof},     {"read", &ks.read},         {"root", &ks.root}};
+               {"size", &ks.size},      {"eof", &ks.eof},     {"read", &ks.read},         {"root", &ks.root},
+               {"_check", &ks.check}};
   PyObject *const module = PyImport_ImportModule("kodec.runtime.streams");
   int status = -1;
   if (module == NULL) return -1;

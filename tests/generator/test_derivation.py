@@ -44,6 +44,16 @@ class Case:
 
 
 CASES: dict[str, Case] = {
+    "a tag, by the type of the object": Case(
+        "seq:\n- {id: tag, type: u1}\n- {id: body, type: {switch-on: tag & 0x7f, cases: {1: p, 2: q, 3: p_of_more, _: bytes_}}}\n" + Z + "types:\n  p: {seq: [{id: b, type: u2}]}\n  q: {seq: [{id: c, type: u1}]}\n  p_of_more: {seq: [{id: b, type: u4}]}\n  bytes_: {seq: [{id: d, type: u1}]}\n",
+        "x.X(tag=0x80, body=x.Q(c=5), z=b'')", b"\x82\5\0",
+        "r.body = x.P(b=7)", b"\x81\0\7\0",
+    ),
+    "tags that are texts and enums, in a list": Case(
+        "seq:\n- {id: l, type: item, repeat: expr, repeat-expr: 2}\n- {id: kind, type: u1, enum: e}\n- {id: m, type: {switch-on: kind, cases: {'e::one': p, 'e::two': q}}}\n" + Z + "types:\n  item: {seq: [{id: tag, type: str, size: 2, encoding: ASCII}, {id: n, type: u1}, {id: body, size: n, type: {switch-on: tag, cases: {'\"pp\"': p, '\"qq\"': q}}}]}\n  p: {seq: [{id: b, type: u2}]}\n  q: {seq: [{id: c, type: u1}]}\nenums: {e: {1: one, 2: two}}\n",
+        "x.X(l=[x.Item(body=x.P(b=1)), x.Item(body=x.Q(c=2))], m=x.Q(c=9), z=b'')", b"pp\2\0\1qq\1\2\2\x09\0",
+        "r.l.reverse(); r.l[0].body, r.m = x.P(b=3), x.P(b=4)", b"pp\2\0\3pp\2\0\1\1\0\4\0",
+    ),
     "a length": Case(
         "seq:\n- {id: n, type: u1}\n- {id: a, size: n}\n" + Z,
         "x.X(a=b'abc', z=b'')", b"\x03abc\0",
@@ -243,6 +253,8 @@ def test_what_is_missing_or_stale_is_computed(name: str, codec: Codec) -> None:
 
 
 REFUSED: dict[str, tuple[str, str, str]] = {
+    "a type with two cases": ("seq:\n- {id: t, type: u1}\n- {id: a, type: {switch-on: t, cases: {1: p, 2: p, 3: q}}}\n- {id: z, terminator: 0}\ntypes:\n  p: {seq: [{id: b, type: u1}]}\n  q: {seq: [{id: c, type: u2}]}\n", "x.X(a=x.P(b=1), z=b'')", "X.t"),
+    "a type whose tag is fixed": ("seq:\n- {id: t, type: u1, valid: 3}\n- {id: a, type: {switch-on: t, cases: {1: p, 3: q}}}\n- {id: z, terminator: 0}\ntypes:\n  p: {seq: [{id: b, type: u1}]}\n  q: {seq: [{id: c, type: u2}]}\n", "x.X(a=x.P(b=1), z=b'')", "t: value not allowed"),
     "no whole multiple": ("seq:\n- {id: n, type: u1}\n- {id: a, size: n * 4}\n" + Z, "x.X(a=b'abc', z=b'')", "a: wrong size (need 0 bytes, have '3 bytes')"),
     "two unknowns": ("seq:\n- {id: n, type: u1}\n- {id: m, type: u1}\n- {id: a, size: n + m}\n" + Z, "x.X(n=1, m=1, a=b'abc', z=b'')", "a: wrong size, and it follows from `m` and `n`: set one of them to None"),
     "a length used twice": ("seq:\n- {id: n, type: u1}\n- {id: a, size: n}\n- {id: b, size: n}\n" + Z, "x.X(a=b'abc', b=b'ab', z=b'')", "X.n: no value of it is right for a and b"),
@@ -251,7 +263,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "below its rule": ("seq:\n- {id: n, type: u1, valid: 13}\n- {id: a, size: n}\n" + Z, "x.X(a=b'abc', z=b'')", "n: value not allowed (need 13, have 3)"),
     "not invertible": ("seq:\n- {id: n, type: u1}\n- {id: a, size: n % 16}\n" + Z, "x.X(n=1, a=b'abc', z=b'')", "a: wrong size, and it cannot be computed: set `n` (need 1 bytes, have '3 bytes')"),
     "nothing determines it": ("seq:\n- {id: n, type: u1}\n" + Z + "instances:\n  a: {pos: n, type: u1}\n", "x.X(z=b'')", "X.n: not given, and it does not follow from what is written"),
-    "a value that does not fit its case": ("seq:\n- {id: t, type: u1}\n- {id: n, type: u1}\n- {id: a, size: n, type: {switch-on: t, cases: {1: p}}}\n" + Z + "types:\n  p: {seq: [{id: b, type: u1}]}\n", "x.X(t=2, a=x.P(b=1), z=b'')", "a: not bytes"),
+    "a value that does not fit its case": ("seq:\n- {id: t, type: u1}\n- {id: n, type: u1}\n- {id: a, size: n, type: {switch-on: t, cases: {1: p}}}\n" + Z + "types:\n  p: {seq: [{id: b, type: u1}]}\n", "x.X(t=2, a='text', z=b'')", "a: not bytes"),
     "derived from each other": ("seq:\n- {id: c, type: u4, -derive: crc32(d..a)}\n- {id: d, type: u4, -derive: crc32(c)}\n- {id: a, terminator: 0}\n", "x.X(a=b'')", "X."),
     "bytes that nothing describes": ("seq:\n- {id: n, type: u1}\n- {id: a, size: n, type: p}\n" + Z + "types:\n  p: {seq: [{id: k, type: u1}, {id: b, size: k}]}\n", "given(x.X.from_bytes(b'\\4\\1bxy\\0').a, b=b'longer')._parent", "a: bytes after it that the schema does not describe"),
 }  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kodec.generator.driver import generate, load
-from kodec.runtime.errors import EncodeError, Malformed, Truncated
+from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
 
 from .conftest import package, write
 
@@ -205,3 +205,43 @@ def test_elements_one_by_one_are_followed_by_nothing_else(codec: Codec) -> None:
     with pytest.raises(Malformed, match="exact=False"):
         list(found)
     assert [each.d for each in x.each_of(b"\1\5rest", "items", exact=False)] == [5]
+
+
+ERRORS = """\
+seq:
+- {id: magic, contents: [K, 0]}
+- {id: n, type: u1, valid: {max: 9}}
+- {id: a, size: n}
+- {id: kind, type: u2, enum: kind}
+- {id: num, type: u4}
+- {id: items, type: item, repeat: expr, repeat-expr: num}
+- {id: len_p, type: s4, valid: {min: 0}}
+- {id: p, type: part, size: len_p}
+- {id: t, type: str, size: 3, encoding: ASCII, valid: {any-of: ['"abc"', '"xyz"']}}
+- {id: q, type: item, repeat: eos}
+types:
+  item: {seq: [{id: x, type: u1}, {id: y, type: u2le, valid: {min: 1}}]}
+  part: {seq: [{id: z, type: u2}, {id: rest, size-eos: true}]}
+enums: {kind: {1: one}}
+"""
+
+
+def test_both_report_the_same_errors(tmp_path: Path) -> None:
+    layout = module(ERRORS, tmp_path / "layout", streams=False)
+    streamed = module(ERRORS, tmp_path / "streamed", streams=True)
+    value = layout.X(a=b"ab", kind=1, items=[layout.Item(1, 2), layout.Item(3, 4)], t="abc")
+    value.p, value.q = layout.Part(z=5, rest=b"r"), [layout.Item(5, 6)]
+    data = value.to_bytes()
+    changed = [data, data + b"z", *(data[:size] for size in range(len(data)))]
+    for at in range(len(data)):
+        changed += [data[:at] + bytes([data[at] ^ mask]) + data[at + 1 :] for mask in (1, 0x80, 0xFF)]
+
+    def outcome(made: Any, data: bytes) -> object:
+        try:
+            return made.X.from_bytes(data).to_bytes()
+        except FormatError as error:
+            return type(error), error.path, error.at, error.need, error.have, error.reason
+
+    found = [outcome(layout, each) for each in changed]
+    assert found == [outcome(streamed, each) for each in changed]
+    assert 50 < sum(isinstance(each, tuple) for each in found) < len(found)

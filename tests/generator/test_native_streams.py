@@ -7,6 +7,7 @@ from __future__ import annotations
 import gc
 import random
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from types import ModuleType
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kodec.runtime.errors import FormatError
+from kodec.runtime.errors import CrcMismatch, FormatError
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.native import native_module
 from kodec.runtime.streams import ByteSource, ReadingState, StreamNode
@@ -197,3 +198,38 @@ def test_a_state_that_is_not_native_is_left_alone(codec: Codec) -> None:
     io.state.native = False
     assert x.X._native.read(x.X(), io) is False
     assert io.at == 0
+
+
+DERIVED = """seq:
+- {id: head, type: head}
+- {id: items, type: item, repeat: expr, repeat-expr: head.n}
+- {id: end, terminator: 0}
+types:
+  head: {seq: [{id: n, type: u1}, {id: c, type: u4, -derive: crc32(_parent.items.._parent.end)}]}
+  item: {seq: [{id: len, type: u1}, {id: a, size: len}, {id: c, type: u4, -derive: crc32(len..a)}]}
+"""
+
+
+def test_fields_that_are_derived_of_bytes_are_read_natively(
+    codec: Codec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = codec(DERIVED)
+    data = x.X(head=x.Head(), items=[x.Item(a=b"ab"), x.Item(a=b"")], end=b"e").to_bytes()
+    value = x.X.from_bytes(data)
+    assert value.items[0].c == zlib.crc32(b"\2ab") and value.head.c == zlib.crc32(data[5:])
+    # where a native reader finds an error, Python reads again and reports it
+    wrong = data[:6] + b"z" + data[7:]
+    with pytest.raises(CrcMismatch) as caught:
+        x.X.from_bytes(wrong)
+    assert (caught.value.path, caught.value.at) == ("items[0].c", 5)
+    assert x.X.from_bytes(wrong, opt=ReadOptions(check_crc=False)).items[0].a == b"zb"
+    late = data[:1] + b"\0\0\0\0" + data[5:]
+    with pytest.raises(CrcMismatch) as caught:
+        x.X.from_bytes(late)
+    assert caught.value.path == "c"
+    for cls in (x.X, x.Head, x.Item):
+        monkeypatch.setattr(cls, "_read", None)
+    read = x.X.from_bytes(data)
+    assert read == value
+    read.items[1].a = b"longer"
+    assert x.X.from_bytes(read.to_bytes()).items[1].c == zlib.crc32(b"\6longer")

@@ -232,6 +232,12 @@ class Printer:
                     return kind.low
         return None
 
+    def back(self, step: One | Many) -> int | str | None:
+        """How many bytes ago the value began of which rules speak; None of bits."""
+        if not step.rules or isinstance(step.element, Bits):
+            return None
+        return self.width(step.element) or "io.at - before"
+
     def number(self, element: FixedNumber, name: str) -> str:
         """A call that reads a number."""
         if element.order == "by":
@@ -335,9 +341,11 @@ class Printer:
         here = at.of_value(value)
         for rule in rules:
             alone = [self.text(each, here) for each in rule.wanted]
+            # what is known is said as in layouts
+            known = repr(rule.needed) if all(isinstance(each, Constant) for each in rule.wanted) else None
             if rule.need == "one of":
                 choices = f"({', '.join(alone)},)"
-                yield Refusal(f"{value} not in {choices}", choices)
+                yield Refusal(f"{value} not in {choices}", known or choices)
             elif rule.need == "holds":
                 assert isinstance(rule.wanted[0], Constant)
                 yield Refusal(f"not {self.compared(rule.test, here)}", repr(rule.wanted[0].value))
@@ -346,7 +354,7 @@ class Printer:
                 enum = next(self.enum(each.enum) for each in kinds if isinstance(each, EnumOf))
                 yield Refusal(f"not isinstance({value}, {enum})", f'"a value of {enum}"')
             else:
-                yield Refusal(self._opposite(rule.test, here), alone[0])
+                yield Refusal(self._opposite(rule.test, here), known or alone[0])
 
     def _opposite(self, test: Value, here: Where) -> str:
         """The test that a comparison does not hold; of NaN none does."""
@@ -379,6 +387,11 @@ class Printer:
             if not any(each in other for other in fields if other != each)
         ]
         return f", of={', '.join(f'`{each}`' for each in names)!r}" if names else ""
+
+    def only(self, choice: Choice, at: Where) -> str:
+        """The classes that one case alone has, each with the value of that case."""
+        found = (f"{self.class_of(unit)}: {self.text(value, at)}" for unit, value in choice.only)
+        return f"{{{', '.join(found)}}}"
 
     def solver(self, solutions: Sequence[Solution]) -> str:
         """The same of an instance, as a function of its object."""

@@ -21,6 +21,7 @@ from kodec.generator.plan.steps import (
     FixedNumber,
     InstancePlan,
     Many,
+    Mark,
     Nested,
     Octets,
     One,
@@ -69,6 +70,7 @@ __all__ = ["NativeUnit", "native_unit"]
 
 _IN_FUNCTION = Where(item="item", index="i", stream="_io")
 _MOST_BITS = 56
+_TIGHT = ("loose", "False")
 
 
 class _Beyond(Exception):
@@ -86,9 +88,6 @@ class NativeUnit:
 
 def native_unit(printer: Printer, name: str) -> NativeUnit | None:
     """The entry of a unit whose class is `name`; None where it is read in Python alone."""
-    if printer.streamed.marked:
-        # what is derived of bytes needs to know where they are
-        return None
     table = _Table(printer)
     try:
         return NativeUnit(name, table.parts(), [table.step(each) for each in printer.unit.steps])
@@ -107,6 +106,7 @@ class _Table:
         instances = [(attribute(each.name), self._instance(each)) for each in self.printer.streamed.instances]
         found = {
             "loose": repr(self.printer.loose),
+            "local": repr(self.printer.is_local) if self.printer.streamed.calculated else "()",
             "parameters": _tuple(f'"{attribute(each.name)}"' for each in self.unit.parameters),
             "fields": _dict(
                 (attribute(each.name), repr(None if each.default is None else each.default.value))
@@ -122,7 +122,8 @@ class _Table:
                 self._place(each) for each in self.printer.streamed.instances if each.step is not None
             ),
         }
-        return {name: text for name, text in found.items() if text not in ("{}", "()", "False")}
+        empty = ("{}", "()")
+        return {name: text for name, text in found.items() if text not in empty and (name, text) != _TIGHT}
 
     def _instance(self, plan: InstancePlan) -> str:
         """What computes an instance; empty where the class has to, as it is read or depends on the stream."""
@@ -153,6 +154,8 @@ class _Table:
         match step:
             case Align():
                 return '("align",)'
+            case Mark(name, end=end):
+                return f'("{"end" if end else "begin"}", "{attribute(name)}")'
             case ByteOrder(on, cases, other):
                 pairs = _tuple(f"({self._value(case)}, {little})" for case, little in cases)
                 return f'("order", {self._value(on)}, {pairs}, {other})'
