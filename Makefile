@@ -19,7 +19,7 @@ demo: java ## regenerate the codecs, export a real broker's log with Spark, show
 	@rm -rf $(OUT)
 	@$(BIN)/kodec export $(LOGS) --to $(OUT) --engine spark
 	@echo "== 3. what $(OUT) holds"
-	@$(BIN)/python tools/show.py $(OUT)
+	@$(BIN)/python tools/show_export.py $(OUT)
 	@echo "== 4. the same log as a table of Spark's"
 	@$(BIN)/python tools/query.py $(LOGS)
 
@@ -94,7 +94,7 @@ conform: java node ## run our own languages against the conformance suite and co
 suite: OUT = out/suite
 suite: setup ## from the jars of a Kafka release (JARS=...) to schemas, code, vectors and a changelog in OUT
 	@test -n "$(JARS)" || { echo "make suite JARS=a-jar-or-folder-of-jars [OUT=out/suite]" >&2; exit 2; }
-	@$(BIN)/python tools/suite.py $(JARS) $(OUT)
+	@$(BIN)/python tools/update_from_release.py $(JARS) $(OUT)
 	@$(BIN)/kodec generate
 
 edits: node ## edit real files of public formats, and have other tools judge them

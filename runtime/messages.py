@@ -56,7 +56,7 @@ class Wire(NamedTuple):
         first, last: the versions with this row; -1 if all have it, or the message has no versions.
         ignorable: whether a value is dropped in versions without the field.
         tag: its number in the section of tagged fields; -1 if it is outside.
-        says_version: whether the value is the version.
+        is_version: whether the value is the version.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Wire(NamedTuple):
     last: int = -1
     ignorable: bool = False
     tag: int = -1
-    says_version: bool = False
+    is_version: bool = False
 
 
 class _Functions:

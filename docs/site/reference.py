@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
 
 from docstrings import MODULES, problems, public_names
+from samples import sections
 
 from kodec.cli.commands import GROUPS
 from kodec.cli.parser import Command, Parameter
@@ -19,18 +18,6 @@ from kodec.generator.driver import load, render_all
 from kodec.generator.targets.documents.plan import Page, pages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-# A file of a real broker for the formats that are files, by the page.
-EXAMPLES: Mapping[str, tuple[str, Sequence[str]]] = {
-    "log/record_batch.md": (
-        "kafka-4.3.1/logs/orders-0/00000000000000000000.log",
-        ("--offset", "20", "--count", "1"),
-    ),
-    "log/message_set.md": ("kafka-0.10.2.2/logs/v1-none-0/00000000000000000000.log", ("--count", "1")),
-    "log/offset_index.md": ("kafka-4.3.1/logs/orders-0/00000000000000000000.index", ("--count", "3")),
-    "log/time_index.md": ("kafka-4.3.1/logs/orders-0/00000000000000000000.timeindex", ("--count", "3")),
-    "log/transaction_index.md": ("kafka-4.3.1/logs/transactions-0/00000000000000000000.txnindex", ()),
-    "log/producer_snapshot.md": ("kafka-4.3.1/logs/transactions-0/00000000000000000088.snapshot", ()),
-}
 
 
 def write(folder: Path) -> None:
@@ -151,13 +138,14 @@ _LINK = re.compile(r"\]\([\w./]*#([\w-]+)\)")
 
 
 def _formats() -> Iterator[tuple[str, str]]:
-    """The pages of the target `documents` with their diagrams, and bytes that brokers wrote."""
+    """The pages of the target `documents` with their diagrams, and bytes of real systems."""
     made = render_all(ROOT / "schemas", targets=["documents"]).modules
     known = {page.path: page for page in pages(load(ROOT / "schemas"))}
+    bytes_of = sections()
     for path, text in made.items():
         if path in known:
             text = _LINK.sub(r"](#format-\1)", _ANCHOR.sub(r"(format-\1)=", text))
-            text += _example(*EXAMPLES[path]) if path in EXAMPLES else ""
+            text += bytes_of.get(path.removesuffix(".md"), "")
         if path in known or path.endswith(".svg"):
             yield f"formats/{path}", text
     yield "formats/fields.md", _fields(known.values())
@@ -187,14 +175,6 @@ def _format_lists(made: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield f"formats/{folder}/index.md", "\n".join(page)
     ordered = (f"{folder}/index" for folder in _FOLDERS if folder in folders)
     yield "formats/index.md", "\n".join([*text, "", _hidden(["fields", *ordered])])
-
-
-def _example(file: str, arguments: Sequence[str]) -> str:
-    """What `kodec explain` prints of bytes that a broker wrote."""
-    command = [sys.executable, "-m", "kodec", "explain", f"tests/data/{file}", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    shown = " ".join(["kodec explain", f"tests/data/{file}", *arguments])
-    return f"\n## Bytes of a broker\n\n```console\n$ {shown}\n```\n\n```text\n{done.stdout.rstrip()}\n```\n"
 
 
 def _fields(made: Iterable[Page]) -> str:

@@ -103,7 +103,7 @@ KraftVersionRecord._functions = (read_kraft_version_record, write_kraft_version_
 messages.use_native_methods(
     {
         KraftVersionRecord: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("kraft_version", "s2"),
             messages.Wire("tagged_fields", "tags"),
         ),

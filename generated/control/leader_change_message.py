@@ -213,7 +213,7 @@ LeaderChangeMessage._functions = (read_leader_change_message, write_leader_chang
 messages.use_native_methods(
     {
         LeaderChangeMessage: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("leader_id", "s4"),
             messages.Wire("voters", messages.Counted("list", "uvarint32", Voter, plus=1)),
             messages.Wire("granting_voters", messages.Counted("list", "uvarint32", Voter, plus=1)),

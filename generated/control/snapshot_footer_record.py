@@ -96,7 +96,7 @@ SnapshotFooterRecord._functions = (read_snapshot_footer_record, write_snapshot_f
 messages.use_native_methods(
     {
         SnapshotFooterRecord: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("tagged_fields", "tags"),
         ),
     }

@@ -106,7 +106,7 @@ SnapshotHeaderRecord._functions = (read_snapshot_header_record, write_snapshot_h
 messages.use_native_methods(
     {
         SnapshotHeaderRecord: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("last_contained_log_timestamp", "s8"),
             messages.Wire("tagged_fields", "tags"),
         ),

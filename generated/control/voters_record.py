@@ -291,7 +291,7 @@ VotersRecord._functions = (read_voters_record, write_voters_record)
 messages.use_native_methods(
     {
         VotersRecord: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("voters", messages.Counted("list", "uvarint32", Voter, plus=1)),
             messages.Wire("tagged_fields", "tags"),
         ),

@@ -146,7 +146,7 @@ ConsumerGroupMetadataValue._functions = (
 messages.use_native_methods(
     {
         ConsumerGroupMetadataValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("epoch", "s4"),
             messages.Wire("metadata_hash", "s8", tag=0),
             messages.Wire("tagged_fields", "tags"),

@@ -267,7 +267,7 @@ ConsumerGroupPartitionMetadataValue._functions = (
 messages.use_native_methods(
     {
         ConsumerGroupPartitionMetadataValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("topics", messages.Counted("list", "uvarint32", TopicMetadata, plus=1)),
             messages.Wire("tagged_fields", "tags"),
         ),

@@ -134,7 +134,7 @@ ConsumerGroupRegularExpressionValue._functions = (
 messages.use_native_methods(
     {
         ConsumerGroupRegularExpressionValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire(
                 "topics",
                 messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),

@@ -165,7 +165,7 @@ ConsumerProtocolAssignment._functions = (
 messages.use_native_methods(
     {
         ConsumerProtocolAssignment: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("assigned_partitions", messages.Counted("list", "s4", TopicPartition)),
             messages.Wire("user_data", messages.Counted("bytes", "s4", null=True)),
         ),

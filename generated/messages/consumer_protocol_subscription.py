@@ -222,7 +222,7 @@ ConsumerProtocolSubscription._functions = (
 messages.use_native_methods(
     {
         ConsumerProtocolSubscription: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("topics", messages.Counted("list", "s4", messages.Counted("text", "s2"))),
             messages.Wire("user_data", messages.Counted("bytes", "s4", null=True)),
             messages.Wire(

@@ -122,7 +122,7 @@ DefaultPrincipalData._functions = (read_default_principal_data, write_default_pr
 messages.use_native_methods(
     {
         DefaultPrincipalData: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("principal_type", messages.Counted("text", "uvarint32", plus=1)),
             messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
             messages.Wire("token_authenticated", "bool8"),

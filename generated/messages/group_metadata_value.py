@@ -332,7 +332,7 @@ GroupMetadataValue._functions = (read_group_metadata_value, write_group_metadata
 messages.use_native_methods(
     {
         GroupMetadataValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("protocol_type", messages.Counted("text", "s2"), 0, 3),
             messages.Wire("protocol_type", messages.Counted("text", "uvarint32", plus=1), 4, 4),
             messages.Wire("generation", "s4"),

@@ -118,7 +118,7 @@ LegacyOffsetCommitValue._functions = (read_legacy_offset_commit_value, write_leg
 messages.use_native_methods(
     {
         LegacyOffsetCommitValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("offset", "s8"),
             messages.Wire("metadata", messages.Counted("text", "s2")),
             messages.Wire("commit_timestamp", "s8"),

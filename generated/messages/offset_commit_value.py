@@ -198,7 +198,7 @@ OffsetCommitValue._functions = (read_offset_commit_value, write_offset_commit_va
 messages.use_native_methods(
     {
         OffsetCommitValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("committed_offset", "s8"),
             messages.Wire("leader_epoch", "s4", 3, 4, ignorable=True),
             messages.Wire("metadata", messages.Counted("text", "s2"), 0, 3),

@@ -214,7 +214,7 @@ ShareGroupCurrentMemberAssignmentValue._functions = (
 messages.use_native_methods(
     {
         ShareGroupCurrentMemberAssignmentValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("member_epoch", "s4"),
             messages.Wire("previous_member_epoch", "s4"),
             messages.Wire("state", "s1"),

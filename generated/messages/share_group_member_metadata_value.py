@@ -155,7 +155,7 @@ ShareGroupMemberMetadataValue._functions = (
 messages.use_native_methods(
     {
         ShareGroupMemberMetadataValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("rack_id", messages.Counted("text", "uvarint32", plus=1, null=True)),
             messages.Wire("client_id", messages.Counted("text", "uvarint32", plus=1)),
             messages.Wire("client_host", messages.Counted("text", "uvarint32", plus=1)),

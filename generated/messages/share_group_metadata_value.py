@@ -111,7 +111,7 @@ ShareGroupMetadataValue._functions = (read_share_group_metadata_value, write_sha
 messages.use_native_methods(
     {
         ShareGroupMetadataValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("epoch", "s4"),
             messages.Wire("metadata_hash", "s8"),
             messages.Wire("tagged_fields", "tags"),

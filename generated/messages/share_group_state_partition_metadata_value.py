@@ -294,7 +294,7 @@ ShareGroupStatePartitionMetadataValue._functions = (
 messages.use_native_methods(
     {
         ShareGroupStatePartitionMetadataValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire(
                 "initializing_topics", messages.Counted("list", "uvarint32", TopicPartitionsInfo, plus=1)
             ),

@@ -181,7 +181,7 @@ ShareGroupTargetAssignmentMemberValue._functions = (
 messages.use_native_methods(
     {
         ShareGroupTargetAssignmentMemberValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("topic_partitions", messages.Counted("list", "uvarint32", TopicPartition, plus=1)),
             messages.Wire("tagged_fields", "tags"),
         ),

@@ -275,7 +275,7 @@ ShareSnapshotValue._functions = (read_share_snapshot_value, write_share_snapshot
 messages.use_native_methods(
     {
         ShareSnapshotValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("snapshot_epoch", "s4"),
             messages.Wire("state_epoch", "s4"),
             messages.Wire("leader_epoch", "s4"),

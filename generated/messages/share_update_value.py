@@ -239,7 +239,7 @@ ShareUpdateValue._functions = (read_share_update_value, write_share_update_value
 messages.use_native_methods(
     {
         ShareUpdateValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("snapshot_epoch", "s4"),
             messages.Wire("leader_epoch", "s4"),
             messages.Wire("start_offset", "s8"),

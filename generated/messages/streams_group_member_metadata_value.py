@@ -290,7 +290,7 @@ StreamsGroupMemberMetadataValue._functions = (
 messages.use_native_methods(
     {
         StreamsGroupMemberMetadataValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("instance_id", messages.Counted("text", "uvarint32", plus=1, null=True)),
             messages.Wire("rack_id", messages.Counted("text", "uvarint32", plus=1, null=True)),
             messages.Wire("client_id", messages.Counted("text", "uvarint32", plus=1)),

@@ -309,7 +309,7 @@ StreamsGroupMetadataValue._functions = (read_streams_group_metadata_value, write
 messages.use_native_methods(
     {
         StreamsGroupMetadataValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("epoch", "s4"),
             messages.Wire("metadata_hash", "s8"),
             messages.Wire("validated_topology_epoch", "s4", tag=0),

@@ -207,7 +207,7 @@ StreamsGroupTargetAssignmentMemberValue._functions = (
 messages.use_native_methods(
     {
         StreamsGroupTargetAssignmentMemberValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("active_tasks", messages.Counted("list", "uvarint32", TaskIds, plus=1)),
             messages.Wire("standby_tasks", messages.Counted("list", "uvarint32", TaskIds, plus=1)),
             messages.Wire("warmup_tasks", messages.Counted("list", "uvarint32", TaskIds, plus=1)),

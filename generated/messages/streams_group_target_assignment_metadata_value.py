@@ -151,7 +151,7 @@ StreamsGroupTargetAssignmentMetadataValue._functions = (
 messages.use_native_methods(
     {
         StreamsGroupTargetAssignmentMetadataValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("assignment_epoch", "s4"),
             messages.Wire("assignment_timestamp", "s8", ignorable=True, tag=0),
             messages.Wire("tagged_fields", "tags"),

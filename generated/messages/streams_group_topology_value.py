@@ -517,7 +517,7 @@ StreamsGroupTopologyValue._functions = (read_streams_group_topology_value, write
 messages.use_native_methods(
     {
         StreamsGroupTopologyValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("epoch", "s4"),
             messages.Wire("subtopologies", messages.Counted("list", "uvarint32", Subtopology, plus=1)),
             messages.Wire("tagged_fields", "tags"),

@@ -426,7 +426,7 @@ TransactionLogValue._functions = (read_transaction_log_value, write_transaction_
 messages.use_native_methods(
     {
         TransactionLogValue: (
-            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("version", "s2", is_version=True),
             messages.Wire("producer_id", "s8"),
             messages.Wire("producer_epoch", "s2"),
             messages.Wire("transaction_timeout_ms", "s4"),

@@ -744,7 +744,7 @@ class Unit:
         return [each.name for each in self.parameters if each.kept] + peeks
 
     @property
-    def told_version(self) -> bool:
+    def version_is_passed(self) -> bool:
         """Whether the version comes from outside."""
         return self.versions is not None and self.version is None
 

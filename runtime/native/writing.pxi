@@ -62,7 +62,7 @@ cdef class Writer(Bound):
         self.out.room = room
         return 0
 
-    def expect(self, size_t size):
+    def reserve(self, size_t size):
         """Reserve room for the number of bytes that one `take` probably returns, which avoids moves."""
         self.start()
         try:

@@ -40,7 +40,7 @@ enums:
 PARTS = {
     "Part": ['messages.Wire("x", "s1")'],
     "Letter": [
-        'messages.Wire("version", "u1", says_version=True)',
+        'messages.Wire("version", "u1", is_version=True)',
         'messages.Wire("new", "s1", 1, 1)',
     ],
 }

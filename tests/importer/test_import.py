@@ -24,7 +24,7 @@ from kodec.importer.schemas import snake
 from kodec.importer.text import tree_of
 
 PRIMITIVES = Path(__file__).resolve().parents[2] / "schemas" / "primitives"
-SUITE = Path(__file__).resolve().parents[2] / "tools" / "suite.py"
+SUITE = Path(__file__).resolve().parents[2] / "tools" / "update_from_release.py"
 ENTRY = "common/message/GroupThingValue.json"
 
 

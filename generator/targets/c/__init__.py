@@ -264,7 +264,7 @@ def _lacking(part: object) -> str:
 
 
 def _held(program: Program, unit: Unit, *, by_value: bool) -> set[str]:
-    """The units that a unit reads; or those whose structs are parts of its own."""
+    """The units that a unit reads; or those whose structs are members of its struct."""
     if not by_value:
         inner = {each.unit for each in values_of(unit.steps) if isinstance(each, Nested)}
         return inner | ({unit.packed.unit} if unit.packed is not None else set())
@@ -272,7 +272,7 @@ def _held(program: Program, unit: Unit, *, by_value: bool) -> set[str]:
 
 
 def _parts_first(program: Program) -> list[str]:
-    """The names of units, each after those whose structs are parts of its own."""
+    """The names of units, each after those whose structs are members of its struct."""
     found: dict[str, None] = {}
 
     def add(name: str, around: tuple[str, ...]) -> None:

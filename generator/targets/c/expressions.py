@@ -109,7 +109,8 @@ class Types:
         return self.of(kind).removesuffix("_t").removeprefix(PREFIX).replace(" ", "_").replace("*", "p")
 
     def of(self, kind: Type) -> str:
-        """The type of a value as a struct has it; what may be null is pointed to, or can report it itself."""
+        """The type of a value in a struct; a value that may be null is a pointer, or has a null of its
+        own."""
         if isinstance(kind, Maybe):
             text = self.of(kind.of)
             return text if self.says_null(kind) else f"const {text} *"
@@ -201,7 +202,7 @@ class Expressions(Spelling):
         return f"{'->' if isinstance(of.type, Maybe) else '.'}{member(name)}"
 
     def kept(self, value: FieldOf | Peeked | Item | MemberOf) -> tuple[int, str]:
-        """What is kept as a narrower number as int64_t; a null as 0, which no condition asks for."""
+        """A number stored in a narrower type, as int64_t; null as 0, which no condition uses."""
         place, kind = self.place(value), value.type
         if isinstance(value, MemberOf) and isinstance(value.of.type, Maybe) and is_number(kind):
             return self.binds.atom, f"({self.place(value.of)} != NULL ? (int64_t){place} : 0)"

@@ -15,7 +15,7 @@ _BREAKS = re.compile(
 
 
 def folded(text: str) -> str:
-    """The text with no line of code longer than `_MOST`; what follows a break is further in."""
+    """The text with no line of code longer than `_MOST`; continuation lines are indented."""
     return "".join(part for line in text.splitlines() for part in _lines(line))
 
 

@@ -72,13 +72,13 @@ class Names:
                 self._types[name] = self.claim("_".join([head, *name.split("::")[1:]]))
 
     def claim(self, name: str) -> str:
-        """A name for a type that nothing else has, nor with what functions of it have behind."""
+        """An unused name for a type; the names of its functions are unused too."""
         return self._taken.claim(PREFIX + name, _FUNCTIONS)
 
     def constant(self, *parts: str) -> str:
-        """A name for a constant that nothing else has."""
+        """An unused name for a constant."""
         return self._constants.claim("_".join([PREFIX.rstrip("_"), *parts]).upper())
 
     def type(self, unit: Unit | str) -> str:
-        """The type of a unit, or what the constants of an enum begin with."""
+        """The type of a unit, or the prefix of an enum's constants."""
         return self._types[unit if isinstance(unit, str) else unit.name]

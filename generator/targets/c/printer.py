@@ -68,7 +68,7 @@ class Defaults:
         return f"{{{', '.join(found)}}}" if found else "{0}"
 
     def _value(self, kind: Type, constant: Constant | None, *, absent: bool) -> str:
-        """What a field is set to; nothing if that is all bits 0."""
+        """The default of a field; empty if all its bits are 0."""
         if constant is None:
             inner = bare(kind)
             if isinstance(inner, ObjectOf):
@@ -146,7 +146,7 @@ class Printer(UnitPrinter[Expressions]):
 
     @property
     def written_type(self) -> str:
-        """The same, where it is not changed."""
+        """The same, if it is not changed."""
         found = self.value_type
         return f"{found}const " if found.endswith("*") else f"const {found} "
 
@@ -166,7 +166,7 @@ class Printer(UnitPrinter[Expressions]):
                 yield local(each.name)
 
     def field(self, name: str) -> str:
-        """Where a field is while it is read or written."""
+        """The place of a field while it is read or written."""
         if name == self.unit.stands_for:
             return "(*value)"
         derived = self.writing and self.unit.derivation(name) is not None
@@ -213,7 +213,7 @@ class Printer(UnitPrinter[Expressions]):
         return "NULL" if self.types.is_pointer(kind) else f"({self.types.of(kind)}){{0}}"
 
     def empty(self, name: str) -> str:
-        """What a unit gives where nothing is read for the field that it stands for."""
+        """The result of a unit if nothing is read for the field that it represents."""
         spec = self.unit.field(name)
         if spec.absent is None and isinstance(bare(spec.type), ObjectOf) and not isinstance(spec.type, Maybe):
             return f"{self.types.of(spec.type)}_default"
@@ -225,7 +225,7 @@ class Printer(UnitPrinter[Expressions]):
     # -- numbers ----------------------------------------------------------------------------------
 
     def load(self, wire: str, order: str, at: str, kind: Type | None = None) -> str:
-        """What a wire type gives of the bytes `at`, as a place of a type takes it."""
+        """The value of a wire type in the bytes `at`, as assigned to a place of a type."""
         form = WIRE[wire]
         if form.kind == "boolean":
             return f"*({at}) != 0"
@@ -258,7 +258,7 @@ class Printer(UnitPrinter[Expressions]):
         return None if Whole(*found) == WIDE else (literal(found[0]), literal(min(found[1], WIDE.high)))
 
     def varint(self, wire: str, value: str) -> str:
-        """A number as the groups of bits that stand for it."""
+        """A number as the groups of bits that represent it."""
         if WIRE[wire].zigzag:
             return f"kd_zigzag({value})"
         return f"(uint32_t)({value})"
@@ -330,7 +330,7 @@ class Printer(UnitPrinter[Expressions]):
     # -- writing ----------------------------------------------------------------------------------
 
     def hides(self) -> bool:
-        """Whether a writer makes bytes before it knows where they belong."""
+        """Whether a writer produces bytes before it knows their position."""
         return bool(self.measured()) or self.unit.packed is not None
 
     def differs(self, name: str, default: Constant | None) -> str:
@@ -378,7 +378,7 @@ class Printer(UnitPrinter[Expressions]):
         return isinstance(bare(kind), OneOf)
 
     def member_of(self, kind: Type, held: Type) -> Member:
-        """What a type is among those of a switch."""
+        """The kind of a type among those of a switch."""
         spelled = self.types.of(Maybe(held) if isinstance(held, ObjectOf) else held)
         return next(each for each in self.types.members(kind) if self.types.of(each.type) == spelled)
 
@@ -396,7 +396,7 @@ class Printer(UnitPrinter[Expressions]):
     # -- nested units and compressed content ---------------------------------------------------------
 
     def gives_pointer(self, element: Any) -> bool:
-        """Whether an element sets a pointer itself: a unit that stands for something that may be null."""
+        """Whether an element sets a pointer itself: a unit that represents a value that may be null."""
         if not isinstance(element, Nested) or self.is_object(element.unit):
             return False
         inner = self.program.units[element.unit]

@@ -30,7 +30,7 @@ _STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """A field: its label, all that is known of it, its bytes if they are few and fixed, how it is drawn."""
+    """A field: its label, its description, its bytes if they are few and fixed, its style."""
 
     label: str
     title: str
@@ -108,7 +108,7 @@ def _box(row: Row, at: str, kind: str = "") -> _Box:
 
 
 def _drawn(parts: list[str], y: int, boxes: list[_Box]) -> int:
-    """Draw boxes from `y` on; where they end."""
+    """Draw boxes from `y`; returns their end."""
     if any(box.size for box in boxes):
         parts += [_text(_LEFT + (n + 0.5) * _BYTE, y + 8, str(n), "index") for n in range(_WIDE)]
         y += 12
@@ -136,7 +136,7 @@ def _drawn(parts: list[str], y: int, boxes: list[_Box]) -> int:
 
 
 def _place(box: _Box, y: int) -> Iterator[str]:
-    """Where a line begins, beside it."""
+    """The start of a line, written beside it."""
     if box.at:
         yield _text(_LEFT - 8, y + _LINE / 2 + 4, _fitting(box.at, _LEFT - 12, 6.2), "at")
 

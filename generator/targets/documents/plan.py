@@ -57,7 +57,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One layout, with the versions that have it; no title where there is only one."""
+    """One layout, with the versions that have it; no title if there is only one."""
 
     title: str
     rows: tuple[Row, ...]
@@ -161,7 +161,7 @@ class _Pages:
     # -- types
 
     def shown(self, expr: ex.Expr) -> str:
-        """An expression, without what a reader of the page knows: outermost parentheses, the page's name."""
+        """An expression, without outermost parentheses and the page's name."""
         text = ex.text_of(expr)
         return code(re.sub(rf"(?<![\w:]){self.schema.id}::", "", _bare(text)))
 
@@ -299,7 +299,7 @@ class _Pages:
         return Row(offset, size, code(each.path), kind, notes, optional, repeated)
 
     def kind(self, spec: Field, anchor: str) -> str:
-        """The type of a field, with how often it is repeated; `anchor` is where a long choice is listed."""
+        """The type of a field, with its repetition; `anchor` is the place where a long choice is listed."""
         if spec.contents is not None:
             return f"the bytes {code(spec.contents.hex(' '))}"
         text = self.plain(spec.type, spec)
@@ -317,7 +317,7 @@ class _Pages:
         return f"{text}, repeated to the end"
 
     def _otherwise(self, switch: Switch, spec: Field | None) -> str:
-        """What a field holds for which a switch has no case."""
+        """The content of a field for which a switch has no case."""
         if switch.default is not None:
             return self.plain(switch.default)
         sized = spec is None or spec.size is not None or spec.size_eos or spec.terminator is not None

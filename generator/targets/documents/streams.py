@@ -19,7 +19,7 @@ _Show = Callable[[ex.Expr], str]
 
 
 def places(model: Model, struct: Struct) -> Iterator[tuple[Field, int | None]]:
-    """Each field, with the bit at which it starts, where that is always the same."""
+    """Each field, with the bit at which it starts if this is fixed."""
     at: int | None = 0
     for spec in struct.fields:
         size = field_bits(model, spec)
@@ -78,7 +78,7 @@ def _terminator(spec: Field) -> bytes | None:
 
 
 def endian(order: Endian, show: _Show) -> str:
-    """How bytes say the order of bytes."""
+    """How the bytes determine their byte order."""
     names = {"le": "little-endian", "be": "big-endian"}
     parts = [
         f"{names[word]} if it is {show(case)}" if case is not None else f"else {names[word]}"
@@ -88,6 +88,6 @@ def endian(order: Endian, show: _Show) -> str:
 
 
 def bits(kind: Bits) -> str:
-    """How many bits a value takes, and in which order they stand."""
+    """The number of bits of a value, and their order."""
     first = "least" if kind.endian == "le" else "most"
     return "1 bit" if kind.width == 1 else f"{kind.width} bits, {first} significant first"

@@ -120,7 +120,7 @@ class Expressions(Spelling):
         return f".{exported(name)}"
 
     def kept(self, value: FieldOf | Peeked | Item | MemberOf) -> tuple[int, str]:
-        """What is kept as a narrower number, as int64."""
+        """A number stored in a narrower type, as int64."""
         place, kind = self.place(value), value.type
         if is_number(kind) and not isinstance(place, Computed):
             place = f"int64({'*' if isinstance(kind, Maybe) else ''}{place})"

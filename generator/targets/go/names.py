@@ -57,5 +57,5 @@ class Names:
         return self._types[name]
 
     def declared(self, name: str) -> list[str]:
-        """What a unit or an enum declares."""
+        """The declarations of a unit or an enum."""
         return [f"{way}{self._types[name]}" for way in ("", "New", "Read")]

@@ -46,7 +46,7 @@ _ORDER = {"be": "binary.BigEndian", "le": "binary.LittleEndian", "": "binary.Big
 
 
 class Printer(UnitPrinter[Expressions]):
-    """What a template asks of a unit."""
+    """The questions of a template about a unit."""
 
     def __init__(
         self, names: Names, program: Program, unit: Unit, comments: Mapping[str, str], *, writing: bool
@@ -115,7 +115,7 @@ class Printer(UnitPrinter[Expressions]):
         return place in dict(self.initial(absent=True))
 
     def initial(self, absent: bool) -> Iterator[tuple[str, str]]:
-        """(field, value) where a new object, or one that is about to be read, has another than Go's zero."""
+        """(field, value) for fields of a new object, or of one to be read, that differ from Go's zero."""
         for each in self.unit.fields:
             if not self.is_value(each.name) or (absent and each.name in self.always_read):
                 continue
@@ -151,7 +151,7 @@ class Printer(UnitPrinter[Expressions]):
     # -- numbers ----------------------------------------------------------------------------------
 
     def load(self, wire: str, order: str, x: str, offset: int = 0) -> str:
-        """What a wire type gives of the bytes of `x`."""
+        """The value of a wire type in the bytes of `x`."""
         form = WIRE[wire]
         at, bits = f"{x}[{offset}:]" if offset else x, 8 * form.least
         if form.kind == "UUID":
@@ -245,7 +245,7 @@ class Printer(UnitPrinter[Expressions]):
         return f"endOf{exported(check.last)}" if check.last else self.here
 
     def where(self, check: CheckCount | CheckLast | CheckMost) -> str:
-        """The test that a field has to say what follows from a list; empty if it always has."""
+        """The condition under which a field is derived from a list; empty if it always is."""
         tests = [f"!r.opt.IgnoreDerived && len({self.field(check.of)}) != 0"]
         tests = [] if isinstance(check, CheckCount) else tests
         tests += [] if check.when is None else [self.spell(check.when, self.spell.binds["and"])]
@@ -262,7 +262,7 @@ class Printer(UnitPrinter[Expressions]):
         return call + self.plus(part, tight=not self.writing)
 
     def measured_value(self, derived: Derived) -> str:
-        """What the length or the count of is taken."""
+        """The value whose length or count is used."""
         if derived.kind == "length" and (derived.of in self.measured() or self.is_packed(derived.of)):
             return f"bytesOf{exported(derived.of)}"
         text = self.field(derived.of)

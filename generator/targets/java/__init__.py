@@ -84,7 +84,7 @@ def _package(request: Request) -> str:
 
 
 class _Java:
-    """A class for each schema that has types of its own, in `java/`."""
+    """A class for each schema that defines types, in `java/`."""
 
     name = "java"
     files = ("*.java",)
@@ -159,7 +159,7 @@ def _units(program: Program, schema: Schema) -> list[Unit]:
 
 
 def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[SchemaProblem]:
-    """What of a type cannot be said in Java."""
+    """The parts of a type that Java cannot express."""
     taken: dict[str, str] = {}
     tags = [tag for spec in struct.fields for tag in tagged_section(model, spec) or ()]
     members: list[Param | Field | Instance | Tag] = [
@@ -185,7 +185,7 @@ def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[SchemaPro
 
 
 def _optional(unit: Unit, struct: Struct) -> Iterator[str]:
-    """Fields that nothing stands for if missing."""
+    """Fields without a value for an absent field."""
     for when in unit.steps:
         for step in steps_in(when.steps) if isinstance(when, When) else ():
             spec = struct.field(getattr(step, "name", ""))
@@ -217,7 +217,7 @@ def _words(doc: Text) -> str:
 
 
 def _of_component(doc: Text, name: str) -> str:
-    """The words behind `@param`."""
+    """The text after `@param`."""
     return _words(one_line(doc)).replace(" * ", " *     ") or component(name)
 
 
@@ -236,7 +236,7 @@ def _about(schema: Schema, struct: Struct) -> str:
 
 
 def _docs(model: Model, unit: Unit, schema: Schema) -> dict[str, str]:
-    """Javadoc of a type (under the empty name), its components and what is checked before it is read."""
+    """Javadoc of a type (under the empty name), its components and the fields read ahead."""
     struct = model.struct(unit.name)
     found = {"": _about(schema, struct)}
     if struct.topic:

@@ -98,7 +98,8 @@ def literal(value: object, kind: Type) -> str:
 
 
 def plain_type(kind: Type) -> str:
-    """The type of a value that is not an object and no list; a number's where it may be null."""
+    """The type of a value that is neither an object nor a list; the boxed type of a number that may be
+    null."""
     match scalar(kind):
         case Whole() as whole:
             return "int" if is_int(whole) else "long"

@@ -74,7 +74,7 @@ def constant(name: str) -> str:
 
 
 class Locals:
-    """The local variables of one type's methods: each field's, and others that are made of them."""
+    """The local variables of one type's methods: those of fields, and others derived from them."""
 
     def __init__(self, names: Names, fields: Iterable[str]) -> None:
         self._taken = Taken(_LOCALS.words | {names.root.partition(".")[0]})
@@ -98,7 +98,7 @@ class Locals:
 
     @staticmethod
     def shadows(name: str) -> bool:
-        """Whether a method calls something else so."""
+        """Whether a method uses this name for something else."""
         return name in _LOCALS.words
 
 

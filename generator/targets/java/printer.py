@@ -149,14 +149,14 @@ class Printer:
 
     @property
     def suffix(self) -> str:
-        """What follows `read` and `write` in the class of the schema, for a type without a class."""
+        """The suffix of `read` and `write` in the class of the schema, for a type without a class."""
         return self.names.method(self.unit.name, "", self.here).rpartition(".")[2]
 
     def java(self, kind: Type) -> str:
         return self.types.of(kind)
 
     def shown(self, name: str) -> str:
-        """A field in paths; what the unit stands for has no name there."""
+        """A field in paths; the value that the unit represents has no name there."""
         return java_literal("" if name == self.unit.stands_for else name)
 
     def is_absent_null(self, spec: FieldPlan) -> bool:
@@ -357,7 +357,7 @@ class Printer:
         return self.local(path[0]) if len(path) == 1 else self.local.made("{0}", "_".join(path))
 
     def objects(self, step: Fixed) -> Iterator[tuple[str, str, list[str]]]:
-        """(class, variable, arguments) of the objects that are made of a run."""
+        """(class, variable, arguments) of the objects created from a run."""
         for path, name in step.objects:
             unit = self.program.units[name]
             kept = [(*path, each.name) for each in unit.fields if each.kept]
@@ -389,7 +389,7 @@ class Printer:
         return [self.refused(each, self.local(name), name, at) for each in rules]
 
     def at(self, step: One) -> tuple[str, str]:
-        """Where a value started: a line that remembers it, and Java for the place."""
+        """The start of a value: a line that stores it, and Java for the position."""
         if not step.rules:
             return "", ""
         if isinstance(step.element, FixedNumber):
@@ -401,7 +401,7 @@ class Printer:
         return name in self.stored or name == self.unit.stands_for or name in self.named
 
     def absent(self, name: str) -> str:
-        """What a variable is before it is read, or where it is not."""
+        """The value of a variable before it is read, or if it is not."""
         spec = self.fields[name]
         if spec.absent is not None and spec.absent.value is None and name not in self.stored:
             if name != self.unit.stands_for and isinstance(spec.type, (Whole, Real, EnumOf)):
@@ -444,7 +444,7 @@ class Printer:
         return plain.get(scalar(kind), "List.of()" if kind == SECTION else "null")
 
     def declared(self, step: When) -> Iterator[tuple[str, str, str]]:
-        """(type, variable, value) of what a condition may leave unset."""
+        """(type, variable, value) of variables that a condition may leave unset."""
         packed = self.unit.packed
         for name in self._set_by(step.steps):
             if packed is not None and packed.name == name:
@@ -458,7 +458,7 @@ class Printer:
             yield self.field_type(tag.name), self.local(tag.name), self.absent(tag.name)
 
     def alone(self, step: When) -> bool:
-        """Whether each step under a condition is one expression, so that it can stand after a `?`."""
+        """Whether each step under a condition is one expression, so that it can follow a `?`."""
         return all(
             (isinstance(each, (One, Many)) and not each.rules and self.is_used(each.name))
             or (isinstance(each, Tagged) and not each.tags)
@@ -486,7 +486,7 @@ class Printer:
         return next(value for _, value in self.values_read(step))
 
     def assigned(self, target: str, value: str) -> str:
-        """A statement, in more than one line where it is long."""
+        """A statement, on several lines if it is long."""
         text = f"{target} = {value};"
         if "\n" in text or len(text) <= _WIDTH:
             return f"{text}\n"
@@ -523,7 +523,7 @@ class Printer:
         return spell(in_versions(FieldOf(self.unit.version_name, kind), tag.versions))
 
     def result(self) -> str:
-        """The value of the unit, of what was read."""
+        """The value of the unit from the fields that were read."""
         if self.unit.stands_for is not None:
             return f"return {self.local(self.unit.stands_for)};\n"
         args: list[str] = []

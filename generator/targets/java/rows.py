@@ -103,7 +103,7 @@ class RowsPrinter:
         return self._names[path]
 
     def made(self, kind: str, path: str) -> str:
-        """A variable that is made of a field: where it starts or ends."""
+        """A variable derived from a field: its start or its end."""
         key = kind.format(path)
         if key not in self._made:
             self._made[key] = self._locals.claim(lower(kind.format(path.rpartition(".")[2])))
@@ -116,7 +116,7 @@ class RowsPrinter:
     # -- the head ---------------------------------------------------------------------------------
 
     def head_members(self) -> Iterator[tuple[str, str, str]]:
-        """(type, name, doc) of what a head says."""
+        """(type, name, doc) of the fields of a head."""
         for path, each in variables(self.plan.head):
             name = self._names[path]
             if isinstance(each, Span) or (isinstance(each, Slot) and each.wire is None and each.bits is None):
@@ -157,7 +157,7 @@ class RowsPrinter:
         return {each.first for each in steps_within(steps) if hasattr(each, "first")}
 
     def rules(self, step: Fixed | RowNumber) -> Iterator[str]:
-        """Where one holds, the unit is not what it should be."""
+        """The conditions under which the unit is invalid."""
         parts = [(".".join(each.path), each.rules) for each in step.slots] if isinstance(step, Fixed) else []
         if isinstance(step, RowNumber):
             parts = [(step.name, step.rules)]

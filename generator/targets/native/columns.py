@@ -45,7 +45,7 @@ class Columns:
         self._fields = dict(variables((*plan.head, *(plan.element or ()))))
 
     def of_rows(self) -> tuple[ColumnPlan, ...]:
-        """The columns of a row, and then those that are given of all rows of a unit."""
+        """The columns of a row, then those with one value for all rows of a unit."""
         if len(self._plan.columns) > MOST_COLUMNS:
             raise NoRows(f"more than {MOST_COLUMNS} columns")
         constant = Constants("COLUMN")
@@ -55,7 +55,7 @@ class Columns:
         )
 
     def of_heads(self, bounds: tuple[BoundPlan, ...]) -> tuple[Number | Flag, ...]:
-        """Every number in a unit's head, as a column of its own, and its bounds for the rows' columns."""
+        """Every number in a unit's head, as a column, and its bounds for the rows' columns."""
         found: dict[str, Number | Flag] = {}
         for path, made in variables(self._plan.head):
             if isinstance(made, Span) or not is_number(made):

@@ -108,7 +108,7 @@ class Expressions:
 
 
 def _whole(kind: Type) -> Whole | None:
-    """The range of what is a number in C."""
+    """The range of a number in C."""
     if isinstance(kind, EnumOf):
         return kind.number
     if kind == FLAG:

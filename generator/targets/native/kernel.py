@@ -56,7 +56,7 @@ def kernel_of(model: Model, schema: Schema) -> PlannedKernel | None:
 
 
 def planned(model: Model, schema: Schema) -> PlannedKernel:
-    """As `kernel_of`. Raises NoRows, which says why there is none."""
+    """As `kernel_of`. Raises NoRows with the reason if there is none."""
     plan = planned_rows(model, program_of(model), schema)
     content = row_content(model, schema.root)
     unit = schema.root if content is not None else listed_rows(model, schema.root)
@@ -123,7 +123,7 @@ class PlannedKernel:
             self._spelled(step)
 
     def _spelled(self, step: RowStep) -> None:
-        """Print what a step computes, which tells whether it is a number."""
+        """Print the value that a step computes, which shows whether it is a number."""
         try:
             for each in steps_within((step,)):
                 match each:
@@ -262,7 +262,7 @@ class PlannedKernel:
         return (each for each in steps if not isinstance(each, Mark) or self._is_used(each))
 
     def mark(self, path: str, *, end: bool = False) -> str:
-        """The variable of the place where a field starts, or ends."""
+        """The variable with the start or the end of a field."""
         key = path, end
         if key not in self._marks:
             which = "end_of" if end else "start_of"
@@ -314,7 +314,7 @@ class PlannedKernel:
         )
 
     def _bounds(self, columns: tuple[ColumnPlan, ...]) -> Iterator[BoundPlan]:
-        """What the container reports about a column."""
+        """The container's facts about a column."""
         for bound in self.plan.bounds:
             column = next((each for each in columns if each.name == bound.column), None)
             if column is not None:
@@ -381,7 +381,7 @@ class PlannedKernel:
         return WritingPlan(inputs, row, unit, tuple(self._derived(row)), before)
 
     def _feed(self, column: ColumnPlan, fed: dict[str, str], limits: dict[str, str]) -> bool:
-        """Note which field the column gives when it is written; false if it gives none."""
+        """Note which field the column provides when it is written; false if none."""
         name = f"in->{column.c_name}"
         match column:
             case ListColumn():
@@ -418,7 +418,7 @@ class PlannedKernel:
         return {each for each in paths if self.plan.element is None or self.places.in_content(each)}
 
     def _derived(self, writer: Writer) -> Iterator[DerivedPlan]:
-        """What a head reports about its rows: the last, or the largest, of one of their fields."""
+        """A field of a head that is derived from its rows: the last or the largest of one of their fields."""
         text = Expressions(self.places, bounded=False)
         for path, known in self.plan.fields.items():
             derived = known.derived

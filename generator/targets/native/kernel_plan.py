@@ -82,7 +82,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """A column of bytes, or of `text`; what is text in the schema has an `encoding`."""
+    """A column of bytes, or of `text`; a text of the schema has an `encoding`."""
 
     kind: ClassVar[str] = "blob"
     filtered: ClassVar[bool] = False
@@ -134,7 +134,7 @@ def _formats(*formats: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CodecValue:
-    """A value of the codec's enum, its name, and the name that stands in for it."""
+    """A value of the codec's enum, its name, and the name that replaces it."""
 
     value: int
     name: str
@@ -143,7 +143,8 @@ class CodecValue:
 
 @dataclass(frozen=True, slots=True)
 class CodecPlan:
-    """How content is compressed: `by` is C that says it, `content` the bytes, `none` that of plain ones."""
+    """The compression of content: `by` is C for the codec, `content` the bytes, `none` the value for
+    uncompressed bytes."""
 
     by: str
     field: str
@@ -155,7 +156,7 @@ class CodecPlan:
 
 @dataclass(frozen=True, slots=True)
 class BoundPlan:
-    """What a unit reports about a column of its rows."""
+    """A unit's facts about a column of its rows."""
 
     constant: str
     column: str
@@ -175,7 +176,8 @@ class RowsInside:
 
 @dataclass(frozen=True, slots=True)
 class DerivedPlan:
-    """What a head reports about its rows: the last, or the largest (`how`), of one of their fields."""
+    """A field of a head that is derived from its rows: the last or the largest (`how`) of one of their
+    fields."""
 
     name: str
     c_name: str

@@ -27,7 +27,7 @@ def c_name(ident: str) -> str:
 
 
 class Constants:
-    """Names of C constants for what a kernel counts, each once: `FIELD_RECORDS_BODY_KEY` for
+    """Names of C constants for the things a kernel counts, each once: `FIELD_RECORDS_BODY_KEY` for
     `records[].body.key`."""
 
     def __init__(self, prefix: str, *first: str) -> None:

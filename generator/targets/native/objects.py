@@ -1,4 +1,4 @@
-"""Whether the rows of a kernel can be given as Python objects, and with which values."""
+"""Whether the rows of a kernel can be Python objects, and with which values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["gives_objects"]
 
 
 def gives_objects(columns: Iterable[ColumnPlan]) -> bool:
-    """Whether every column's value is what the Python rows have there: a text that is a text, and UTF-8."""
+    """Whether every column has the value of the Python rows: a text that is text, and UTF-8."""
     flat: list[Flat] = []
     for column in columns:
         flat += column.children if isinstance(column, Lists) else [column]

@@ -1,4 +1,4 @@
-"""Where the fields of rows are in C: members of a unit, of a row in it, of an element of a list."""
+"""The places of the fields of rows in C: members of a unit, of a row in it, of an element of a list."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Places:
         return path.removeprefix(f"{self.plan.content}.") if self.in_content(path) else path
 
     def named(self, path: str) -> str:
-        """What a stop calls the field: `records[].body.key`."""
+        """The name of the field in errors: `records[].body.key`."""
         for each in (self.plan.content, *(each.name for each in self.lists)):
             if each and path.startswith(f"{each}."):
                 path = f"{self._marked(each)}[]{path[len(each) :]}"

@@ -60,7 +60,7 @@ class Writer:
         self._check(self.steps)
 
     def _check(self, steps: Iterable[RowStep]) -> None:
-        """Spell all that is computed, which tells whether it can be written."""
+        """Spell all computed values, which shows whether it can be written."""
         for step in _flat(steps):
             if isinstance(step, (Part, Elements)):
                 self._check(step.steps)
@@ -92,7 +92,7 @@ class Writer:
         return self._locals[kind, path]
 
     def value(self, path: str) -> str:
-        """The number of a field; what is put in afterwards is 0 until then."""
+        """The number of a field; a number that is set later is 0 until then."""
         if path not in self._fields or self.is_span(self._fields[path]):
             raise NoRows(f"`{path}` in an expression, which is not written")
         return "0" if path in self._ranged else self._local("value", path)
@@ -146,7 +146,7 @@ class Writer:
         return derived is not None and derived.kind in ("length", "count", "presence")
 
     def is_given(self, path: str, made: Slot | RowNumber | Span) -> bool:
-        """Whether a field follows from nothing else."""
+        """Whether a field is derived from nothing."""
         return self.is_span(made) or (path not in self._ranged and not self._is_own_length(path))
 
     def derived(self, steps: Iterable[RowStep]) -> list[str]:
@@ -222,7 +222,7 @@ class Writer:
 
     @staticmethod
     def writes_null(step: When) -> bool:
-        """Whether a condition leaves out what is null only, which is written as nothing."""
+        """Whether a condition only skips null, which is written as nothing."""
         return all(isinstance(each, Mark) or getattr(each, "nullable", False) for each in step.steps)
 
     def rules(self, rules: tuple[Rule, ...], path: str) -> str:
@@ -300,6 +300,6 @@ def _own(steps: Iterable[RowStep]) -> Iterator[tuple[str, Slot | RowNumber | Spa
 
 
 def default_of(default: Constant | None) -> str | None:
-    """C text of what a number is that nobody says; None if there is none."""
+    """C text of the default of a number; None if there is none."""
     value = None if default is None else default.value
     return literal(int(value)) if isinstance(value, int | float) else None

@@ -41,13 +41,13 @@ class _Plan:
 
 
 class _Python:
-    """A module for each schema that has types of its own, and a package for each folder."""
+    """A module for each schema that defines types, and a package for each folder."""
 
     name = "python"
     files = ("*.py",)
 
     def lacks(self, request: Request) -> list[SchemaProblem]:
-        """Names that Python cannot tell apart, or import."""
+        """Names that collide in Python, or cannot be imported."""
         problems = Problems()
         check_collisions(ModelIndex(request.model), problems)
         return problems.found

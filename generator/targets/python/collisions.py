@@ -58,7 +58,7 @@ def _packages(model: Model, problems: Problems) -> None:
 
 
 def _names(index: ModelIndex, schema: Schema) -> Iterator[tuple[str, str, Place]]:
-    """Each name that the module of a schema defines, with what it stands for."""
+    """Each name that the module of a schema defines, with its meaning."""
     for struct in schema.structs:
         if schema.streamed:
             yield index.classes[struct.name], f"type `{struct.id}`", struct.place
@@ -115,7 +115,7 @@ def _module(index: ModelIndex, schema: Schema, problems: Problems) -> None:
 
 
 def _locals(unit: Unit, struct: Struct, problems: Problems) -> None:
-    """Values inside a type of fixed size get names of their own while it is read."""
+    """Values inside a type of fixed size get their own names while it is read."""
     own = {each.name for each in unit.fields} | {each.name for each in unit.parameters}
     for step in steps_in(unit.steps):
         for slot in step.slots if isinstance(step, Fixed) else ():

@@ -16,7 +16,7 @@ BIT_CODES = {size: WIRE[f"u{size}"].python.code for size in (1, 2, 4, 8)}
 
 
 class Context:
-    """The frame of one module: what it imports, what it is called by others, its `Struct` constants."""
+    """The frame of one module: its imports, its name in other modules, its `Struct` constants."""
 
     def __init__(self, back: ModelIndex, schema: Schema) -> None:
         self.back = back
@@ -41,7 +41,7 @@ class Context:
         return "." * (ups + 1) + relative.replace("../", "").replace("/", ".")
 
     def imported(self, owner: str, name: str) -> str:
-        """`name` of the module of type `owner`, imported where that is another module."""
+        """`name` of the module of type `owner`, imported if that is another module."""
         schema = self.model.schema_of(owner)
         if schema.id == self.schema.id:
             return name
@@ -55,7 +55,7 @@ class Context:
         return alias
 
     def enum_names(self, enum: str) -> dict[str, str]:
-        """What each value of an enum is called in its class."""
+        """The name of each value of an enum in its class."""
         return member_names(self.model.enum(enum))
 
     def class_of(self, struct_name: str) -> str:

@@ -119,7 +119,7 @@ _Read = Slot | One | Many | Tagged | Stored
 
 
 def contract_tests(back: ModelIndex, schema: Schema, package: str) -> ContractTests | None:
-    """The tests of a schema's types; None if it has none of its own."""
+    """The tests of a schema's types; None if it defines none."""
     view = ContractTests(schema, package)
     maker = _Maker(back, view)
     for unit in back.units(schema):
@@ -181,7 +181,7 @@ class _Maker:
         return name
 
     def _free(self, name: str) -> str:
-        """A name that nothing else in the module has: no schema name ends in `_`."""
+        """An unused name in the module: no name of a schema ends in `_`."""
         aliases = {schema.id for schema in self.model.schemas}
         taken = _TAKEN | aliases | set(self._made.values())
         while name in taken or keyword.iskeyword(name):
@@ -212,7 +212,7 @@ class _Maker:
     def _values(
         self, unit: Unit, spec: FieldPlan, read: _Read | None, guards: tuple[Value, ...]
     ) -> list[tuple[str, str]]:
-        """(attribute, strategy) of what a field gives; nothing for what is derived or fixed."""
+        """(attribute, strategy) of a field; nothing for derived or fixed fields."""
         if read is None or not spec.kept or _is_derived(unit, spec.name) or spec.name == unit.version_name:
             return []
         name = attribute(spec.name)

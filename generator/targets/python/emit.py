@@ -47,7 +47,7 @@ def _import_line(start: str, names: list[str]) -> str:
 
 
 def _params(params: tuple[tuple[str, str], ...]) -> str:
-    """What a function takes after its options, which nobody may leave out then."""
+    """The parameters of a function after its options, which are then required."""
     return "".join(f", {name}: {kind}" for name, kind in params)
 
 
@@ -96,7 +96,7 @@ def render_package(folder: str) -> str:
 
 
 def render_index(messages: Mapping[tuple[Text, Text, int], tuple[str, str]]) -> str:
-    """The text of `index.py`: where the class of each message is, by its topic, kind and number."""
+    """The text of `index.py`: the class of each message, by its topic, kind and number."""
     rows = sorted(
         (python_literal(topic), python_literal(kind), number, found)
         for (topic, kind, number), found in messages.items()

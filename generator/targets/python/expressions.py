@@ -26,7 +26,7 @@ BINDS = Precedence("or", "and", "not", "== != < <= > >=", "|", "^", "&", "<< >>"
 
 
 class PythonSpelling(Spelling):
-    """What is spelled the same in modules of records and of streams."""
+    """The spelling that modules of records and of streams share."""
 
     binds = BINDS
     words: ClassVar[Mapping[str, str]] = {}

@@ -16,7 +16,7 @@ _IMPORTED = frozenset().union(*RUNTIME.values())
 
 
 class ModelIndex:
-    """What of a model has which name in Python."""
+    """The Python names of the parts of a model."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -30,7 +30,7 @@ class ModelIndex:
         }
 
     def function(self, name: str) -> str:
-        """What follows `read_` and `write_`: the type's name, or its path if two have that name."""
+        """The suffix of `read_` and `write_`: the type's name, or its path if two have that name."""
         schema, *path = name.split("::")
         own = (path or [schema])[-1]
         if self._ids[schema][own] > 1:
@@ -53,11 +53,12 @@ class ModelIndex:
         return [found[struct.name] for struct in schema.structs if struct.name in found]
 
     def wanted(self, schema: Schema) -> bool:
-        """Whether the schema gives a module at all."""
+        """Whether a module is generated for the schema."""
         return schema.streamed or bool(self.units(schema))
 
     def checksum(self, unit: Unit) -> tuple[str, int, int] | None:
-        """(function, its place, where it covers from) of a checksum at a fixed place, over all to the end."""
+        """(function, position, start of the covered bytes) of a checksum at a fixed position over all
+        bytes to the end."""
         if unit.versions or unit.parameters:
             return None
         places = {each.path: each.offset for each in self.places.of(unit.steps)}

@@ -172,7 +172,7 @@ class Module(Types):
         )
 
     def peek(self, unit: Unit, struct: Struct) -> Peek:
-        """The numbers looked at before the type is read, as one call, and what follows from them alone."""
+        """The numbers read ahead of the type, as one call, and the values computed from them alone."""
         peeks = sorted(unit.peeks, key=lambda each: each.offset)
         codes = ""
         at = 0
@@ -212,7 +212,7 @@ class Module(Types):
         return docstring(doc, "    ")
 
     def _constants(self, unit: Unit, struct: Struct) -> list[Constant]:
-        """What holds for every object of a class: its versions, its topic, where its fields stand."""
+        """The constants of a class: its versions, its topic, the positions of its fields."""
         found = []
         if struct.versions:
             found.append(
@@ -236,7 +236,7 @@ class Module(Types):
             yield Attribute(attribute(name), "ClassVar[bytes]", repr(data), docstring(docs[name], "    "))
 
     def _of_fields(self, unit: Unit, struct: Struct) -> list[Constant]:
-        """Of messages: what the format calls fields, which versions have them, which of them are tagged."""
+        """For messages: the format's names of fields, the versions that have them, and which are tagged."""
         schema = self.schema.root
         if not schema.versions and schema.message is None:
             return []
@@ -307,7 +307,8 @@ class Module(Types):
 
 
 def _code(number: tuple[str, str] | None, usual: str) -> str:
-    """How `struct` says a number, one byte in the `usual` order; empty of what is none that it knows."""
+    """The format of a number in `struct`, of one byte in the `usual` order; empty if it does not support
+    the number."""
     if number is None or WIRE[number[0]].intrinsic:
         return ""
     return ("<" if (number[1] or usual) == "le" else ">") + WIRE[number[0]].python.code

@@ -95,5 +95,5 @@ def attribute(name: str) -> str:
 
 
 def member_names(enum: Enum) -> dict[str, str]:
-    """What each value of an enum is called in its class."""
+    """The name of each value of an enum in its class."""
     return {item.id: item.id.upper() for item in enum.items}

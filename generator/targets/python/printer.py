@@ -92,7 +92,7 @@ class Printer:
     # -- names ------------------------------------------------------------------------------------
 
     def field(self, name: str) -> str:
-        """Where a field is."""
+        """The place of a field."""
         return local(name)
 
     def get(self, name: str) -> str:
@@ -112,7 +112,7 @@ class Printer:
         return self.text(value, binds=BINDS["|"])
 
     def shown(self, name: str) -> str:
-        """The field's name in error paths; what its type stands for has none of its own."""
+        """The field's name in error paths; the value that its type represents has none."""
         return "" if name == self.unit.stands_for else name
 
     def local(self, name: str) -> str:
@@ -152,7 +152,7 @@ class Printer:
 
     @property
     def version(self) -> str:
-        """Where the version is."""
+        """The place of the version."""
         return self.field(self.unit.version_name)
 
     @property
@@ -169,8 +169,8 @@ class Printer:
         """The versions that the unit knows, for people."""
         return str(self.unit.versions)
 
-    def says_version(self, step: Step) -> bool:
-        """Whether a run ends with the version that the unit says itself."""
+    def is_version(self, step: Step) -> bool:
+        """Whether a run ends with the version that the unit stores itself."""
         last = step.slots[-1].path if isinstance(step, Fixed) else ()
         return self.unit.version is not None and last == (self.unit.version_name,)
 
@@ -262,12 +262,12 @@ class Printer:
         return self.member(slot.type, f"{text} & {hex((1 << width) - 1)}")
 
     def member(self, kind: Type, text: str) -> str:
-        """A number, as a member of its enum where it has one."""
+        """A number, as a member of its enum if it has one."""
         kind = kind.of if isinstance(kind, Maybe) else kind
         return f"member_of({self.module.enum_of(kind.enum)}, {text})" if isinstance(kind, EnumOf) else text
 
     def _value_of(self, slot: Slot) -> str:
-        """What a slot's value is called where a rule speaks of it."""
+        """The name of a slot's value in a rule."""
         return "_".join(slot.path) if slot.path[1:] else local(slot.path[0])
 
     def slot_refusals(self, step: Fixed) -> Iterator[tuple[Slot, str, Refusal]]:
@@ -332,7 +332,7 @@ class Printer:
         return [each.name for each in self.unit.fields if each.kept and each.name not in there]
 
     def initial(self, name: str, value: str) -> str:
-        """The line that gives a field its first value; its type is said where the value does not say it."""
+        """The line that sets a field's first value, with its type if the value does not show it."""
         plain = value not in ("None", "[]") and "|" not in self.fields[name].annotation
         return f"{local(name) if plain else self.declared(name)} = {value}"
 
@@ -341,7 +341,7 @@ class Printer:
         return f"{local(name)}: {self.fields[name].annotation}"
 
     def is_made(self, name: str, top: bool) -> bool:
-        """Whether a list is made where it is read, and not before its condition."""
+        """Whether a list is created where it is read, and not before its condition."""
         if top or not (name in self.kept or name == self.unit.stands_for):
             return True
         around = next(
@@ -387,7 +387,7 @@ class Printer:
 
     @property
     def result(self) -> str:
-        """The result of a reader: an object, or the value that the type stands for."""
+        """The result of a reader: an object, or the value that the type represents."""
         if self.unit.stands_for is not None:
             return local(self.unit.stands_for)
         names = [each.name for each in self.unit.fields if each.kept]
@@ -395,7 +395,7 @@ class Printer:
         return f"{self.module.class_of(self.unit.name)}({', '.join(map(local, names))})"
 
     def is_null(self, name: str) -> bool:
-        """Whether a length or the like in front of the field says that it is null."""
+        """Whether a length or similar number before the field shows that it is null."""
         return any(each.of == name and each.null is not None for each in self.unit.derived)
 
     def default(self, name: str) -> str:
@@ -408,7 +408,7 @@ class Printer:
     # -- checks of what is derived ----------------------------------------------------------------
 
     def plus(self, value: Value | None) -> str:
-        """What is added to a derived value, as the end of a sum."""
+        """The addend of a derived value, as the end of a sum."""
         if value is None:
             return ""
         if isinstance(value, Constant) and isinstance(value.value, int) and value.value < 0:
@@ -419,7 +419,7 @@ class Printer:
         return "pos" if check.last is None else f"end_of_{check.last}"
 
     def disagrees(self, check: _CHECKED, items: str) -> str:
-        """The test that a field is not what is derived of the elements."""
+        """The test that a field differs from the value derived from the elements."""
         mine = self.field(check.name)
         tests = [] if isinstance(check, CheckCount) else ["opt.verify", items]
         if check.when is not None:
@@ -434,7 +434,7 @@ class Printer:
         return False
 
     def wanted(self, check: _CHECKED | Derived, items: str) -> str:
-        """What is derived of elements."""
+        """The value derived from elements."""
         member = ".".join(map(attribute, getattr(check, "member", ())))
         kind = check.kind if isinstance(check, Derived) else _KINDS[type(check)]
         if kind == "count":
@@ -468,7 +468,7 @@ def _code(slot: Slot) -> str:
 
 
 def set_by(steps: Iterable[Step], contents: bool = False) -> Iterator[str]:
-    """The fields that steps set, in order; steps under a condition are not looked into."""
+    """The fields that steps set, in order, without steps under a condition."""
     for step in steps:
         match step:
             case One(name) | Many(name) | Stored(name):

@@ -129,7 +129,7 @@ class _Tables:
     def _check_version(found: dict[_Entry, list[int | None]], count: int) -> None:
         """The fields before a version are the same in all versions, and of fixed width."""
         entries = list(found)
-        said = [entry for entry in entries if "says_version" in entry.flags]
+        said = [entry for entry in entries if "is_version" in entry.flags]
         for entry in entries[: entries.index(said[0])] if said else ():
             if len(found[entry]) != count or "Counted" in entry.kind:
                 raise _Beyond
@@ -149,7 +149,7 @@ class _Tables:
             name = attribute(spec.name)
             flags = ", ignorable=True" if unit.field(spec.name).droppable else ""
             if unit.version is not None and spec.name == unit.version_name:
-                flags += ", says_version=True"
+                flags += ", is_version=True"
             if isinstance(spec.how, Tagged):
                 for tag in spec.how.tags:
                     if tag.versions is None or (version is not None and version in tag.versions):

@@ -43,7 +43,7 @@ class FieldText:
 
     @property
     def initial(self) -> str:
-        """The default as a dataclass has it: each object gets a list, or an object, of its own."""
+        """The default in a dataclass: each object gets its own list or object."""
         if self.default == "[]":
             return "field(default_factory=list)"
         if self.default.endswith("()"):

@@ -183,7 +183,7 @@ class Writer(Printer):
                 yield self.derived[name]
 
     def derived_first(self) -> list[Derived]:
-        """The values to compute before anything is written: those used outside of their own condition."""
+        """The values to compute before anything is written: those used outside their own condition."""
         found = []
         for step in self.unit.steps:
             if not isinstance(step, When):
@@ -372,7 +372,8 @@ class Writer(Printer):
         return f"{none} and {test}"
 
     def refused(self, choice: Choice, source: str) -> str:
-        """The test that a value without a matching case is present although none is allowed; else empty."""
+        """The test that a value without a matching case is present although none is allowed; otherwise
+        empty."""
         if not choice.may_lack:
             return ""
         values = [self.text(each.value) for each in choice.cases if each.value is not None]

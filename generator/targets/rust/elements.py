@@ -36,7 +36,7 @@ def number_type(wire: str) -> str:
 
 
 def loaded(wire: str, order: str, bytes_: str, kind: Type, types: Types) -> str:
-    """The value that an array of bytes gives."""
+    """The value of an array of bytes."""
     form = WIRE[wire]
     match form.kind:
         case "boolean":
@@ -73,7 +73,7 @@ def stored(wire: str, order: str, value: str, kind: Type | None, name: str) -> s
 
 @dataclass(frozen=True)
 class ReadExpression:
-    """An expression: of a `Result`, or of a value where it cannot fail."""
+    """An expression: of a `Result`, or of a value if it cannot fail."""
 
     text: str
     fails: bool = True
@@ -87,7 +87,7 @@ class ReadExpression:
         return self.text if self.fails else f"Ok({self.text})"
 
     def mapped(self, by: str, closed: bool = False) -> ReadExpression:
-        """What a function makes of the value."""
+        """The result of a function for the value."""
         if self.fails:
             return ReadExpression(f"{self.text}.map({f'|x| {by}(x)' if closed else by})")
         return ReadExpression(f"{by}({self.text})", fails=False)
@@ -194,7 +194,7 @@ class Elements:
     # -- writing ----------------------------------------------------------------------------------
 
     def writing(self, element: Element, value: str, kind: Type, name: str) -> list[str]:
-        """Statements; `value` is the value of what is copied, else a reference."""
+        """Statements; `value` is a value of a `Copy` type, otherwise a reference."""
         if isinstance(kind, Maybe) and not self.is_null(element):
             return [f"let x = rt::given({name}, {value})?;", *self.writing(element, "x", kind.of, name)]
         match element:

@@ -106,7 +106,7 @@ class Types:
         return text.replace("rt::Text", f"rt::Text<{lifetime}>").replace("RawTag", f"RawTag<{lifetime}>")
 
     def inner(self, unit: str) -> Type | None:
-        """The type of what a unit stands for; None of one with fields."""
+        """The type of the value that a unit represents; None for a unit with fields."""
         found = self.program.units[unit]
         return None if found.stands_for is None else found.field(found.stands_for).type
 
@@ -185,13 +185,13 @@ class Types:
         return {FLAG: "Flag", TEXT: "Characters", OCTETS: "Bytes", IDENTITY: "Id", SECTION: "Tags"}[kind]
 
     def boxed(self, kind: Type) -> bool:
-        """Whether it stands in a box, as one of several: they differ in size, and may hold each other."""
+        """Whether it is boxed, as one of several: they differ in size, and may contain each other."""
         return isinstance(bare(kind), ObjectOf) and not self.is_copy(kind)
 
     # -- values that are there without being read -------------------------------------------------
 
     def initial(self, kind: Type, constant: Constant | None) -> str:
-        """What a new object has."""
+        """The value in a new object."""
         if isinstance(kind, Maybe):
             if constant is not None and constant.value is None:
                 return "None"
@@ -336,7 +336,7 @@ class Expressions(Spelling):
         return (self.place(left), literal(right.value)) if inside else None
 
     def _within(self, value: Value) -> str | None:
-        """Two comparisons that say that a number is in a range."""
+        """Two comparisons for a number in a range."""
         match value:
             case Binary("and", Binary(">=", first, Constant(low)), Binary("<=", second, Constant(high))):
                 if first == second:
@@ -354,7 +354,7 @@ class Expressions(Spelling):
         return isinstance(value, (FieldOf, Peeked)) and self.wide(value.name)
 
     def number(self, text: str, kind: Type) -> str:
-        """What is kept as a narrower number, as i64."""
+        """A number stored in a narrower type, as i64."""
         match kind:
             case Maybe(of) if is_number(of) or isinstance(of, Real) or of == FLAG:
                 return self.number(f"{text}.unwrap_or_default()", of)

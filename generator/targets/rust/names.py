@@ -75,7 +75,7 @@ class Names:
         return self._modules[schema.path]
 
     def function(self, unit: Unit | str, verb: str, *, path: bool = True) -> str:
-        """The function that reads or writes what has no type of its own; with its path."""
+        """The function that reads or writes a value without its own type, with its path."""
         name = unit if isinstance(unit, str) else unit.name
         text = f"{verb}_{'_'.join(name.split('::'))}"
         return f"crate::{self._modules[name]}::{text}" if path else text

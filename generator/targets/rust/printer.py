@@ -124,7 +124,7 @@ class Printer(UnitPrinter[Expressions]):
         return self.unit.name in self._packing
 
     def field(self, name: str) -> str:
-        """Where a field is while it is read or written."""
+        """The place of a field while it is read or written."""
         if not self.writing:
             return local(name)
         if self.unit.derivation(name) is None:
@@ -163,11 +163,11 @@ class Printer(UnitPrinter[Expressions]):
                 yield local(each.name), self.types.of(kind), self.types.initial(kind, each.absent)
 
     def stored_late(self) -> bool:
-        """Whether what may be compressed is there only under a condition."""
+        """Whether compressible content is present only under a condition."""
         return not any(isinstance(each, Stored) for each in self.unit.steps)
 
     def late_marks(self) -> list[str]:
-        """Places that are remembered only where a condition holds."""
+        """Positions that are stored only under a condition."""
         inner = (each for step in self.unit.steps if isinstance(step, When) for each in steps_in(step.steps))
         return [
             f"{'end' if each.end else 'start'}_of_{each.name}"
@@ -176,7 +176,7 @@ class Printer(UnitPrinter[Expressions]):
         ]
 
     def set(self, name: str) -> str:
-        """The left side of what gives a field its value."""
+        """The left side of a field's assignment."""
         return local(name) if name in self._late else f"let {local(name)}"
 
     def made(self) -> str:
@@ -268,7 +268,7 @@ class Printer(UnitPrinter[Expressions]):
         return loaded(slot.wire, slot.order, f"rt::part(run, {slot.offset})", kind, self.types)
 
     def tops(self, run: Fixed) -> Iterator[tuple[str, str]]:
-        """(field, value) of what a run gives, in the order of the fields."""
+        """(field, value) of the values of a run, in the order of the fields."""
         for name in dict.fromkeys(slot.path[0] for slot in run.slots):
             if self.is_used(name):
                 kind = self.local_type(name)
@@ -336,7 +336,7 @@ class Printer(UnitPrinter[Expressions]):
         return self.spell.number(text, value.type)
 
     def items(self, name: str) -> str:
-        """A list, also where it may be null."""
+        """A list, also one that may be null."""
         text, kind = self.field(name), self.local_type(name)
         if not isinstance(kind, Maybe):
             return text
@@ -426,18 +426,18 @@ class Printer(UnitPrinter[Expressions]):
         return number_type(self.unit.wire_of(name)[0])
 
     def turns(self) -> bool:
-        """Whether what is written first stands last, so that it only changes places with what is in front."""
+        """Whether the first part to be written is the last, so that it only swaps with the part before."""
         last = self.unit.steps[-1]
         return [getattr(last, "name", None)] == self.measured() and not self.unit.ranges
 
     def packs_late(self) -> bool:
-        """Whether nothing in front of what may be compressed shows how long it is."""
+        """Whether nothing before compressible content has its length."""
         packed = self.unit.packed
         lengths = {each.of for each in self.unit.derived if each.kind == "length"}
         return packed is not None and packed.parsed and packed.name not in lengths
 
     def length(self, derived: Derived) -> str:
-        """What a length or a count is, where there is something."""
+        """The length or the count of a present value."""
         if derived.kind == "presence":
             return "1"
         if derived.kind == "length" and derived.of in self.measured():
@@ -451,7 +451,7 @@ class Printer(UnitPrinter[Expressions]):
         return self.length(derived).replace(f"{self.field(derived.of)}.", "x.")
 
     def some(self, derived: Derived) -> str:
-        """The pattern of what is there."""
+        """The pattern of a present value."""
         return "Some(x)" if "x." in self.length_of_some(derived) else "Some(_)"
 
     def may_be_null(self, name: str) -> bool:
@@ -470,7 +470,7 @@ class Printer(UnitPrinter[Expressions]):
         return f"{text} != {value}"
 
     def content(self, packed: Packed) -> Type:
-        """The type of what is in it."""
+        """The type of its content."""
         return ObjectOf(packed.unit)
 
     def variant(self, packed: Packed, of: str) -> str:

@@ -35,7 +35,7 @@ class _TypeScript:
     options: ClassVar[dict[str, str]] = {"package": "the name of the npm package; `kodec-formats`"}
 
     def lacks(self, request: Request) -> Iterator[SchemaProblem]:
-        """Streamed schemas, texts that are neither UTF-8 nor ASCII, names that cannot be told apart."""
+        """Streamed schemas, texts that are neither UTF-8 nor ASCII, names that collide."""
         plan = self.plan(request)
         if _NAME.fullmatch(plan.name) is None:
             text = "letters, digits, `-`, `.`, `_` and `~`, in lower case, `@scope/` in front or not"
@@ -100,7 +100,7 @@ def _enum(names: Names, schema: Schema, enum: Enum) -> str:
 
 
 def _imports(names: Names, module: str, body: str) -> Iterator[str]:
-    """What the code of a module has of others."""
+    """The imports of a module's code."""
     words = sorted(set(re.findall(r"[A-Za-z_]\w*", _CODE.sub(" ", body))), key=str.lower)
     wanted: dict[str, list[str]] = {}
     for word in words:

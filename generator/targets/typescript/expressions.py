@@ -79,7 +79,7 @@ class Types:
 
 
 def constant(value: object, big: bool = False) -> str:
-    """A constant; a whole number as `bigint`, where it is to be."""
+    """A constant; an integer as `bigint` if required."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -107,7 +107,7 @@ class Expressions(Spelling):
     stored: Callable[[str, Type], Type]
 
     def __call__(self, value: Value, binds: int = 0, big: bool | None = None) -> str:
-        """A value; a whole number as `bigint` or as `number`, where that is said."""
+        """A value; an integer as `bigint` or as `number`, if specified."""
         have = self.is_big(value)
         if big in (None, have) or not is_number(value.type):
             return super().__call__(value, binds)

@@ -48,7 +48,7 @@ def pascal(name: str) -> str:
 
 
 def local(name: str) -> str:
-    """A field, or what a unit is given, as a variable."""
+    """A field or a parameter of a unit, as a variable."""
     return _LOCALS.free(member(name))
 
 

@@ -59,7 +59,7 @@ _BY_VIEW = {1: "Int8", 2: "Int16", 4: "Int32", 8: "BigInt64"}
 
 
 def marked_types(program: Program) -> frozenset[str]:
-    """The units whose objects say what they are, as a switch gives them beside others."""
+    """The units whose objects have a tag of their type, as a switch has them beside others."""
     return frozenset(
         kind.unit
         for unit in program.units.values()
@@ -99,7 +99,7 @@ class Printer(UnitPrinter[Expressions]):
 
     @property
     def value_type(self) -> str:
-        """The type of what the unit gives."""
+        """The type of the unit's result."""
         held = self.unit.stands_for
         return self.type if held is None else self.types.of(self.unit.field(held).type)
 
@@ -145,7 +145,7 @@ class Printer(UnitPrinter[Expressions]):
     # -- where values are -------------------------------------------------------------------------
 
     def field(self, name: str) -> str:
-        """Where a field is while it is read or written."""
+        """The place of a field while it is read or written."""
         if not self.writing or self.unit.derivation(name) is not None:
             return local(name)
         if name == self.unit.stands_for:
@@ -181,7 +181,7 @@ class Printer(UnitPrinter[Expressions]):
         return is_big(self.unit.field(name).type)
 
     def initial(self, spec: FieldPlan, absent: bool) -> str:
-        """What a field is in a new object, or where it is not read."""
+        """The value of a field in a new object, or if it is not read."""
         kind = self.field_type(spec.name)
         return self._initial(kind, spec.absent if absent else spec.default)
 
@@ -202,7 +202,7 @@ class Printer(UnitPrinter[Expressions]):
     # -- reading ----------------------------------------------------------------------------------
 
     def _read_once(self) -> set[str]:
-        """The variables that are declared where they are read: by one step, under no condition."""
+        """The variables that are declared where they are read: by one step, without a condition."""
         unit = self.unit
         packed = "" if unit.packed is None else unit.packed.name
         top = Counter(
@@ -212,7 +212,7 @@ class Printer(UnitPrinter[Expressions]):
         return {name for name, times in top.items() if times == every[name] == 1 and name != packed}
 
     def declared(self) -> Iterator[tuple[str, str, str]]:
-        """(`let` or `const`, name and type, value) of what is not declared where it is read."""
+        """(`let` or `const`, name and type, value) of variables that are not declared where they are read."""
         every = {name for step in steps_in(self.unit.steps) for name in _set_by(step)}
         told = {each.name for each in self.unit.parameters}
         for each in self.unit.fields:
@@ -222,7 +222,7 @@ class Printer(UnitPrinter[Expressions]):
             yield word, f"{local(each.name)}: {self.ts(each.type)}", self.initial(each, absent=True)
 
     def target(self, name: str) -> str:
-        """Where a step puts its value."""
+        """The target of a step's value."""
         return f"const {local(name)}" if name in self._once else local(name)
 
     def target_of(self, slot: Slot) -> str:
@@ -247,7 +247,7 @@ class Printer(UnitPrinter[Expressions]):
         return text if wanted == have else f"{'BigInt' if wanted else 'Number'}({text})"
 
     def loaded(self, slot: Slot) -> str:
-        """What a slot that is no bits reads."""
+        """The value of a slot without bit fields."""
         path = constant(".".join(slot.path))
         if slot.wire is None:
             return f"r.octets({path}, {slot.size})"
@@ -287,7 +287,7 @@ class Printer(UnitPrinter[Expressions]):
             yield target, _object(parts)
 
     def made(self) -> str:
-        """The object of what was read."""
+        """The object of the fields that were read."""
         found = [f"$type: {constant(self.unit.name)}"] if self.unit.name in self.marked else []
         for each in self.kept_fields():
             name, place = member(each.name), local(each.name)
@@ -371,7 +371,7 @@ class Printer(UnitPrinter[Expressions]):
         return f"w.{self.load(wire, order)}({constant(name)}, {text})"
 
     def amount(self, derived: Derived) -> str:
-        """The length, or the count, of what a field is derived of."""
+        """The length or the count of the source of a derived field."""
         name, field = derived.of, self.field(derived.of)
         if derived.kind == "presence":
             return "1"
@@ -423,7 +423,7 @@ class Printer(UnitPrinter[Expressions]):
 
 
 def _object(parts: list[str]) -> str:
-    """An object literal, on one line where that is short."""
+    """An object literal, on one line if it is short."""
     text = f"{{ {', '.join(parts)} }}" if parts else "{}"
     if len(text) <= 80:
         return text

@@ -23,7 +23,7 @@ CONTRACT = Path(__file__).parent / "vectors.schema.json"
 
 
 class _Vectors:
-    """A JSON file for each schema that has types of its own; a vector is a line."""
+    """A JSON file for each schema that defines types; a vector is a line."""
 
     name = "vectors"
     files = ("*.vectors.json",)

@@ -1,6 +1,7 @@
 """Changed bytes of a value: truncated, with numbers at their limits, with changes under a checksum.
 
-The plan itself decides whether they are still a value, and which, or what the error is and where.
+The interpreter of the plan decides whether they are still a value, and which, or what the error is and
+where.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ def _flipped(data: bytes, at: int) -> bytes:
 
 
 def _summed(data: bytes, sums: list[Leaf]) -> bytes:
-    """The same with checksums that are right, so that it is noticed what else is wrong; inner ones first."""
+    """The same with correct checksums, inner ones first, so that other errors are found."""
     found = bytearray(data)
     for each in sorted(sums, key=lambda leaf: -leaf.depth):
         step: Any = each.what

@@ -90,7 +90,7 @@ class SchemaVectors:
 
 
 def vectors(model: Model) -> Iterator[SchemaVectors]:
-    """The vectors of every record schema that has types of its own."""
+    """The vectors of every record schema that defines types."""
     program = program_of(model)
     for schema in model.schemas:
         units = [program.units[each.name] for each in schema.structs if each.name in program.units]
@@ -201,7 +201,7 @@ class _OfType:
                     self._refuse_value(version, f"{name}: not in this version", to_json(lost), error)
 
     def _compressed(self, version: int | None) -> None:
-        """A value for each codec: what it is written as depends on the codec's library, and is read back."""
+        """A value for each codec: its bytes depend on the codec's library, and are read back."""
         packed = self.unit.packed
         sizes = {each.name for each in self.unit.ranges}
         sizes |= {each.name for each in self.unit.derived if packed is not None and each.of == packed.name}
@@ -234,8 +234,8 @@ class _OfType:
         self._judge(version, Mutation("a byte more than the value", data + b"\x00"), exact=True)
 
     def _other_versions(self, first: int, last: int, data: bytes) -> None:
-        """Versions that the type does not have, where they are given."""
-        if self.unit.told_version:
+        """Versions that the type does not have, if they are passed."""
+        if self.unit.version_is_passed:
             for version in (first - 1, last + 1):
                 self._judge(version, Mutation(f"version {version}, which the type does not have", data))
 
@@ -281,7 +281,7 @@ class _OfType:
     # -- reading and writing ----------------------------------------------------------------------
 
     def _told(self, version: int | None) -> tuple[Any, ...]:
-        return (version,) if self.unit.told_version else ()
+        return (version,) if self.unit.version_is_passed else ()
 
     def _written(self, value: Any, version: int | None) -> bytes:
         return PlanWriter(self.program).write(self.unit.name, value, self._told(version))
@@ -313,7 +313,7 @@ class _OfType:
         key = f"{name}/{re.sub(r'[^a-z0-9_.]+', '-', tests.lower()).strip('-')}"
         while key in self.found:
             key += "-again"
-        told = version if self.unit.told_version else None
+        told = version if self.unit.version_is_passed else None
         self.found[key] = Vector(
             key, self.unit.name, told, tests, must, why, data, exact, value, lacking, encodes, error
         )

@@ -73,7 +73,7 @@ class NoSample(Exception):
 
 
 class Samples:
-    """Values as `PlanReader` gives them, and `PlanWriter` takes them."""
+    """Values as returned by `PlanReader` and accepted by `PlanWriter`."""
 
     def __init__(self, model: Model, program: Program) -> None:
         self._model = model
@@ -91,12 +91,12 @@ class Samples:
     ) -> Any:
         """Sample `number` of `NAMES` of a unit, with the values of the fields in `given`. Raises NoSample."""
         self._left = MOST
-        told = (version,) if unit.told_version else ()
+        told = (version,) if unit.version_is_passed else ()
         return _Maker(self, unit, number, told, version, given or {}, codec).make()
 
     def edges(self, unit: Unit, version: int | None) -> Iterator[tuple[str, str, Any]]:
-        """(field, what is special about it, value) of the values at the edges of each field of the unit."""
-        maker = _Maker(self, unit, 1, (version,) if unit.told_version else (), version, {}, "none")
+        """(field, kind of edge, value) of the values at the edges of each field of the unit."""
+        maker = _Maker(self, unit, 1, (version,) if unit.version_is_passed else (), version, {}, "none")
         derived = {each.name for each in (*unit.derived, *unit.ranges)}
         for name, kind, rules, element in _fields_of(maker.present()):
             if name in derived or name == unit.version_name:
@@ -247,7 +247,7 @@ class _Maker:
         return may and self.number == 0
 
     def _derive(self, name: str) -> int:
-        """A number that leads on: that of null where that is what it stands for, else one of any value."""
+        """A number that selects a branch: that of null if it represents null, otherwise any."""
         derived = self.derived[name]
         if derived.null is not None and self._is_null(derived.of):
             return derived.null

@@ -31,7 +31,7 @@ _OPTIONS = ReadOptions(elements=1000, depth=40, decompressed_bytes=1 << 16)
 
 
 def stream_vectors(model: Model) -> Iterator[SchemaVectors]:
-    """The vectors of each streamed schema that has types of its own."""
+    """The vectors of each streamed schema that defines types."""
     if not any(schema.streamed for schema in model.schemas):
         return
     kinds = Kinds(model)
@@ -80,7 +80,7 @@ def _of_type(model: Model, program: Program, struct: Struct) -> Iterator[Vector]
 
 
 def _near(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """(what was changed, bytes): all of the first places, and some of the rest."""
+    """(changed part, bytes): all of the first positions, and some of the rest."""
     yield "", data
     near = min(len(data), _NEAR)
     places = [*range(near), *range(near, len(data), max(1, (len(data) - near) // _FAR))]

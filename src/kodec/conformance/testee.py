@@ -43,7 +43,7 @@ class PythonTestee:
             if unit.stands_for is None
         }
         self._told = {
-            name: unit.version_name if unit.told_version else ""
+            name: unit.version_name if unit.version_is_passed else ""
             for name, unit in program.units.items()
             if name in self.classes and [each.name for each in unit.parameters] in ([], [unit.version_name])
         }

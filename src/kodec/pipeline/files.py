@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from kodec.log.batches.records import Record, TimestampType
 from kodec.log.values.formats import FORMATS, ReadableValue, ValueFormat, readable, readable_record
-from kodec.log.values.sources import AskedValues
+from kodec.log.values.sources import ValueRequest
 from kodec.runtime.errors import ArgumentError
 
 __all__ = ["COMPRESSIONS", "FILE_FORMATS", "FileFormat", "RowFile", "RowFormat"]
@@ -55,7 +55,7 @@ class FileFormat:
     compression: str = "zstd"
     key: ValueFormat = "auto"
     value: ValueFormat = "auto"
-    values: AskedValues | None = None
+    values: ValueRequest | None = None
 
     @classmethod
     def of(
@@ -64,7 +64,7 @@ class FileFormat:
         compression: str | None = None,
         key: ValueFormat = "auto",
         value: ValueFormat = "auto",
-        values: AskedValues | None = None,
+        values: ValueRequest | None = None,
     ) -> FileFormat:
         """A format by its name, with its default compression for None. Raises ArgumentError."""
         known = next((each for each in FILE_FORMATS if each == name), None)

@@ -148,7 +148,7 @@ READ_OPTIONS: Mapping[str, Option] = {
     "failOnDataLoss": Option(
         "true, false",
         "true; false unless `mode` is failfast",
-        "whether offsets that are [missing](spark.md#paths-and-rows) or outside the log are an "
+        "whether offsets that are [missing](spark-rows.md#missing-offsets) or outside the log are an "
         "error; if false they are a warning, and the available records are read",
     ),
     "kafka.isolation.level": Option(
@@ -196,8 +196,7 @@ READ_OPTIONS: Mapping[str, Option] = {
     "mode": Option(
         "`failfast`, `permissive`, `quarantine`",
         "`failfast`",
-        "see [damage](spark.md#paths-and-rows) and [skipped data](spark.md#find-skipped-data); "
-        "called `on_error` elsewhere",
+        "see [damage](spark-rows.md#damage); called `on_error` elsewhere",
     ),
     "verifyCrc": Option(
         "true, false",

@@ -109,7 +109,7 @@ class SourceSegment(NamedTuple):
         after: the base offset of the segment listed after it; None for the last one.
         first, end: only offsets from `first` on and below `end`; None: unbounded.
         tiered: whether it is in remote storage.
-        asked: whether the first offset must be there.
+        is_requested: whether the first offset was requested, so that it must exist.
         tail: whether bytes after `end` were not a whole batch: they are read too, to report the damage
             there.
     """
@@ -120,7 +120,7 @@ class SourceSegment(NamedTuple):
     first: int = 0
     end: int | None = None
     tiered: bool = False
-    asked: bool = False
+    is_requested: bool = False
     tail: bool = False
 
     @property
@@ -484,7 +484,7 @@ class Log:
         if stop > end or start > stop:
             data_loss(options, f"{self.owner} ends at offset {end}, and did at {max(start, stop)}")
             stop = min(stop, end)
-        return [part._replace(asked=True) for part in _cut(self.pieces, start, stop)]
+        return [part._replace(is_requested=True) for part in _cut(self.pieces, start, stop)]
 
     def resolved(self, edge: Edge, options: Options, *, whole: bool = False) -> int:
         """The offset that an edge means here; with `whole` the latest is that of `stable_end`, as for a
@@ -562,7 +562,7 @@ def list_segments(options: Options) -> list[SourceSegment]:
             end = _earlier(end, _last_stable(replicas[0]))
         # The current state defines the result, however late or often it is read.
         pieces = log.pieces if end is not None else log.pinned()
-        found += (part._replace(asked=True) for part in _cut(pieces, first, end))
+        found += (part._replace(is_requested=True) for part in _cut(pieces, first, end))
     return found
 
 

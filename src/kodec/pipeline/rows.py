@@ -166,7 +166,7 @@ class SegmentRows:
         """If offsets were requested by number, report those that a broker has deleted. Raises DataLoss."""
         part = self.part
         start = min((each.base_offset for each in found), default=part.stop or part.start + 1)
-        if part.asked and start > part.start:
+        if part.is_requested and start > part.start:
             text = f"offsets {part.start} to {start - 1} of {part.topic_partition} were deleted meanwhile"
             self._lose(text, part.start, start - 1)
 
@@ -357,7 +357,7 @@ class SegmentRows:
             base = part.segment.base_offset
             if found := [each for each in _covering(log, first, last + 1) if each.base_offset > base]:
                 return [self._reader(each, first) for each in found]
-            if not part.asked and all(each.base_offset > last for each in log.files.segments):
+            if not part.is_requested and all(each.base_offset > last for each in log.files.segments):
                 return []
             # An end moves back by truncation alone: compaction leaves the last segment as it is.
             shrunk = part.after is None and all(each.base_offset <= base for each in log.files.segments)

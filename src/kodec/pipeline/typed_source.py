@@ -11,7 +11,7 @@ from pyspark.sql.types import DataType
 from kodec.log.files.storage import path_of
 from kodec.log.values.framing import Part
 from kodec.log.values.schemas import BadSchema, UnknownSchema
-from kodec.log.values.sources import SCHEMAS_TOPIC, AskedValues
+from kodec.log.values.sources import SCHEMAS_TOPIC, ValueRequest
 from kodec.pipeline.options import READER_SCHEMAS, OptionError, Options, TypedOptions
 from kodec.pipeline.plan import found_logs, relisted
 from kodec.pipeline.spark_schema import arrow_type, spark_type
@@ -29,7 +29,7 @@ class TypedSource:
     """
 
     options: TypedOptions
-    asked: Mapping[Part, AskedValues]
+    asked: Mapping[Part, ValueRequest]
     types: Mapping[str, pa.DataType]
 
     @classmethod
@@ -42,7 +42,7 @@ class TypedSource:
         given = options.typed
         if given is None or options.mode == "quarantine":
             return None
-        plain = AskedValues(_log_dirs(options), given.schemas, given.framing)
+        plain = ValueRequest(_log_dirs(options), given.schemas, given.framing)
         try:
             source = plain.decoder().source
         except (ArgumentError, BadSchema, UnknownSchema) as error:
@@ -52,7 +52,7 @@ class TypedSource:
                 "schemas",
                 f"the log directory has no topic {SCHEMAS_TOPIC}; name a registry, a folder or a topic",
             )
-        asked: dict[Part, AskedValues] = {}
+        asked: dict[Part, ValueRequest] = {}
         fields: list[pa.Field] = []
         for part in given.formats:
             try:
@@ -69,11 +69,11 @@ class TypedSource:
 
     @property
     def columns(self) -> TypedColumns:
-        """Their decoder. Raises as `AskedValues.decoder`."""
+        """Their decoder. Raises as `ValueRequest.decoder`."""
         return replace(_columns(self.options, self.asked), types=self.types)
 
 
-def _columns(given: TypedOptions, asked: Mapping[Part, AskedValues]) -> TypedColumns:
+def _columns(given: TypedOptions, asked: Mapping[Part, ValueRequest]) -> TypedColumns:
     decoders = {part: each.decoder(given.formats[part]) for part, each in asked.items()}
     return TypedColumns(decoders, given.form or "struct")
 

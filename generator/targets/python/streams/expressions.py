@@ -1,4 +1,5 @@
-"""Values of streamed units as Python. What can fail while bytes are read is a call that reports it."""
+"""Values of streamed units as Python. Operations that can fail while bytes are read are calls that report
+it."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ _CLASSES = {"text": "str", "octets": "bytes"}
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where a value stands in the code, and what is called how there.
+    """The place of a value in the code, with the names there.
 
     Attributes:
         item, index: the element of a list or the value that a rule speaks of, and its number.
@@ -70,7 +71,7 @@ class Where:
     each: bool = False
 
     def within(self, part: str) -> Where:
-        """The same in a field of which all that it can be is in the stream `part`."""
+        """The same in a field whose bytes are all in the stream `part`."""
         return replace(self, part=part)
 
     def of_element(self) -> Where:
@@ -84,7 +85,7 @@ class Where:
 
 @dataclass(frozen=True, kw_only=True)
 class Expressions(PythonSpelling):
-    """Values of a streamed unit; `where` is where they stand."""
+    """Values of a streamed unit; `where` is their place in the code."""
 
     module: Context
     where: Where

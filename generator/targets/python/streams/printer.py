@@ -70,14 +70,14 @@ _FAILS = {"==": "!=", ">=": "<", "<=": ">"}
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A rule as Python: the test that it does not hold, and what an error says was needed."""
+    """A rule as Python: the test that it is violated, and what an error reports as needed."""
 
     bad: str
     need: str
 
 
 class Printer:
-    """What a template asks of a unit."""
+    """The questions of a template about a unit."""
 
     reading = Where()
     given = Where(each=True)
@@ -94,7 +94,7 @@ class Printer:
 
     @property
     def is_local(self) -> bool:
-        """Whether all that is derived of bytes is of the object's own."""
+        """Whether all values derived from bytes are fields of the object itself."""
         return is_local(self.unit)
 
     @property
@@ -132,7 +132,7 @@ class Printer:
         return attribute(name)
 
     def place(self, name: str, at: Where) -> str:
-        """Where a field is: an attribute, or the local of an instance."""
+        """The place of a field: an attribute, or the local of an instance."""
         return at.target or f"self.{attribute(name)}"
 
     def asks_stream(self, value: Value | None) -> bool:
@@ -143,11 +143,11 @@ class Printer:
         return self.module.imported(name, self.module.back.enum_class(name))
 
     def enumerated(self, kind: Type, text: str) -> str:
-        """A number as a member of its enum, where it has one."""
+        """A number as a member of its enum, if it has one."""
         return f"member_of({self.enum(kind.enum)}, {text})" if isinstance(kind, EnumOf) else text
 
     def annotation(self, kind: Type) -> str:
-        """The type of what is read."""
+        """The type of the value that is read."""
         match kind:
             case Maybe(of):
                 return f"{self.annotation(of)} | None"
@@ -166,7 +166,7 @@ class Printer:
         return {FLAG: "bool", TEXT: "str", OCTETS: "bytes"}.get(kind, "Any")
 
     def computed(self, kind: Type) -> str:
-        """The type of what is computed, or told: what may be many things is `Any`."""
+        """The type of a computed or passed value; `Any` if it may have several types."""
         match kind:
             case Maybe(of):
                 text = self.computed(of)
@@ -197,7 +197,7 @@ class Printer:
         return f"_FIELDS_{self.module.run(codes, tuple(names))}"
 
     def targets(self, step: Fixed) -> str:
-        """What a run is read into: bits into a local first."""
+        """The targets of a run: bits are read into a local first."""
         found: list[str] = []
         for group in step.groups:
             bits = "bits" if "bits" not in found else f"bits_{len(found)}"
@@ -222,7 +222,7 @@ class Printer:
     # -- elements ---------------------------------------------------------------------------------
 
     def width(self, element: Element) -> int | None:
-        """The bytes of a value, where they are always as many."""
+        """The number of bytes of a value, if it is fixed."""
         match element:
             case FixedNumber(wire):
                 return WIRE[wire].least
@@ -249,12 +249,12 @@ class Printer:
         return f"{text} != 0" if kind == FLAG else self.enumerated(kind, text)
 
     def encoding(self, element: Chars) -> str:
-        """The arguments of `text` that say how it is stored."""
+        """The arguments of `text` about its encoding."""
         form = ENCODINGS[element.encoding]
         return f'"{form.python}", "{form.errors}"'
 
     def size(self, bounds: Bounds, at: Where) -> str:
-        """The size where it is read."""
+        """The size when reading."""
         assert bounds.size is not None
         return "size" if bounds.early else self.text(bounds.size, at)
 
@@ -296,7 +296,7 @@ class Printer:
         return "io.remaining()" if bounds.plain else f"io.inside({self.stored(bounds, name, at)})"
 
     def made(self, element: Nested, at: Where) -> str:
-        """A new object that is given its parameters."""
+        """A new object with its parameters."""
         given = ", ".join(self.text(each, at) for each in element.arguments)
         return f"{self.module.class_of(element.unit)}({given})"
 
@@ -311,7 +311,7 @@ class Printer:
         return "None" if element.parent is None else self.text(element.parent, at)
 
     def root(self, element: Nested) -> str:
-        """A further argument that says its root, where its parent does not."""
+        """A further argument for its root, if its parent does not have it."""
         return ", root=self._root" if element.rooted and not isinstance(element.parent, This) else ""
 
     def branches(self, element: Choice, at: Where) -> list[tuple[str, Case]]:
@@ -328,7 +328,7 @@ class Printer:
         return found
 
     def loop(self, step: Many, held: bool, at: Where) -> str:
-        """What gives the numbers of a list's elements."""
+        """The iterable of the indexes of a list's elements."""
         name = f'"{step.name}"' if held else f'"{step.name}", held=False'
         if step.count is not None:
             return f"io.count({self.text(step.count.value, at)}, {step.least}, {name})"
@@ -337,7 +337,7 @@ class Printer:
     # -- rules ------------------------------------------------------------------------------------
 
     def refusals(self, rules: Sequence[Rule], value: str, at: Where) -> Iterator[Refusal]:
-        """Each rule: `value` is what it speaks of."""
+        """Each rule, about `value`."""
         here = at.of_value(value)
         for rule in rules:
             alone = [self.text(each, here) for each in rule.wanted]
@@ -367,7 +367,7 @@ class Printer:
     # -- what follows from what is written ----------------------------------------------------------
 
     def solve(self, solutions: Sequence[Solution], at: Where) -> str:
-        """A function of the size that is wanted: each field that it follows from, and what that has to be."""
+        """A function of the wanted size: each field that determines it, and the value that this must have."""
         if not solutions:
             return "None"
         return f"lambda n: ({', '.join(self._solution(each, at) for each in solutions)},)"
@@ -377,7 +377,7 @@ class Printer:
         return f", {key}={self.solve(solutions, at)}" if solutions else ""
 
     def follows(self, value: Value | None, solutions: Sequence[Solution], at: Where) -> str:
-        """The end of a call: what a size follows from, or else the fields to set so that it fits."""
+        """The end of a call: the fields that a size is computed from, or those to set so that it fits."""
         if solutions or value is None:
             return self.solved(solutions, at)
         fields = [text_of(each) for each in values_in(value) if isinstance(each, (FieldOf, MemberOf))]
@@ -417,7 +417,7 @@ class Printer:
 
     @property
     def blanks(self) -> dict[str, str]:
-        """What each field that follows from others is until that is known; None of one that may be absent."""
+        """The initial value of each derived field; None for one that may be absent."""
         fields = [self.unit.field(name) for name in self.streamed.follows]
         return {
             attribute(each.name): "None" if isinstance(each.type, Maybe) else self._blank_of(each)
@@ -454,7 +454,7 @@ class Printer:
         return blanks.get(kind, 0)
 
     def sizes(self, step: When) -> Sequence[Solution]:
-        """The fields that say how much there is of what stands under a condition."""
+        """The fields with sizes or counts of fields under a condition."""
         inner = self.inner(step)
         if isinstance(inner, Many):
             return () if inner.count is None else inner.count.solved
@@ -468,7 +468,7 @@ class Printer:
         return ", ".join(f"self.{attribute(slot.path[0])}" for slot in step.slots)
 
     def known(self, bounds: Bounds, at: Where) -> str:
-        """The size where it is written, if it is known then."""
+        """The size when writing, if it is known then."""
         if bounds.size is None or not (bounds.solved or known_size(bounds.size, self.unit)):
             return "None"
         return self.text(bounds.size, at)
@@ -478,11 +478,11 @@ class Printer:
         return "None" if bounds.size is None else self.text(bounds.size, at)
 
     def is_timed(self, bounds: Bounds) -> bool:
-        """Whether a process depends on where the stream stands."""
+        """Whether a process depends on the position in the stream."""
         return bounds.process is not None and any(map(self.asks_stream, bounds.process.arguments))
 
     def taught(self, element: Nested, at: Where) -> str:
-        """What each argument follows from, as the end of a call."""
+        """The sources of each argument, as the end of a call."""
         parameters = self.units[element.unit].parameters
         found = [
             f'"{attribute(param.name)}": {self.solve(solved, at)}'
@@ -492,7 +492,8 @@ class Printer:
         return f", solve={{{', '.join(found)}}}" if found else ""
 
     def told(self, element: Nested, sized: bool, at: Where) -> tuple[str, list[tuple[str, str]]]:
-        """What an object is given as it is written, as the end of a call; and what is known after it only."""
+        """The arguments of an object when it is written, as the end of a call, and those known only
+        afterwards."""
         early, late = [], []
         parameters = self.units[element.unit].parameters
         for param, given in zip(parameters, element.arguments, strict=True):
@@ -548,7 +549,7 @@ class Printer:
 
 
 def _stored_size(element: Element) -> int | None:
-    """The bytes that are stored for text or bytes, where they are always as many."""
+    """The number of bytes stored for text or bytes, if it is fixed."""
     bounds = getattr(element, "bounds", None)
     kind = None if bounds is None or bounds.size is None else bounds.size.type
     return kind.low if isinstance(kind, Whole) and kind.low == kind.high else None

@@ -39,7 +39,7 @@ class SampleView:
 
 @dataclass(slots=True)
 class StreamTests:
-    """A module of tests; `alias` is what it calls the module that it tests."""
+    """A module of tests; `alias` is its name for the tested module."""
 
     schema: Schema
     package: str

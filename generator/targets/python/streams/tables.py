@@ -74,7 +74,7 @@ _TIGHT = ("loose", "False")
 
 
 class _Beyond(Exception):
-    """The unit has what the native reader does not know."""
+    """The unit has parts that the native reader does not support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class NativeUnit:
 
 
 def native_unit(printer: Printer, name: str) -> NativeUnit | None:
-    """The entry of a unit whose class is `name`; None where it is read in Python alone."""
+    """The entry of a unit whose class is `name`; None if only Python reads it."""
     table = _Table(printer)
     try:
         return NativeUnit(name, table.parts(), [table.step(each) for each in printer.unit.steps])
@@ -126,7 +126,8 @@ class _Table:
         return {name: text for name, text in found.items() if text not in empty and (name, text) != _TIGHT}
 
     def _instance(self, plan: InstancePlan) -> str:
-        """What computes an instance; empty where the class has to, as it is read or depends on the stream."""
+        """The expression of an instance; empty if the class must compute it, as it is read or depends on
+        the stream."""
         if plan.value is None or asks_stream(plan.value) or asks_stream(plan.test):
             return ""
         text = self._value(plan.value)
@@ -196,7 +197,7 @@ class _Table:
         return _tuple(self._value(each.test) for each in rules)
 
     def _cast(self, kind: Type, *, bits: bool = False) -> str:
-        """What a number is turned into: a member of an enum, or a flag."""
+        """The conversion of a number: to a member of an enum, or to a flag."""
         if isinstance(kind, EnumOf):
             return self.printer.enum(kind.enum)
         return "bool" if bits and kind == FLAG else "None"

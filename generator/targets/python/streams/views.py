@@ -1,4 +1,4 @@
-"""What the template of a streamed module prints."""
+"""The data of the template of a streamed module."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ClassView", "Property", "StreamModule"]
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """An instance, which is computed, or read; then it can be given, and is written."""
+    """An instance, which is computed or read; one that is read can be set, and is written."""
 
     name: str
     type: str
@@ -60,17 +60,17 @@ class StreamModule:
 
     @property
     def units(self) -> list[NativeUnit]:
-        """What the native reader follows; units that it does not know are left out."""
+        """The table of the native reader, without unsupported units."""
         return [each.native for each in self.classes if each.native is not None]
 
     @property
     def siblings(self) -> list[tuple[str, list[str]]]:
-        """What is imported of other modules."""
+        """The imports from other modules."""
         found = self.context.sibling_names.items()
         return sorted((self.context.relative(schema), sorted(names)) for schema, names in found)
 
     @property
     def runtime(self) -> list[tuple[str, list[str]]]:
-        """What is imported of kodec.runtime, by module."""
+        """The imports from kodec.runtime, by module."""
         found = [(name, sorted(set(names) & self.uses)) for name, names in RUNTIME.items()]
         return [(name, names) for name, names in found if names]

@@ -45,7 +45,7 @@ class EnumClass:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant of a class: its name, type and value as Python, and what it says."""
+    """A constant of a class: its name, type and value as Python, and its docstring."""
 
     name: str
     type: str
@@ -70,7 +70,7 @@ class PeekValue:
 
 @dataclass(frozen=True, slots=True)
 class Peek:
-    """Numbers looked at before the type is read, by one call, and what follows from them alone."""
+    """Numbers read ahead of the type by one call, and the values computed from them alone."""
 
     name: str
     format: str
@@ -165,18 +165,18 @@ class ModuleView:
 
     @property
     def siblings(self) -> list[tuple[str, list[str]]]:
-        """What is imported from other modules, by module."""
+        """The imports from other modules, by module."""
         names = self.context.sibling_names
         return sorted((self.context.relative(schema), sorted(found)) for schema, found in names.items())
 
     @property
     def standard(self) -> list[tuple[str, list[str]]]:
-        """What is imported from Python's own modules, by module."""
+        """The imports from Python's standard library, by module."""
         return _imported(_STANDARD, self.uses)
 
     @property
     def runtime(self) -> list[tuple[str, list[str]]]:
-        """What is imported from kodec.runtime, by module."""
+        """The imports from kodec.runtime, by module."""
         return [(f"kodec.runtime.{module}", names) for module, names in _imported(RUNTIME, self.uses)]
 
 

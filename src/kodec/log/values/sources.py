@@ -19,7 +19,7 @@ from kodec.log.values.schema_topic import SchemaTopic
 from kodec.log.values.schemas import BadSchema, Schema, SchemaSource, UnknownSchema
 from kodec.runtime.dataclass import dataclass, field, replace
 
-__all__ = ["SCHEMAS_TOPIC", "AskedValues", "schema_source"]
+__all__ = ["SCHEMAS_TOPIC", "ValueRequest", "schema_source"]
 
 SCHEMAS_TOPIC = "_schemas"
 """The topic in which registries store schemas by default."""
@@ -66,7 +66,7 @@ def schema_source(where: str | None, *log_dirs: str | os.PathLike[str]) -> Schem
 
 
 @dataclass(frozen=True, slots=True)
-class AskedValues:
+class ValueRequest:
     """The options for decoding the values of a log directory; every process creates its own decoder.
 
     Attributes: log_dirs, schemas: as of `schema_source`, the latter as `where`; framing, reader_schema: as of
@@ -77,14 +77,14 @@ class AskedValues:
     schemas: str | None = None
     framing: Framing = "auto"
     reader_schema: str | Schema | None = None
-    # so that later lookups read it again
-    asked: str = field(default_factory=lambda: str(uuid4()), repr=False)
+    # unique, so that later lookups read it again
+    request_id: str = field(default_factory=lambda: str(uuid4()), repr=False)
 
     def decoder(self, format: TypedFormat = "auto") -> ValueDecoder:
         """The decoder; `auto` for values shown in text. Raises as `ValueDecoder`, `schema_source`."""
         return _decoder(self, format, None)
 
-    def reading(self, text: str) -> AskedValues:
+    def reading(self, text: str) -> ValueRequest:
         """The same with a reader's schema: a file, or the newest version of a subject, as it is now.
 
         Raises UnknownSchema if it is neither; as `decoder`.
@@ -108,7 +108,7 @@ class AskedValues:
 
 
 @lru_cache(maxsize=1_000)
-def _decoder(asked: AskedValues, format: TypedFormat, subject: str | None) -> ValueDecoder:
+def _decoder(asked: ValueRequest, format: TypedFormat, subject: str | None) -> ValueDecoder:
     source = _source(asked)
     plain = ValueDecoder(source, format, framing=asked.framing, reader_schema=asked.reader_schema)
     if source is None or subject is None:
@@ -123,7 +123,7 @@ def _decoder(asked: AskedValues, format: TypedFormat, subject: str | None) -> Va
 
 
 @lru_cache(maxsize=10)
-def _source(asked: AskedValues) -> SchemaSource | None:
+def _source(asked: ValueRequest) -> SchemaSource | None:
     return schema_source(asked.schemas, *asked.log_dirs)
 
 

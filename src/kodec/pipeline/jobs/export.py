@@ -28,7 +28,7 @@ from kodec.log.values.decoder import TYPED
 from kodec.log.values.formats import ValueFormat
 from kodec.log.values.framing import Framing, Part
 from kodec.log.values.schemas import UnknownSchema
-from kodec.log.values.sources import SCHEMAS_TOPIC, AskedValues
+from kodec.log.values.sources import SCHEMAS_TOPIC, ValueRequest
 from kodec.pipeline.columns import arrow_columns, chosen_columns
 from kodec.pipeline.files import FileFormat, RowFile
 from kodec.pipeline.options import Options
@@ -372,10 +372,10 @@ def export(
     started = time.monotonic()
     say = progress or (lambda text: None)
     LogReadOptions(on_error=on_error)
-    values: AskedValues | None = None
+    values: ValueRequest | None = None
     if {key_format, value_format} & {*TYPED}:
         own = None if reader_schema is None else str(Path(reader_schema).absolute())
-        values = AskedValues((str(path_of(log_dir).absolute()),), schemas, framing, own)
+        values = ValueRequest((str(path_of(log_dir).absolute()),), schemas, framing, own)
         if values.decoder().source is None and {key_format, value_format} & {"avro", "protobuf"}:
             raise UnknownSchema(f"{log_dir} has no topic {SCHEMAS_TOPIC}: give schemas")
         if not include_headers:

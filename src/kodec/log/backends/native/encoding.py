@@ -187,7 +187,7 @@ class _Encoder:
         options = self.options
         head = batch_head(options)
         writer = record_batch.Writer()
-        writer.expect(size)
+        writer.reserve(size)
         sequence = head.base_sequence
         writer.set(
             magic=head.magic,
@@ -234,7 +234,7 @@ class _Encoder:
         if options.compression == "none" and options.level is not None:
             compress(options.compression, b"", level=options.level)
         writer = message_set.Writer()
-        writer.expect(size)
+        writer.reserve(size)
         writer.set(magic=options.magic)
         loaded = None
         item = yield

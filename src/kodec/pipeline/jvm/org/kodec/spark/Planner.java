@@ -282,7 +282,7 @@ final class Planner {
             }
             // the data of this moment is wanted, however late and often it is read
             SegmentSlice.cut(stop < 0 ? log.pinned() : log.pieces, first, stop, true)
-                    .forEach(each -> made.add(each.askedFor(true)));
+                    .forEach(each -> made.add(each.withRequested(true)));
         }
         long stop = bounds.last() == Long.MAX_VALUE ? -1 : Math.max(0, bounds.last() + 1);
         return SegmentSlice.cut(made, Math.max(0, bounds.first()), stop, false);
@@ -372,7 +372,7 @@ final class Planner {
         for (long first = whole.start(); first < stop; ) {
             long end = stop - first <= most ? stop : first + most;
             made.add(new SegmentSlice(whole.topic(), whole.partition(), whole.path(), whole.base(), whole.size(), whole.after(),
-                    first, end, whole.asked(), 0, Long.MAX_VALUE, whole.tail() && end == stop));
+                    first, end, whole.isRequested(), 0, Long.MAX_VALUE, whole.tail() && end == stop));
             first = end;
         }
         return made;

@@ -15,7 +15,7 @@ import java.util.List;
  * @param after the base offset of the segment listed after it; -1 for the last one
  * @param first only offsets from this on
  * @param end only offsets below this; -1 means no bound
- * @param asked whether the first offset was requested by number, so that it must exist
+ * @param isRequested whether the first offset was requested by number, so that it must exist
  * @param from the first batch starts here or later
  * @param to batches that start here or later are read by others; {@code Long.MAX_VALUE} for none
  * @param tail whether bytes that are not a complete batch follow {@code end}: they are read too, to report their error
@@ -29,7 +29,7 @@ record SegmentSlice(
         long after,
         long first,
         long end,
-        boolean asked,
+        boolean isRequested,
         long from,
         long to,
         boolean tail)
@@ -63,7 +63,7 @@ record SegmentSlice(
     /** The part with these offsets; -1 means no bound. Null if there is none. */
     SegmentSlice within(long least, long stop) {
         SegmentSlice part = new SegmentSlice(topic, partition, path, base, size, after, Math.max(first, least), least(end, stop),
-                asked, from, to, tail);
+                isRequested, from, to, tail);
         // a task must report a segment without a batch, or what else is in it
         boolean told = tail && part.end == end;
         return part.stop() >= 0 && part.start() >= part.stop() && !told ? null : part;
@@ -83,18 +83,18 @@ record SegmentSlice(
     }
 
     /** The same, whose first offset must be there or not. */
-    SegmentSlice askedFor(boolean value) {
+    SegmentSlice withRequested(boolean value) {
         return new SegmentSlice(topic, partition, path, base, size, after, first, end, value, from, to, tail);
     }
 
     /** The same with an end, and perhaps with the bytes after it. */
     SegmentSlice ended(long offset, boolean more) {
-        return new SegmentSlice(topic, partition, path, base, size, after, first, offset, asked, from, to, more);
+        return new SegmentSlice(topic, partition, path, base, size, after, first, offset, isRequested, from, to, more);
     }
 
     /** The part with these bytes. */
     SegmentSlice bytes(long start, long stop) {
-        return new SegmentSlice(topic, partition, path, base, size, after, first, end, asked, start, stop, tail);
+        return new SegmentSlice(topic, partition, path, base, size, after, first, end, isRequested, start, stop, tail);
     }
 
     /** Whether it is only a part of the bytes. */

@@ -42,7 +42,7 @@ final class Siblings {
         }
         long start = found.stream().mapToLong(SegmentSlice::base).min()
                 .orElse(gone.stop() < 0 ? gone.start() + 1 : gone.stop());
-        if (gone.asked() && start > gone.start()) {
+        if (gone.isRequested() && start > gone.start()) {
             left.lost(gone, gone.start(), start - 1, "offsets " + gone.start() + " to " + (start - 1) + " of "
                     + gone.owner() + " were deleted meanwhile");
         }
@@ -66,7 +66,7 @@ final class Siblings {
         if (!found.isEmpty()) {
             return found;
         }
-        if (!piece.asked() && covering(folder, piece, 0, to + 1).isEmpty()) {
+        if (!piece.isRequested() && covering(folder, piece, 0, to + 1).isEmpty()) {
             // retention has deleted it
             return found;
         }

@@ -103,7 +103,7 @@ final class TopicLog {
             loss(options, owner + " ends at offset " + last + ", and did at " + Math.max(from, stop));
             stop = Math.min(stop, last);
         }
-        return SegmentSlice.cut(pieces, from, stop, true).stream().map(each -> each.askedFor(true)).toList();
+        return SegmentSlice.cut(pieces, from, stop, true).stream().map(each -> each.withRequested(true)).toList();
     }
 
     /**

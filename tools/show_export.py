@@ -1,6 +1,6 @@
 """Prints the first rows of each topic of an export, as a table; the last step of `make demo`.
 
-Usage: show.py DIRECTORY [ROWS]
+Usage: show_export.py DIRECTORY [ROWS]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Makes a new suite from a release of Kafka: imported definitions, their vectors, and a changelog.
 
-    python tools/suite.py JARS OUT [--schemas DIR] [--version TEXT] [--target LANGUAGE]...
+    python tools/update_from_release.py JARS OUT [--schemas DIR] [--version TEXT] [--target LANGUAGE]...
 
 JARS is a jar of Kafka's, or a folder of them. Schemas change as `kodec import-kafka --apply` changes them.
 OUT becomes a kit as `kodec handoff` makes it, with the vectors for `kodec conform`, pages and the model; its
