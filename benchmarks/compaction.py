@@ -75,7 +75,7 @@ def make_log(folder: Path, records: int, keys: int, codec: str) -> int:
 
 
 def measure(folder: Path, buffer: int) -> dict[str, float]:
-    """Compact in a process of its own, whose memory is then known."""
+    """Compact in a separate process, whose memory is measured."""
     done = subprocess.run(
         [sys.executable, "-c", _CHILD, str(folder), str(buffer)], check=True, capture_output=True, text=True
     )

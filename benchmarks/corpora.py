@@ -48,7 +48,7 @@ def _large(number: int, dice: random.Random) -> Content:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A shape of records: what each holds, and how many make a batch."""
+    """A shape of records: their contents, and the number in a batch."""
 
     name: str
     title: str

@@ -1,10 +1,10 @@
 """Cost of common queries on a log directory of 10 GB in 200 partitions: time, CPU and peak memory.
 
-Each query is a process of its own, as people run it. With `--peers` kcat is asked the same of a real
-broker that serves these very segments, by hard links, and `kafka-dump-log` of the files. Kafka is fetched;
+Each query runs in its own process, as users run it. With `--peers`, kcat runs the same queries on a real
+broker that serves these segments through hard links, and `kafka-dump-log` on the files. Kafka is fetched;
 kcat must be installed. Files are in the page cache as far as it holds them. The directory is made where
-temporary files are and deleted afterwards, or made at `--folder` and kept. With `--peers` it must be on the
-file system of the clone.
+temporary files are and deleted afterwards, or made at `--folder` and kept. With `--peers` it must be on
+the file system of the clone.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _write(log: Path, codec: str, size: int, chosen: random.Random) -> None:
         now = _START + written * 7 * _DAY // size
         columns = {
             "offset": pa.array(offsets, pa.int64()),
-            # in a week, whatever the codec makes of a record
+            # within a week, whatever size the codec gives a record
             "timestamp": pa.array([now + each for each in range(_ROWS)], pa.int64()),
             "key": pa.array([b"customer-%07d" % chosen.randrange(1_000_000) for _ in offsets], pa.binary()),
             "value": pa.array([_value(each, chosen) for each in offsets], pa.binary()),

@@ -275,7 +275,7 @@ def imported(code: str, rounds: int) -> tuple[float, str]:
 
 
 def size_of(folder: Path) -> str:
-    """A package's text, its files, the blocks of 4 KiB that they take, and what a wheel would hold."""
+    """The size of a package's text, its files, their blocks of 4 KiB, and its wheel."""
     files = sorted(folder.rglob("*.py"))
     sizes = [path.stat().st_size for path in files]
     blocks = sum(-(-size // 4096) * 4096 for size in sizes)
@@ -315,7 +315,7 @@ def packages(package: str, rounds: int) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure; 0 when done, 1 where the two do not agree, 2 where kio is not installed."""
+    """Measure; 0 when done, 1 if the two do not agree, 2 if kio is not installed."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.messages",
         description=__doc__,

@@ -51,7 +51,7 @@ class Absent(Exception):
 
 
 class Peer(Protocol):
-    """What is asked of one that is measured."""
+    """The interface of a measured reader or writer."""
 
     @property
     def name(self) -> str: ...
@@ -61,7 +61,7 @@ class Peer(Protocol):
 
     @property
     def about(self) -> str:
-        """One line: the release, and what of it is measured."""
+        """One line: the release, and the measured part."""
 
     def reads(self, case: Case) -> bool:
         """Whether it can decode the case."""
@@ -73,7 +73,7 @@ class Peer(Protocol):
         """Decode the log with its checksums, go through its records; how many there were. This is timed."""
 
     def rows(self, data: bytes) -> Iterator[Row]:
-        """What it decodes, to be compared."""
+        """Its decoded values, for comparison."""
 
     def prepare(self, batches: list[list[kodec.Record]], case: Case) -> Callable[[], list[bytes]]:
         """A function that encodes the batches, its input already in the peer's own form. That is timed."""
@@ -398,7 +398,7 @@ def _entries(data: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 class _Ksc:
-    """The Python reader that the stock Kaitai Struct compiler makes of our schema."""
+    """The Python reader that the stock Kaitai Struct compiler generates from our schema."""
 
     name = "ksc"
     gives: Gives = "objects"

@@ -50,7 +50,7 @@ def make(root: Path, segments: int, partitions: int) -> None:
             path = folder / f"{index * OFFSETS:020d}.log"
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
             os.truncate(path, GIB)
-        # where the log ends, which is looked up in its last segment
+        # the end of the log, which is found in its last segment
         path.write_bytes(encode([Record(offset=index * OFFSETS)]))
 
 

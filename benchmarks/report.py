@@ -52,7 +52,7 @@ _COLOURS = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What was measured of one case in one direction (`decode`, `key-value`, `iterate` or `encode`)."""
+    """The measurements of one case in one direction (`decode`, `key-value`, `iterate` or `encode`)."""
 
     direction: str
     case: Case
@@ -66,7 +66,7 @@ class Result:
 
 
 def facts() -> dict[str, object]:
-    """What the figures depend on, and nothing that names the machine."""
+    """The circumstances of the figures, without names of the machine."""
     libraries = {}
     for name in _LIBRARIES:
         try:
@@ -85,7 +85,7 @@ def facts() -> dict[str, object]:
 
 
 def _commit() -> str:
-    """The commit of the clone, with `-changed` where the codec's own files differ from it."""
+    """The commit of the clone, with `-changed` if the codec's files differ from it."""
     try:
         head = _git("rev-parse", "--short", "HEAD")
         folders = ("src", "runtime", "generated", "benchmarks")
@@ -212,7 +212,7 @@ def _markdown_table(head: tuple[str, ...], lines: list[tuple[str, ...]], texts: 
 
 
 def _json(results: list[Result], about: list[str], absent: dict[str, str], settings: Settings) -> str:
-    """The figures that the table is made of, a line for each: the median, least and most of the rounds."""
+    """The figures of the table, a line for each: the median, least and most of the rounds."""
     head = {
         "facts": facts(), "settings": asdict(settings), "about": about, "absent": absent, "note": NOTE,
         "targets": [asdict(verdict) for verdict in verdicts(results)],

@@ -55,7 +55,7 @@ Figures = dict[str, list[float]]
 
 
 class Filled(DataSource):
-    """The batches of the source in Python, filled once and given again and again. Options rows, tasks."""
+    """The batches of the source in Python, filled once and returned repeatedly. Options rows, tasks."""
 
     @classmethod
     def name(cls) -> str:
@@ -138,7 +138,7 @@ def processes() -> Iterator[Process]:
 
 
 def waits(pid: int) -> bool:
-    """Whether the CPU of children is added to a process at their end: not where it ignores SIGCHLD."""
+    """Whether the CPU of children is added to a process at their end: not if it ignores SIGCHLD."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -233,7 +233,7 @@ def folder_of(prefix: str) -> Iterator[Path]:
 def by_turns(
     runs: dict[str, Callable[[], Any]], rows: int, rounds: int, warming: int = 1
 ) -> dict[str, float]:
-    """ns of CPU a row of each, the median of the rounds; what the first ones cost more is left out.
+    """ns of CPU a row of each, the median of the rounds, without the slower first ones.
 
     Every other round goes backwards: where the JVM still becomes faster, nobody always goes first.
     """
@@ -327,7 +327,7 @@ def jobs(spark: SparkSession, folder: Path, rows: int, rounds: int, codecs: list
 
 
 def alone_in_python(folder: Path) -> int:
-    """The bytes of a log read, their checksums, and what is in them decompressed, by the native kernels."""
+    """The bytes of a log read, verified and decompressed, by the native kernels."""
     found = 0
     for log in sorted(folder.rglob("*.log")):
         for batch in kodec.read_batches(log):
@@ -431,7 +431,7 @@ def by_splits(rounds: int) -> None:
 
 
 class Peak:
-    """The most memory that processes under this one hold, by what they run, while something goes on."""
+    """The peak memory of the child processes, by their program, while a block runs."""
 
     def __init__(self) -> None:
         self.over = threading.Event()

@@ -37,7 +37,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
 
 
 def cpu_of(command: Sequence[str]) -> float:
-    """User and system time of a process in ms. Raises CalledProcessError where it fails."""
+    """User and system time of a process in ms. Raises CalledProcessError if it fails."""
     with Path(os.devnull).open("wb") as nowhere:
         started = subprocess.Popen(command, stdout=nowhere)
         _, status, used = os.wait4(started.pid, 0)

@@ -1,4 +1,4 @@
-"""What the figures should come to, and whether they do."""
+"""The targets of the figures, and whether they are reached."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Result(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A figure of one reader in one case that should be reached.
+    """A target for one figure of one reader in one case.
 
     Attributes:
         direction, case, who: what it is a figure of.

@@ -70,7 +70,7 @@ FIRSTS = [
 
 
 def inside(root: Path, *command: str) -> str:
-    """Run in the bare system; what it printed."""
+    """Run in the bare system, and return the output."""
     chroot = shutil.which("chroot") or "chroot"
     clean = {"PATH": f"{INSIDE}/env/bin:/usr/local/bin:/usr/bin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
     done = subprocess.run([chroot, root, *command], env=clean, capture_output=True, text=True, check=False)

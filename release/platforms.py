@@ -156,7 +156,8 @@ def platform_of(tag: str) -> str:
 
 
 def try_wheel(one: dict[str, Any], source: Path, wheel: Path) -> dict[str, str]:
-    """Install the wheel where nothing is, then with what tests need, and run what it was built for."""
+    """Install the wheel into an empty environment and try it, then add the packages of the tests and run
+    them."""
     seen = (lambda path: "Z:" + str(path).replace("/", "\\")) if one.get("paths") == "windows" else str
     install = ["uv", "pip", "install", "-q", "--only-binary", ":all:"]
     install += ["--python-version", one["version"].rstrip("t"), "--python-platform", platform_of(one["tag"])]
@@ -197,7 +198,7 @@ def try_wheel(one: dict[str, Any], source: Path, wheel: Path) -> dict[str, str]:
 def attempt(
     command: list[str], where: Path, environment: dict[str, str], seconds: float
 ) -> tuple[list[str], int | None]:
-    """What a command printed, and its exit code; None where it did not end in time."""
+    """The output of a command, and its exit code; None if it did not end in time."""
     options: dict[str, Any] = {"cwd": where, "env": environment, "stdin": subprocess.PIPE, "check": False}
     options |= {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     try:
@@ -249,7 +250,7 @@ def parts(one: dict[str, Any], source: Path) -> Iterator[list[str]]:
 
 
 def named(wheel: Path) -> dict[str, Any]:
-    """What the name of a wheel says."""
+    """The parts of a wheel's name."""
     _, _, _, abi, tag = wheel.stem.split("-")
     tag = tag.split(".")[0]
     system = next(name for key, name in SYSTEMS.items() if tag.startswith(key))

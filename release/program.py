@@ -84,7 +84,7 @@ def licenses(site: Path) -> str:
 
 
 def attempt(program: Path, root: Path | None) -> tuple[list[float], dict[str, float]]:
-    """Run the verbs where there is no Python; the seconds of the starts, and of each verb."""
+    """Run the verbs without Python; returns the seconds of the starts, and of each verb."""
     inside = Path("/tmp/kodec-program")
     place = (root / inside.relative_to("/")) if root else inside
     shutil.rmtree(place, ignore_errors=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-# What conda-forge calls a library, where it has another name.
+# The names of libraries in conda-forge, if they differ.
 CONDA = {"pyarrow": "pyarrow-core"}
 
 

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -150,3 +151,16 @@ def test_every_page_is_in_a_group() -> None:
         if page.stem not in (*GROUPS, "index"):
             assert any(f"({page.name})" in text for text in groups.values()), page.name
             assert sum(f"\n{page.stem}\n" in text for text in groups.values()) == 1, page.name
+
+
+def test_pages_of_formats_have_real_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every schema but those of parts, of which no file and no message consists."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
+    found = import_module("samples").sections()
+    schemas = {
+        path.relative_to(ROOT / "schemas").with_suffix("").as_posix()
+        for path in (ROOT / "schemas").rglob("*.ksy")
+    }
+    without = {each for each in schemas - set(found) if each.split("/")[0] not in ("primitives", "wire")}
+    assert without == {"conformance/wire_types", "log/log_segment"} and set(found) <= schemas
+    assert all("wrong: " not in text and "\n0000" in text for text in found.values())

@@ -1,8 +1,7 @@
-"""Makes what a clone needs, once: the environment in .venv with the native kernels, and what else is missing.
+"""Sets up a clone, once: the environment in .venv with the native kernels, and other missing tools.
 
-Runs before anything is installed, so it uses the standard library alone. What is made is remembered
-under .cache/stamps by the hash of what it was made from; nothing outside the clone is written but
-pip's own cache.
+Runs before anything is installed, so it uses the standard library alone. Finished steps are recorded under
+.cache/stamps with the hash of their inputs; nothing outside the clone is written but pip's cache.
 
 Usage: bootstrap.py [java] [interop] [node] [docs]
 """
@@ -43,13 +42,13 @@ def say(text: str) -> None:
 
 
 class Failed(Exception):
-    """A command that failed; the text is what it said."""
+    """A command that failed; the text is its output."""
 
 
 def run(*command: str | Path, notable: tuple[str, ...] = (), env: Mapping[str, str] = {}) -> None:
     """Run a command with `env` added to the environment; show its lines that start with a `notable` word.
 
-    Raises: Failed with all that the command said.
+    Raises: Failed with all output of the command.
     """
     words = [str(part) for part in command]
     said = []
@@ -95,7 +94,7 @@ def pip_lock(name: str) -> None:
 
 
 class Step:
-    """One thing to make, done again only when what it is made from has changed."""
+    """One step, done again only if its inputs have changed."""
 
     def __init__(self, name: str, made_from: Sequence[Path], *facts: str) -> None:
         digest = hashlib.sha256("\n".join((str(ROOT), *facts)).encode())
@@ -109,7 +108,7 @@ class Step:
         return not (self.stamp.is_file() and self.stamp.read_text() == self.key)
 
     def start(self, what: str) -> None:
-        # What fails half-way is due again, even if what it is made from is as it was before.
+        # A step that failed half-way is due again, even if its inputs are unchanged.
         self.stamp.unlink(missing_ok=True)
         self.started = time.monotonic()
         say(f"{what} ...")
@@ -135,7 +134,7 @@ def make_environment() -> None:
 
 
 def make_kodec() -> None:
-    """Install kodec itself, editable, with its native kernels built in place where that can be done."""
+    """Install kodec itself, editable, with its native kernels built in place if possible."""
     native = os.environ.get("KODEC_NATIVE", "auto")
     sources = [ROOT / "pyproject.toml", ROOT / "setup.py", HEADERS / "messages.c"]
     for folder, pattern in ((KERNELS, "*.[ch]"), (HEADERS, "*.h"), (HEADERS, "*.p[xy][ix]")):
@@ -156,7 +155,7 @@ def make_kodec() -> None:
 
 
 def built_kernels() -> list[Path]:
-    """The kernels, and what they are in Python, that were built in place for this Python."""
+    """The kernels and their bindings that were built in place for this Python."""
     return sorted(
         path
         for folder in (KERNELS, HEADERS)
@@ -169,7 +168,8 @@ def install_kodec(env: Mapping[str, str]) -> None:
 
 
 def build_with_zig(is_required: bool) -> None:
-    """Build the kernels with the C compiler of PyPI's ziglang; go on without where that fails and may."""
+    """Build the kernels with the C compiler of PyPI's ziglang; continue without if that fails and is
+    allowed to."""
     say("  no C compiler works here: trying the one of PyPI's ziglang (100 MB, in .venv)")
     compiler = f"{shlex.quote(str(PYTHON))} -I -m ziglang cc"
     caches = {f"ZIG_{name}_CACHE_DIR": str(CACHE / "zig") for name in ("GLOBAL", "LOCAL")}
@@ -206,7 +206,7 @@ def make_java() -> None:
 
 
 def make_jar() -> None:
-    """Build the Spark source for the JVM anew where its sources have changed: it is committed."""
+    """Rebuild the Spark source for the JVM if its sources have changed: it is committed."""
     fresh = by_path("fresh", JVM / "fresh.py")
     if fresh.is_fresh(ROOT):
         return
@@ -225,7 +225,7 @@ def make_jar() -> None:
     own = [path for folder in (ROOT / "runtime" / "java", JVM) for path in sorted(folder.rglob("*.java"))]
     run(javac, *strict, "-cp", jars / "*", "-sourcepath", GENERATED, "-d", classes, *own)
     version = subprocess.run([javac, "-version"], capture_output=True, text=True, check=True)
-    # "javac 17.0.1": by it a test knows whether it can compare what it compiles
+    # "javac 17.0.1": it shows a test whether it can compare its own compiled classes
     fresh.pack(ROOT, classes, (version.stdout + version.stderr).partition(".")[0].strip())
     say(f"  {fresh.JAR}: {(ROOT / fresh.JAR).stat().st_size // 1024} KB; commit it with its sources")
 

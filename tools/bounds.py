@@ -84,7 +84,7 @@ def pythons() -> list[str]:
 
 
 def run(*command: str | Path, cwd: Path) -> bool:
-    """Run a command; what it says is shown where it fails."""
+    """Run a command; its output is shown if it fails."""
     environment = {
         name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")
     }
@@ -104,7 +104,7 @@ def run(*command: str | Path, cwd: Path) -> bool:
 
 
 def attempt(version: str, python: str, lowest: bool) -> bool:
-    """Install kodec and what it needs for a Python, and run the tests."""
+    """Install kodec and its dependencies for a Python, and run the tests."""
     versions = ["--resolution", "lowest-direct"] if lowest else ["--constraints", "requirements/dev.txt"]
     with tempfile.TemporaryDirectory(prefix="kodec-bounds-") as base:
         source, environment = Path(base) / "kodec", Path(base) / "env"

@@ -1,8 +1,8 @@
 """Runs the project's checks and prints each with its time; all run even if one fails.
 
-What runs no tests runs side by side, one per core; tests follow, which take all of them.
+Steps without tests run in parallel, one per core; then the tests, on all cores.
 
-First it shows which backend the tests run on: native kernels, or pure Python where they were not built.
+First it shows the backend of the tests: native kernels, or pure Python if they were not built.
 
 Usage: check.py [STEP...]   (all steps when none is named)
 """
@@ -31,7 +31,7 @@ READS = [
 # A process for each core: tests/conftest.py shows which tests stay together.
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 SPREAD = ["--numprocesses", str(min(CORES, 8)), "--dist", "loadfile", "--no-loadscope-reorder"]
-# What properties draw follows from it; the order of tests too, but on a build server, where that stays.
+# The seed of property tests, and of the order of tests except on a build server, where the order is fixed.
 SEED = os.environ.get("KODEC_SEED") or str(secrets.randbelow(1 << 31))
 SPREAD += [f"--hypothesis-seed={SEED}", f"--randomly-seed={1 if os.environ.get('CI') else SEED}"]
 
@@ -108,7 +108,7 @@ def main(names: list[str]) -> int:
         if used == "pure" and not names:
             # The tests run on it anyway.
             wanted.remove("tests-pure")
-    # Tests start hundreds of processes; where Python is given to keep no bytecode, each would compile kodec.
+    # Tests start hundreds of processes; if Python keeps no bytecode, each would compile kodec.
     subprocess.run([BIN / "python", "-m", "compileall", "-q", "-j0", ROOT / "src"], check=False)
     labels = {
         name: f"[{number}/{len(wanted)}] {name:<10} {' '.join((STEPS | PARTS)[name])[:80]}"

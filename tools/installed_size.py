@@ -1,4 +1,4 @@
-"""Measures each extra: the size of the distributions that are installed here for it, and its import time.
+"""Measures each extra: the size of its installed distributions, and its import time.
 
 python tools/installed_size.py            # prints a table
 python tools/installed_size.py --write    # puts it into docs/install.md

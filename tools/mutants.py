@@ -93,7 +93,7 @@ _OPERATED: dict[type[ast.operator], type[ast.operator]] = {
 
 
 def places(tree: ast.Module) -> list[tuple[int, int]]:
-    """Where a module can be changed: the number of a node, and of a change of it."""
+    """The places where a module can be changed: the number of a node, and of its change."""
     nodes = list(ast.walk(tree))
     notes = {id(each) for node in nodes for each in _annotations(node)}
     return [
@@ -105,7 +105,7 @@ def places(tree: ast.Module) -> list[tuple[int, int]]:
 
 
 def changed(tree: ast.Module, number: int, change: int) -> tuple[str, int, str]:
-    """The code with one change, its line, and what it is."""
+    """The code with one change, the line, and a description."""
     other = copy.deepcopy(tree)
     node = list(ast.walk(other))[number]
     told, apply = list(_of(node))[change]
@@ -121,7 +121,7 @@ def _annotations(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _of(node: ast.AST) -> Iterator[tuple[str, Callable[[], None]]]:
-    """What can be changed of a node: told, and a call that does it."""
+    """The changes of a node: a description, and a call that makes it."""
 
     def set_to(name: str, value: object) -> Callable[[], None]:
         return lambda: setattr(node, name, value)
@@ -372,7 +372,7 @@ def modules() -> list[str]:
 
 
 def drawn(module: str, given: argparse.Namespace) -> list[tuple[int, range, str, int, str]]:
-    """The mutants of a module that are to be tried: their number, lines, code, line and what was changed."""
+    """The mutants of a module to be tried: their number, lines, code, line and change."""
     tree = ast.parse((ROOT / module).read_text("utf-8"))
     all_of_it = places(tree)
     random.Random(f"{given.seed} {module}").shuffle(all_of_it)

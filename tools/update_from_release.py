@@ -1,11 +1,11 @@
-"""Makes a new suite from a release of Kafka: imported definitions, their vectors, and a changelog.
+"""Updates the schemas from a release of Kafka: imported definitions, their vectors, and a changelog.
 
     python tools/update_from_release.py JARS OUT [--schemas DIR] [--version TEXT] [--target LANGUAGE]...
 
-JARS is a jar of Kafka's, or a folder of them. Schemas change as `kodec import-kafka --apply` changes them.
-OUT becomes a kit as `kodec handoff` makes it, with the vectors for `kodec conform`, pages and the model; its
-CHANGELOG.md, which is printed, shows what of the formats differs from the schemas as they were, and whether
-that is compatible.
+JARS is a jar of Kafka, or a folder of them. Schemas change as `kodec import-kafka --apply` changes them.
+OUT becomes a kit as `kodec handoff` makes it, with the vectors for `kodec conform`, pages and the model;
+its CHANGELOG.md, which is printed, shows the changes of the formats since the previous schemas, and
+whether they are compatible.
 """
 
 from __future__ import annotations

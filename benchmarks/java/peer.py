@@ -1,4 +1,4 @@
-"""Reads with kafka-clients in a JVM, which is warmed up first and says itself how much CPU time it took."""
+"""Reads with kafka-clients in a JVM, which is warmed up first and reports its own CPU time."""
 
 from __future__ import annotations
 

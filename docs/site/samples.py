@@ -151,9 +151,7 @@ def _of_tier() -> Iterator[Sample]:
             index = json.loads(tier.read(name))["chunkIndex"]
             if sizes := index.get("transformedChunks"):
                 data = zstandard.ZstdDecompressor().decompress(base64.b64decode(sizes), 1 << 20)
-                source = (
-                    f"`chunkIndex.transformedChunks` of `{name}` in `tests/data/tiers-aiven.zip`."
-                )
+                source = f"`chunkIndex.transformedChunks` of `{name}` in `tests/data/tiers-aiven.zip`."
                 yield Sample("tier/chunk_sizes", data, source)
 
 

@@ -617,7 +617,7 @@ def _has(edge: Edge, special: int) -> bool:
 
 
 def _edge(given: Mapping[str, str], names: tuple[str, ...], words: Mapping[str, int], default: str) -> Edge:
-    """The first of the three options that is given: a time, times as JSON, offsets as a word or as JSON."""
+    """The first of the three options that is set: a time, times as JSON, offsets as a word or as JSON."""
     time, times, offsets = names
     if (text := given.get(time.lower())) is not None:
         return Edge(time, _time(time, text), timed=True)

@@ -74,7 +74,7 @@ R = TypeVar("R")
 
 
 def relisted(plan: Callable[P, R]) -> Callable[P, R]:
-    """A function that lists folders and opens what it found, and repeats this if files were deleted."""
+    """A function that lists folders, opens the files found, and repeats this if files were deleted."""
 
     @wraps(plan)
     def again(*args: P.args, **options: P.kwargs) -> R:
@@ -233,7 +233,7 @@ def _end_of(files: SegmentFiles, reading: LogReadOptions, *, whole: bool = False
             last = segment.last_header()
             if last is None:
                 return files.base_offset
-            # its offset may be damaged, which would leave out what is there
+            # its offset may be damaged, which would leave out records
             segment.find(last.last_offset)
             if whole:
                 segment.batch_at(last)
@@ -245,7 +245,7 @@ def _end_of(files: SegmentFiles, reading: LogReadOptions, *, whole: bool = False
     batches = read_batches(files.log, on_error="skip", limits=reading.limits)
     for batch in batches:
         if batches.skipped and reading.on_error == "raise":
-            # What a batch follows is no end.
+            # Bytes that a batch follows are not the end.
             raise batches.skipped[0].error.in_source(shown(files.log))
         end = max(end, batch.next_offset)
     return end
@@ -263,7 +263,7 @@ def _pinned(piece: SourceSegment, reading: LogReadOptions) -> SourceSegment:
             last = segment.last_header()
             if last is None:
                 return piece._replace(end=files.base_offset, tail=True)
-            # its offset may be damaged, which would leave out what is there
+            # its offset may be damaged, which would leave out records
             segment.find(last.last_offset)
             if reading.check_crc:
                 segment.batch_at(last)
@@ -279,7 +279,7 @@ def _pinned(piece: SourceSegment, reading: LogReadOptions) -> SourceSegment:
 
 
 class _Finder:
-    """The selected logs at paths, and what else was seen, for errors."""
+    """The selected logs at paths, and the other logs found, for errors."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -466,7 +466,7 @@ class Log:
         if self.pieces:
             end = max(end, _end_of(self.pieces[-1].segment, self._reading, whole=True))
         stable = _last_stable(self._logs[0]) if committed and self._logs else None
-        # What was deleted of an open transaction is not waited for, as in Kafka.
+        # Deleted records of an open transaction are not waited for, as in Kafka.
         return end if stable is None else max(self.earliest, min(end, stable))
 
     def between(self, first: int | None, stop: int, options: Options) -> list[SourceSegment]:

@@ -62,7 +62,7 @@ class QuarantinedRange(NamedTuple):
         kind: `damaged` or `unreadable` (bytes), `torn tail` (the end of the file), `missing` (offsets that no
             segment holds, and that compaction does not explain).
         position, size: in the file, in bytes; None if it is not bytes.
-        first_offset, last_offset: of missing ranges, else None.
+        first_offset, last_offset: of missing ranges, otherwise None.
     """
 
     path: Path
@@ -83,7 +83,7 @@ class SegmentRows:
 
     Args:
         schema: has any of the source's columns.
-        typed: what decodes keys and values, where the schema has columns of what they say.
+        typed: decodes keys and values, if the schema has columns for them.
         options: as in `read_records`.
         committed: leave out the records of aborted transactions (Kafka's read_committed).
         fail_on_loss: raise for missing offsets that compaction does not explain, else log a warning.
@@ -185,7 +185,7 @@ class SegmentRows:
             last = last if part.stop is None else min(last, part.stop - 1)
         # A tail is checked for damage, as far as the segment went when it was listed.
         tail = part.tail and files is part.segment
-        # What is not the file that was listed may hold what the next one held.
+        # A file that replaces the listed one may contain the records of the next one.
         after = part.after if files is part.segment and not (self._replaced or part.tiered) else None
         ends = self.part.end is not None
         found = part_of(files, Range(first, last), self._options, after=after, ends=ends)
@@ -209,7 +209,7 @@ class SegmentRows:
         log = PartitionLog(self.part.segment.log.parent)
         found = _covering(log, base, self.part.after)
         if found and found[-1].base_offset < base and Segment(found[-1]).next_offset <= base:
-            # Compaction may have left nothing of it, but not of the last one; nobody else deletes from the
+            # Compaction may have left nothing of it, but not of the last one; nothing else deletes from the
             # middle of a log.
             after = min(
                 (each.base_offset for each in log.files.segments if each.base_offset > base), default=None
@@ -307,7 +307,7 @@ class SegmentRows:
             "is outside Spark's range of timestamps"
         )
 
-    # -- what is not among them -------------------------------------------------------------------
+    # -- ranges that are not among the rows -------------------------------------------------------
 
     @property
     def left(self) -> list[QuarantinedRange]:

@@ -230,7 +230,7 @@ def _require_name(topic: object, partition: object) -> TopicPartition:
 
 
 def _check_columns(columns: StructType, options: WriteOptions) -> None:
-    """Refuse columns that the sink does not know, and rows that would not say where they belong.
+    """Refuse columns that the sink does not know, and rows without a topic or partition.
 
     Raises OptionError.
     """
@@ -317,7 +317,7 @@ class _Sink:
         context = TaskContext.get()
         first = (0 if context is None else context.partitionId()) + (0 if batch is None else batch[1])
         partitioner = _Partitioner(self.options.partitions or 1, first)
-        # made once: a task that goes on after `abort` has removed it must not make it again
+        # created once: a task that continues after `abort` has removed it must not create it again
         try:
             attempt.mkdir(parents=not self._is_staged)
         except FileNotFoundError:
@@ -401,7 +401,7 @@ class _Sink:
 
     def _abort(self, messages: Iterable[WriterCommitMessage | None]) -> None:
         if is_unfinished(self.options.root):
-            # What was written down is done, here or by whoever comes next: these folders hold it.
+            # The recorded work is completed, here or by the next writer: these folders contain it.
             finish_additions(self.options.root)
         _remove(
             [self.options.staging(self.name), *(m.made.staging for m in messages if isinstance(m, _Message))]
@@ -410,12 +410,12 @@ class _Sink:
 
 def _remove(folders: Iterable[Path]) -> None:
     for folder in set(folders):
-        # Moved first: a task that goes on would put files into what is being deleted.
+        # Moved first: a task that continues would put files into the folder being deleted.
         gone = folder.with_name(f"{folder.name}-{uuid.uuid4().hex}")
         try:
             folder.rename(gone)
         except OSError:
-            # What is written is in its place: that this stays is no failure of the write.
+            # The output is in its place: if this remains, the write has not failed.
             gone = folder
         shutil.rmtree(gone, ignore_errors=True)
 
@@ -431,7 +431,7 @@ class BatchSink(_Sink, DataSourceArrowWriter):
         self.options.staging(self.name).mkdir(parents=True)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Write the rows of one task into segments of their own. Raises KodecError, OSError."""
+        """Write the rows of one task into its own segments. Raises KodecError, OSError."""
         return self._write(iterator, self.name, self.options.batch)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
@@ -439,7 +439,7 @@ class BatchSink(_Sink, DataSourceArrowWriter):
         self._commit(messages)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Remove what was written."""
+        """Remove the written files."""
         self._abort(messages)
 
 
@@ -459,7 +459,8 @@ class StreamSink(_Sink, DataSourceStreamArrowWriter):
         return self._write(iterator, self._staged(number) or f"{query}-{number}", (query, number))
 
     def _staged(self, number: int) -> str | None:
-        """The name of a micro-batch's staging folder, by what is known on the driver too; None without."""
+        """The name of a micro-batch's staging folder, which the driver can compute too; None if there is
+        none."""
         place = self.options.checkpoint
         return place and f"{hashlib.sha256(place.encode()).hexdigest()[:32]}-{number}"
 
@@ -468,6 +469,6 @@ class StreamSink(_Sink, DataSourceStreamArrowWriter):
         self._commit(messages)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """Remove what was written."""
+        """Remove the written files."""
         self.name = self._staged(batchId) or self.name
         self._abort(messages)

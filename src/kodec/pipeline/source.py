@@ -76,7 +76,7 @@ class KafkaLogDataSource(DataSource):
         return LogReader(schema, Options.parse(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """A reader of what is appended, for Spark 4.2 and later. Raises OptionError.
+        """A reader of appended records, for Spark 4.2 and later. Raises OptionError.
 
         Args:
             schema: the columns, as Spark asks for them.

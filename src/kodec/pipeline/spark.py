@@ -29,7 +29,7 @@ JAR = Path(__file__).parent / "jvm" / "kodec-spark.jar"
 _CATALOG = ("spark.sql.catalog.kafka-log", "org.kodec.spark.LogCatalog")
 
 _ALWAYS = {
-    # Cheaper than TCP for what the Python workers send to the JVM.
+    # Cheaper than TCP for the data that the Python workers send to the JVM.
     "spark.python.unix.domain.socket.enabled": "true",
 }
 
@@ -178,7 +178,7 @@ def running() -> SparkSession | None:
         found = SparkSession.active()
     except PySparkException:
         return None
-    # Over Connect there is no context; a context that was stopped alone leaves its session behind.
+    # Over Connect there is no context; a context that was stopped alone leaves its session.
     context = getattr(found, "_sc", None)
     return None if context is not None and context._jsc is None else found
 
@@ -198,7 +198,7 @@ def session(
     PYSPARK_PYTHON and, with a local master, SPARK_LOCAL_IP.
 
     Returns: the session.
-    Raises: MissingDependency where there is no Java that Spark supports.
+    Raises: MissingDependency if there is no Java that Spark supports.
 
     Example:
         >>> from kodec.pipeline import session
@@ -225,6 +225,6 @@ def session(
         builder = builder.config("spark.jars", ",".join([*others, str(JAR)]))
     spark = builder.getOrCreate()
     own = os.environ.get("PYSPARK_PYTHON") == sys.executable
-    # The Python that runs this is the one that the workers run: they need not be asked.
+    # The workers run the same Python as this process, so they need not be checked.
     known = started and own and master is not None and master.startswith("local")
     return _registered(spark, jvm, known)

@@ -84,7 +84,8 @@ def quarantine_schema(names: Iterable[str] | None = None) -> StructType:
 
 
 def arrow_schema(wanted: StructType, typed: Mapping[str, pa.DataType] | None = None) -> pa.Schema:
-    """The Arrow schema that Spark demands of a batch with these columns: what its `to_arrow_schema` gives.
+    """The Arrow schema that Spark requires of a batch with these columns: the result of its
+    `to_arrow_schema`.
 
     `typed`: as of `schema`, by `arrow_type`.
     """

@@ -46,7 +46,7 @@ class SparkWorkers(Workers):
         self._say = say
 
     def run(self, work: Callable[[P], R], pieces: Sequence[P]) -> list[R]:
-        """As of `Workers`. Raises also: PySparkException where a task fails for another reason."""
+        """As in `Workers`. Also raises PySparkException if a task fails for another reason."""
         if not pieces:
             return []
         self.spark.dataSource.register(PiecesDataSource)
@@ -67,7 +67,7 @@ class SparkWorkers(Workers):
         return [found[number] for number in range(len(pieces))]
 
     def run_in_turn(self, work: Callable[[P], R], pieces: Sequence[P], sizes: Sequence[int]) -> Iterator[R]:
-        """As of `Workers`; Spark gives all results at its end."""
+        """As in `Workers`; Spark returns all results at the end."""
         return iter(self.run_sized(work, pieces, sizes))
 
     def _watched(self, spark: SparkSession) -> Any:
@@ -79,7 +79,7 @@ class SparkWorkers(Workers):
 def spark_workers(
     name: str, master: str, config: Mapping[str, str], say: Callable[[str], None]
 ) -> Iterator[SparkWorkers]:
-    """The running session, else one that is started and stopped; errors as of `workers`."""
+    """The running session, or one that is started and stopped; errors as in `workers`."""
     active = running()
     if active is not None:
         yield SparkWorkers(active, say)

@@ -28,8 +28,8 @@ _FINISHED = "finished"
 class Staging:
     """A hidden folder next to a target.
 
-    Every attempt at a task writes into a folder of its own (`attempt`), so an abandoned attempt that still
-    runs does no harm. The driver moves the output of the accepted attempts to `result` (`take`), which then
+    Every attempt at a task writes into its own folder (`attempt`), so an abandoned attempt that still runs
+    does no harm. The driver moves the output of the accepted attempts to `result` (`take`), which then
     becomes the target (`publish`).
 
     Attributes: path, which is pickled with the work; result, the folder that becomes the target; resumable,

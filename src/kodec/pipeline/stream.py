@@ -1,8 +1,8 @@
 """The source as a stream: a log directory that grows, in micro-batches.
 
-Offsets have the JSON form of Spark's Kafka source, `{"topic":{"0":124}}`, and mean what they mean there: the
-next one to read. Follows `org.apache.spark.sql.kafka010.KafkaMicroBatchStream`. A batch that is incomplete,
-or whose checksum is not yet right, does not count yet.
+Offsets have the JSON form of Spark's Kafka source, `{"topic":{"0":124}}`, with the same meaning: the next
+one to read. Follows `org.apache.spark.sql.kafka010.KafkaMicroBatchStream`. A batch that is incomplete, or
+whose checksum is not yet right, does not count yet.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
         super().__init__(wanted, options)
         # The end of a query that ends, as with `availableNow`.
         self._last: dict[TopicPartition, int] | None = None
-        # When a micro-batch was made that did not have to wait.
+        # When the last micro-batch that did not wait was created.
         self._triggered = -math.inf
 
     @relisted
     def initialOffset(self) -> Offsets:
-        """Where a new query starts, by the options."""
+        """The start of a new query, by the options."""
         options = self.options
         return _json(
             {owner: log.resolved(options.start, options, whole=True) for owner, log in self._logs().items()}

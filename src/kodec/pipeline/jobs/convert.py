@@ -83,8 +83,8 @@ def convert(
     Args: folders are those of topic-partitions; to is new or empty; `step` is called with the
     bytes of the sources read since the last call (engine="local" only); the rest as in `export`.
     Returns: a report for each folder that can be converted, in their order.
-    Raises: as `plan_conversion` and its `apply`; FileExistsError where `to` holds something;
-    MissingDependency where there is no Java; PySparkException if a task fails otherwise.
+    Raises: as `plan_conversion` and its `apply`; FileExistsError if `to` is not empty; MissingDependency
+    if there is no Java; PySparkException if a task fails otherwise.
 
     Example:
         >>> from kodec.operations import ConvertOptions

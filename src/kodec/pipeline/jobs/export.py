@@ -357,11 +357,11 @@ def export(
     started here, and stopped; progress takes lines of text.
 
     Returns: a row for each topic-partition.
-    Raises: with on_error="raise" FormatError at corrupt bytes, and `kodec.pipeline.plan.DataLoss` for offsets
-    that are missing; FileExistsError if `out` is a file, is not empty and overwrite is false, or holds
-    files that are not of an export; ValueError for bad arguments, and if `out` is `log_dir`, in it, in a
-    broker's log directory, or above it; OSError where files cannot be listed or written; MissingDependency
-    where there is no Java; PySparkException if a task fails otherwise.
+    Raises: with on_error="raise" FormatError at corrupt bytes, and `kodec.pipeline.plan.DataLoss` for
+    offsets that are missing; FileExistsError if `out` is a file, is not empty and overwrite is false, or
+    holds files that are not of an export; ValueError for bad arguments, and if `out` is `log_dir`, in it,
+    in a broker's log directory, or above it; OSError if files cannot be listed or written;
+    MissingDependency if there is no Java; PySparkException if a task fails otherwise.
 
     Example:
         >>> from kodec.pipeline import export

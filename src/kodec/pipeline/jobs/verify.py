@@ -151,8 +151,8 @@ def verify(
     `export`.
 
     Returns: all problems and notes.
-    Raises: ValueError for a path without a log; OSError where it cannot be listed;
-    MissingDependency where there is no Java; PySparkException if a task fails otherwise.
+    Raises: ValueError for a path without a log; OSError if it cannot be listed; MissingDependency if there
+    is no Java; PySparkException if a task fails otherwise.
 
     Example:
         >>> from kodec.pipeline import verify

@@ -1,7 +1,7 @@
-"""Whether kodec-spark.jar was built of the sources that are here: its manifest has their hash.
+"""Whether kodec-spark.jar was built from the current sources: its manifest has their hash.
 
 The jar is committed, so that an installation from a clone has it, without a JDK and without a network. Uses
-the standard library alone: setup.py leaves a jar out that is not of its sources, `make jar` builds it anew.
+the standard library alone: setup.py omits a jar built from other sources, `make jar` rebuilds it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _HASH = "Kodec-Sources"
 
 
 def sources_digest(root: Path, classes: Iterable[str]) -> str:
-    """The SHA-256 of all that the jar is made of; `classes` are the names of the files in it, by which it is
-    known what of the generated sources belongs to it."""
+    """The SHA-256 of all sources of the jar; `classes` are the names of its files, which select the
+    generated sources."""
     generated = {f"{name.removesuffix('.class').split('$')[0]}.java" for name in classes}
     files = [path for folder in _OWN for path in (root / folder).rglob("*.java")]
     files += [path for name in generated if (path := root / _GENERATED / name).is_file()]

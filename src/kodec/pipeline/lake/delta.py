@@ -156,7 +156,7 @@ def delta_table(uri: str, storage_options: Mapping[str, str] | None = None) -> D
         storage_options: of the store, as deltalake names them.
 
     Returns: a table for `append_to_lake`.
-    Raises: LakeError where there is something else; MissingDependency without deltalake.
+    Raises: LakeError if there is something else; MissingDependency without deltalake.
 
     Example: see `append_to_lake`.
     """

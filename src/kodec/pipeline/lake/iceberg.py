@@ -183,7 +183,7 @@ def _write(table: Table, metadata: TableMetadata, made: list[DataFile], rows: Ro
 def _file(table: Table, metadata: TableMetadata, rows: pa.Table, key: PartitionKey | None) -> DataFile:
     """A Parquet file; columns that it lacks are null.
 
-    Files that pyiceberg 0.12 writes itself have empty lists where the rows have null.
+    Files that pyiceberg 0.12 writes itself have empty lists instead of null.
     """
     schema = metadata.schema()
     rows = rows.cast(pa.schema(_with_ids(list(rows.schema), schema.as_struct())))

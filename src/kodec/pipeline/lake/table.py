@@ -94,7 +94,7 @@ class LakeTable(Protocol):
 
 
 def by_topic(moves: Mapping[TopicPartition, Move]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Moves for JSON, `{"orders":{"0":{"from":0,"to":300,"epoch":4}}}`; what is unknown is left out."""
+    """Moves for JSON, `{"orders":{"0":{"from":0,"to":300,"epoch":4}}}`; unknown entries are left out."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for owner, (first, to) in sorted(moves.items()):
         said = {"from": first, "to": to.next, "epoch": to.epoch, "topicId": to.topic_id}
