@@ -236,8 +236,12 @@ def test_every_extra_is_in_all_and_none_is_in_the_core() -> None:
     everything = re.fullmatch(r"kodec\[(.+)\]", extras["all"][0])
     assert everything is not None
     assert set(everything[1].split(",")) == set(extras) - {"all"}
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    for extra in extras:
+        assert re.search(rf"\| `pip install '\.\[(\w+,)*{extra}\b", page), f"docs/install.md: {extra}"
+        assert extra == "all" or f"\n| {extra} | " in page, f"docs/install.md: the size of {extra}"
     core = {re.split(r"[^\w-]", line)[0] for line in project["dependencies"]}
-    assert core == {"crc32c", "cramjam", "zstandard"}
+    assert core == {"crc32c", "cramjam", "python-snappy", "zstandard"}
 
 
 @pytest.mark.parametrize("lock", sorted((ROOT / "requirements").glob("*.txt")), ids=lambda path: path.stem)
