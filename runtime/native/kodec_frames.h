@@ -661,7 +661,7 @@ static int kf_is_plain(kf_run *run, ks_unit *unit) {
   if (found == NULL) return -1;
   Py_DECREF(found);
   unit->frame = (((PyTypeObject *)unit->cls)->tp_basicsize - ks.node->tp_basicsize) / (Py_ssize_t)sizeof(PyObject *);
-  if (found != Py_None || (unit->reads && unit->place == NULL)) {
+  if (found != Py_None || unit->marked || (unit->reads && unit->place == NULL)) {
     unit->plain = -1;
     return 0;
   }
@@ -994,6 +994,8 @@ KD_INLINE int kf_step(kf_run *run, const kf_at *at, const ks_step *step, const k
       status = kf_eval_test(run, at, step->test);
       return status <= 0 ? status : kf_steps(run, at, step->steps, step->inner, wish);
     case KS_S_FIXED: return kf_fixed(run, at, step);
+    case KS_S_BEGIN:
+    case KS_S_END: return -1;
     default: break;
   }
   if (wish != NULL && !at->node->unit->asked[kf_slot(step->slot)]) {

@@ -211,6 +211,7 @@ struct ks_unit {
   PyObject *entry;       /* NULL until it is first read */
   int loose;
   int checks, local; /* whether fields are derived of bytes, and of those of the object alone */
+  int marked;        /* whether bytes of fields are asked for */
   Py_ssize_t parameters, fields;
   Py_ssize_t *parameter, *field; /* slots */
   PyObject **initial;            /* of fields */
@@ -548,6 +549,7 @@ static int ks_step_of(ks_unit *unit, PyObject *form, int kept, ks_step *found) {
     case KS_S_BEGIN:
     case KS_S_END:
       found->other = PyTuple_GET_ITEM(form, 1);
+      unit->marked = 1;
       return PyUnicode_Check(found->other) ? 0 : ks_refuse(unit, form);
     case KS_S_ORDER:
       inner = PyTuple_GET_ITEM(form, 2);

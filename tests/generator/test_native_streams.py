@@ -10,11 +10,13 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from kodec.formats import load_schema
 from kodec.runtime.errors import CrcMismatch, FormatError
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.native import native_module
@@ -233,3 +235,14 @@ def test_fields_that_are_derived_of_bytes_are_read_natively(
     assert read == value
     read.items[1].a = b"longer"
     assert x.X.from_bytes(read.to_bytes()).items[1].c == zlib.crc32(b"\6longer")
+
+
+def test_columns_of_fields_that_are_derived_of_bytes_are_checked(codec: Codec, tmp_path: Path) -> None:
+    x = codec(DERIVED)
+    data = x.X(head=x.Head(), items=[x.Item(a=b"ab"), x.Item(a=b"")], end=b"e").to_bytes()
+    (tmp_path / "x.ksy").write_text(f"meta: {{id: x, endian: be}}\n{DERIVED}")
+    format = load_schema(tmp_path / "x.ksy")
+    assert format.scan(data, rows="items").read_all().column("a").to_pylist() == [b"ab", b""]
+    for wrong in (data[:6] + b"z" + data[7:], data[:1] + b"\0\0\0\0" + data[5:]):
+        with pytest.raises(CrcMismatch):
+            format.scan(wrong, rows="items").read_all()
