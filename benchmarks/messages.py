@@ -258,7 +258,7 @@ print(next((line.split()[1] for line in lines if line.startswith("VmRSS")), 0))
 
 def imported(code: str, rounds: int) -> tuple[float, str]:
     """The least CPU seconds that a process takes, bytecode written before, and what it prints."""
-    best, said = float("inf"), ""
+    best, printed = float("inf"), ""
     with tempfile.TemporaryDirectory() as cache:
         paths = os.pathsep.join(sys.path)
         env = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -270,8 +270,8 @@ def imported(code: str, rounds: int) -> tuple[float, str]:
             )
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            best, said = min(best, spent) if number else best, done.stdout.strip()
-    return best, said
+            best, printed = min(best, spent) if number else best, done.stdout.strip()
+    return best, printed
 
 
 def size_of(folder: Path) -> str:

@@ -487,9 +487,9 @@ def by_memory(sizes: list[int]) -> None:
                 done = subprocess.run(
                     [sys.executable, "-c", code], check=True, capture_output=True, text=True
                 )
-                said = done.stdout.splitlines()[-1]
+                line = done.stdout.splitlines()[-1]
                 print(
-                    f"  {source}, one segment of {size >> 20} MiB, {rows} rows, one task: {said}", flush=True
+                    f"  {source}, one segment of {size >> 20} MiB, {rows} rows, one task: {line}", flush=True
                 )
 
 

@@ -215,8 +215,8 @@ else:
         names = [each.name for each in every if each.repr]
 
         def __repr__(self):
-            said = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
-            return f"{self.__class__.__qualname__}({said})"
+            shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+            return f"{self.__class__.__qualname__}({shown})"
 
         return recursive_repr()(__repr__)
 

@@ -113,10 +113,10 @@ def _row(each: Parameter) -> str:
     if each.is_option:
         kind = " \\| ".join(f"`{value}`" for value in each.values) or each.kind
         kind += ", repeatable" if each.several else ""
-    said = each.help.replace("|", "\\|")
+    help_text = each.help.replace("|", "\\|")
     if each.shown_default:
-        said += f" Default: `{each.shown_default}`."
-    return f"| `{each.name}` | {kind} | {said} |"
+        help_text += f" Default: `{each.shown_default}`."
+    return f"| `{each.name}` | {kind} | {help_text} |"
 
 
 # The folders of schemas, in the order in which most readers need them.

@@ -125,8 +125,8 @@ def _versions(layouts: Layouts, struct: Struct, field: Field, problems: Problems
     if struct.version_field not in ex.names(condition):
         return
     there = [v for v in struct.versions if ex.fold(condition, {struct.version_field: v}) != ex.Literal(False)]
-    said = [v for v in struct.versions if since <= v <= until]
-    if there != said:
+    declared = [v for v in struct.versions if since <= v <= until]
+    if there != declared:
         shown = ", ".join(map(str, there)) or "none"
         problems.add(
             place,

@@ -78,9 +78,9 @@ def load_text(text: str, file: str, problems: Problems) -> Node | None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file, 1, 1)
-        said = str(error.problem or error.context)
+        message = str(error.problem or error.context)
         line = text.split("\n")[place.line - 1] if place.line <= text.count("\n") + 1 else ""
-        problems.add(place, "", f"not YAML: {said}", of_yaml(said, line))
+        problems.add(place, "", f"not YAML: {message}", of_yaml(message, line))
         return None
     except yaml.YAMLError as error:
         problems.add(Place(file, 1, 1), "", f"not YAML: {error}")

@@ -75,7 +75,7 @@ def make(work: Path, out: Path, repository: Path | None) -> None:
     for name in ("broker.out", "clients.err"):
         (work / name).unlink(missing_ok=True)
     broker = Broker(tools, SETTINGS)
-    said = result / "said"
+    said = result / "kafka-tools"
     try:
         with step("Starting a broker"):
             broker.format()
@@ -152,4 +152,4 @@ def shell(tools: Toolbox, result: Path) -> None:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise Unusable(f"kafka-metadata-shell failed:\n{done.stderr[-2000:]}")
-        (result / "said" / f"{snapshot.name}.txt").write_text(done.stdout, encoding="utf-8")
+        (result / "kafka-tools" / f"{snapshot.name}.txt").write_text(done.stdout, encoding="utf-8")

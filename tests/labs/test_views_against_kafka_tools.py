@@ -21,7 +21,7 @@ from kodec.log.views.retention import explain_retention
 from kodec.log.views.transactions import TransactionStates, read_transactions
 
 (RELEASE,) = sorted(real_logs.DATA.glob("views-*"))
-LOGS, SAID = RELEASE / "logs", RELEASE / "said"
+LOGS, SAID = RELEASE / "logs", RELEASE / "kafka-tools"
 MANIFEST = real_logs.manifest(RELEASE)
 
 

@@ -346,8 +346,8 @@ class _Pages:
     def notes(self, struct: Struct, spec: Field) -> Iterator[str]:
         """The notes about a field, sentence by sentence."""
         if spec.doc:
-            said = cell(spec.doc)
-            yield said if said[-1:] in ".!?:" else f"{said}."
+            sentence = cell(spec.doc)
+            yield sentence if sentence[-1:] in ".!?:" else f"{sentence}."
         if spec.condition is not None:
             yield f"Only if {self.shown(spec.condition)}."
         if spec.nullable is not None:

@@ -129,12 +129,12 @@ class _Tables:
     def _check_version(found: dict[_Entry, list[int | None]], count: int) -> None:
         """The fields before a version are the same in all versions, and of fixed width."""
         entries = list(found)
-        said = [entry for entry in entries if "is_version" in entry.flags]
-        for entry in entries[: entries.index(said[0])] if said else ():
+        stored = [entry for entry in entries if "is_version" in entry.flags]
+        for entry in entries[: entries.index(stored[0])] if stored else ():
             if len(found[entry]) != count or "Counted" in entry.kind:
                 raise _Beyond
-        if said and (
-            len(said) > 1 or not any(f'"{wire}"' in said[0].kind for wire in _LENGTHS - set(VARINTS))
+        if stored and (
+            len(stored) > 1 or not any(f'"{wire}"' in stored[0].kind for wire in _LENGTHS - set(VARINTS))
         ):
             raise _Beyond
 

@@ -81,10 +81,10 @@ def _area(area: Area, number: int) -> Iterator[str]:
         yield f"<b data-part={at}>{_hex(area, part)}</b>"
     yield "</pre>\n<table>\n"
     for at, part in enumerate(area.parts, number):
-        said = "<br>".join(f"{escape(name)} = {escape(shown(value))}" for name, value in part.fields)
+        labels = "<br>".join(f"{escape(name)} = {escape(shown(value))}" for name, value in part.fields)
         note = f" <i>{escape(part.note)}</i>" if part.note else ""
         place = f"<td>{area.position + part.start}<td>{part.end - part.start}"
-        yield f"<tr data-part={at}>{place}<td>{said}{note}\n"
+        yield f"<tr data-part={at}>{place}<td>{labels}{note}\n"
     yield "</table>\n"
 
 

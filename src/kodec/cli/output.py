@@ -213,8 +213,8 @@ class Text:
 
     def record(self, record: Record) -> None:
         if isinstance(record, ControlRecord):
-            said = f"{record.type.name} {record.data or ''}".rstrip()
-            show(f"  {record.offset}  {time_of(record.timestamp)}  {said}")
+            content = f"{record.type.name} {record.data or ''}".rstrip()
+            show(f"  {record.offset}  {time_of(record.timestamp)}  {content}")
             return
         line = (
             f"  {record.offset}  {time_of(record.timestamp)}  {_shown(record.key)} = {_shown(record.value)}"

@@ -236,11 +236,11 @@ class Parameter:
         return self._wrong(f"expected {', '.join(others)} or {last}, not {text!r}")
 
     def _path(self, text: str) -> Path:
-        said = self.declared
-        if said.dash and text == "-":
+        rules = self.declared
+        if rules.dash and text == "-":
             return Path(text)
         try:
-            path = readable(text) if said.urls else on_this_machine(text)
+            path = readable(text) if rules.urls else on_this_machine(text)
         except ValueError as error:
             raise self._wrong(str(error)) from None
         if isinstance(path, StorePath):
@@ -249,16 +249,16 @@ class Parameter:
         try:
             mode = path.stat().st_mode
         except (FileNotFoundError, NotADirectoryError):
-            if said.exists:
+            if rules.exists:
                 raise self._wrong(f"{text} does not exist") from None
             return path
         except OSError as error:
             raise self._wrong(f"{text}: {error.strerror}") from None
-        if not said.file_okay and not S_ISDIR(mode):
+        if not rules.file_okay and not S_ISDIR(mode):
             raise self._wrong(f"{text} is a file")
-        if not said.dir_okay and S_ISDIR(mode):
+        if not rules.dir_okay and S_ISDIR(mode):
             raise self._wrong(f"{text} is a directory")
-        if said.exists and not os.access(path, os.R_OK):
+        if rules.exists and not os.access(path, os.R_OK):
             raise self._wrong(f"{text} cannot be read: permission denied")
         return path
 

@@ -24,11 +24,11 @@ def as_text(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None =
     """A line for people: topic-partition, offset, time in UTC, key, value, headers."""
 
     def show(log: TopicPartition, record: Record) -> None:
-        said = readable_record(log.topic, record, key, value, decoder)
+        texts = readable_record(log.topic, record, key, value, decoder)
         line = f"{log}  {record.offset}  {output.time_of(record.timestamp)}"
-        line += f"  {_short(said.key)} = {_short(said.value)}"
-        if said.headers:
-            line += "  {" + ", ".join(f"{name}: {_short(each)}" for name, each in said.headers) + "}"
+        line += f"  {_short(texts.key)} = {_short(texts.value)}"
+        if texts.headers:
+            line += "  {" + ", ".join(f"{name}: {_short(each)}" for name, each in texts.headers) + "}"
         output.show(line)
 
     return show
@@ -38,7 +38,7 @@ def as_json_lines(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | 
     """A JSON object on a line, with the format of each part."""
 
     def show(log: TopicPartition, record: Record) -> None:
-        said = readable_record(log.topic, record, key, value, decoder)
+        texts = readable_record(log.topic, record, key, value, decoder)
         facts = {
             "topic": log.topic,
             "partition": log.partition,
@@ -48,9 +48,9 @@ def as_json_lines(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | 
         }
         headers = ", ".join(
             f'{{"key": {json.dumps(output.unescaped(name))}, {_parts("value", each)}}}'
-            for name, each in said.headers
+            for name, each in texts.headers
         )
-        parts = f'{_parts("key", said.key)}, {_parts("value", said.value)}, "headers": [{headers}]'
+        parts = f'{_parts("key", texts.key)}, {_parts("value", texts.value)}, "headers": [{headers}]'
         print(f"{json.dumps(facts)[:-1]}, {parts}}}")
 
     return show
@@ -62,11 +62,11 @@ def as_csv(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None = 
     rows.writerow(["topic", "partition", "offset", "timestamp", "key", "value", "headers"])
 
     def show(log: TopicPartition, record: Record) -> None:
-        said = readable_record(log.topic, record, key, value, decoder)
+        texts = readable_record(log.topic, record, key, value, decoder)
         headers = [
-            [output.unescaped(name), None if each is None else each.text] for name, each in said.headers
+            [output.unescaped(name), None if each is None else each.text] for name, each in texts.headers
         ]
-        cells = ["" if each is None else each.text for each in (said.key, said.value)]
+        cells = ["" if each is None else each.text for each in (texts.key, texts.value)]
         rows.writerow(
             [
                 log.topic,
@@ -143,22 +143,22 @@ def _constant(text: str) -> Part:
     return lambda _log, _record: text
 
 
-def _text(said: ReadableValue | None) -> str:
-    return "" if said is None else said.text
+def _text(found: ReadableValue | None) -> str:
+    return "" if found is None else found.text
 
 
-def _parts(name: str, said: ReadableValue | None) -> str:
+def _parts(name: str, found: ReadableValue | None) -> str:
     """The members of a JSON object for a key or a value."""
-    if said is None:
+    if found is None:
         return f'"{name}": null'
-    reason = f', "{name}Reason": {json.dumps(said.reason)}' if said.reason else ""
-    schema = f', "{name}Schema": {json.dumps(said.schema)}' if said.schema else ""
-    return f'"{name}": {said.json}, "{name}Format": "{said.format}"{schema}{reason}'
+    reason = f', "{name}Reason": {json.dumps(found.reason)}' if found.reason else ""
+    schema = f', "{name}Schema": {json.dumps(found.schema)}' if found.schema else ""
+    return f'"{name}": {found.json}, "{name}Format": "{found.format}"{schema}{reason}'
 
 
-def _short(said: ReadableValue | None) -> str:
-    if said is None:
+def _short(found: ReadableValue | None) -> str:
+    if found is None:
         return "null"
-    text = said.text if len(said.text) <= _WIDE else f"{said.text[:_WIDE]}… ({len(said.text)} characters)"
-    shown = text if said.is_json else f'"{text}"' if said.format == "text" else f"{said.format}:{text}"
-    return f"{shown} ({said.reason})" if said.reason else shown
+    text = found.text if len(found.text) <= _WIDE else f"{found.text[:_WIDE]}… ({len(found.text)} characters)"
+    shown = text if found.is_json else f'"{text}"' if found.format == "text" else f"{found.format}:{text}"
+    return f"{shown} ({found.reason})" if found.reason else shown

@@ -105,8 +105,8 @@ def condition_of(where: Where) -> Comparison | Test:
     try:
         return _tree(ast.parse(where.strip(), mode="eval").body, where)
     except (SyntaxError, RecursionError, MemoryError) as error:
-        said = error.msg if isinstance(error, SyntaxError) else "it is nested too deep"
-        raise ValueError(f"where `{where}`: {said}") from None
+        reason = error.msg if isinstance(error, SyntaxError) else "it is nested too deep"
+        raise ValueError(f"where `{where}`: {reason}") from None
 
 
 def _tree(node: ast.expr, text: str) -> Comparison | Test:

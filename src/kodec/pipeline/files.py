@@ -127,11 +127,11 @@ def _readable(table: pa.Table, form: FileFormat) -> list[list[ReadableValue | No
     headers = table["headers"].to_pylist() if "headers" in table.schema.names else [None] * table.num_rows
     for key, value, named in zip(table["key"].to_pylist(), table["value"].to_pylist(), headers, strict=True):
         pairs = tuple((each["key"], each["value"]) for each in named or ())
-        said = readable_record(
+        shown = readable_record(
             topic, Record(key=key, value=value, headers=pairs), form.key, form.value, decoder
         )
-        found[0].append(said.key)
-        found[1].append(said.value)
+        found[0].append(shown.key)
+        found[1].append(shown.value)
     return found
 
 
@@ -155,10 +155,10 @@ class _Csv:
     def write_table(self, table: pa.Table) -> None:
         found = {name: table[name] for name in ("topic", "partition", "offset")}
         found |= {"timestamp": _millis(table), "timestampType": table["timestampType"]}
-        for name, said in zip(("key", "value"), _readable(table, self._form), strict=True):
-            found[name] = pa.array([None if each is None else each.text for each in said], pa.string())
+        for name, shown in zip(("key", "value"), _readable(table, self._form), strict=True):
+            found[name] = pa.array([None if each is None else each.text for each in shown], pa.string())
             found[f"{name}Format"] = pa.array(
-                [None if each is None else each.format for each in said], pa.string()
+                [None if each is None else each.format for each in shown], pa.string()
             )
         if "headers" in table.schema.names:
             lists = [None if each is None else _pairs(each) for each in table["headers"].to_pylist()]
@@ -172,8 +172,8 @@ class _Csv:
 
 
 def _pairs(headers: list[dict[str, Any]]) -> str:
-    said = [(each["key"], readable(each["value"])) for each in headers]
-    return json.dumps([[key, None if value is None else value.text] for key, value in said])
+    shown = [(each["key"], readable(each["value"])) for each in headers]
+    return json.dumps([[key, None if value is None else value.text] for key, value in shown])
 
 
 class _JsonLines:
@@ -197,8 +197,8 @@ class _JsonLines:
             for row in zip(*columns.values(), strict=True)
         ]
         more: list[list[str]] = [
-            [_member(name, each) for each in said]
-            for name, said in zip(("key", "value"), _readable(table, self._form), strict=True)
+            [_member(name, each) for each in shown]
+            for name, shown in zip(("key", "value"), _readable(table, self._form), strict=True)
         ]
         if "headers" in table.schema.names:
             more.append([f'"headers": {_objects(each or [])}' for each in table["headers"].to_pylist()])
@@ -217,12 +217,12 @@ def _dumped(column: pa.ChunkedArray) -> list[str]:
     return [dump(each) for each in column.to_pylist()]
 
 
-def _member(name: str, said: ReadableValue | None) -> str:
-    if said is None:
+def _member(name: str, shown: ReadableValue | None) -> str:
+    if shown is None:
         return f'"{name}": null'
-    reason = f', "{name}Reason": {json.dumps(said.reason)}' if said.reason else ""
-    reason += f', "{name}Schema": {json.dumps(said.schema)}' if said.schema else ""
-    return f'"{name}": {said.json}, "{name}Format": "{said.format}"{reason}'
+    reason = f', "{name}Reason": {json.dumps(shown.reason)}' if shown.reason else ""
+    reason += f', "{name}Schema": {json.dumps(shown.schema)}' if shown.schema else ""
+    return f'"{name}": {shown.json}, "{name}Format": "{shown.format}"{reason}'
 
 
 def _objects(headers: list[dict[str, Any]]) -> str:

@@ -47,9 +47,9 @@ def _ask(java: Path, *arguments: str) -> str:
 
 
 def _home_if_supported(java: Path) -> Path | None:
-    said = _ask(java, "-XshowSettings:properties", "-version")
-    home = re.search(r"^ *java\.home = (.+)$", said, re.MULTILINE)
-    version = re.search(r"^ *java\.specification\.version = (\d+)$", said, re.MULTILINE)
+    printed = _ask(java, "-XshowSettings:properties", "-version")
+    home = re.search(r"^ *java\.home = (.+)$", printed, re.MULTILINE)
+    version = re.search(r"^ *java\.specification\.version = (\d+)$", printed, re.MULTILINE)
     if home is None or version is None or int(version[1]) not in SUPPORTED:
         return None
     return Path(home[1].strip())

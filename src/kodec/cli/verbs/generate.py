@@ -129,12 +129,12 @@ def generate(
         raise BadParameter("--tests needs --package")
     folder = Path(given["schemas"])
     targets = target or (*DEFAULT, *(["java"] if given["java_package"] else ()))
-    said = {"java.package": given["java_package"]} if given["java_package"] and "java" in targets else {}
+    message = {"java.package": given["java_package"]} if given["java_package"] and "java" in targets else {}
     for each in option or ():
         name, equals, value = each.partition("=")
         if not equals:
             raise BadParameter(f"--option {each}: write NAME=VALUE")
-        said[name] = value
+        message[name] = value
 
     def once() -> int:
         notes: list[SchemaProblem] = []
@@ -146,7 +146,7 @@ def generate(
                 package=given["package"] or "",
                 kernels=[name.strip() for name in (given["kernels"] or "").split(",") if name.strip()],
                 targets=targets,
-                options=said,
+                options=message,
                 overlays=overlay or (),
                 streams=streams,
                 check=check,

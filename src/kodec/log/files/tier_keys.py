@@ -114,7 +114,7 @@ class TierKeys(NamedTuple):
 
     @staticmethod
     def _printed(command: str, key_id: str) -> tuple[str, bytes]:
-        said = "the command for the private key"
+        source = "the command for the private key"
         # Imported here: this is a third of what Python itself takes to start.
         import shlex
         import subprocess
@@ -131,14 +131,14 @@ class TierKeys(NamedTuple):
                 env={**os.environ, KEY_ID: key_id},
             )
         except (ValueError, IndexError):
-            raise ArgumentError(f"{said} is empty, or has an open quote") from None
+            raise ArgumentError(f"{source} is empty, or has an open quote") from None
         except subprocess.TimeoutExpired:
-            raise ArgumentError(f"{said} did not end in {_SECONDS} s") from None
+            raise ArgumentError(f"{source} did not end in {_SECONDS} s") from None
         except OSError as error:
-            raise ArgumentError(f"{said} cannot be run: {error.strerror}") from None
+            raise ArgumentError(f"{source} cannot be run: {error.strerror}") from None
         if done.returncode:
-            raise ArgumentError(f"{said} ended with code {done.returncode}")
-        return f"what {said} prints", done.stdout[:_MOST_OF_A_KEY]
+            raise ArgumentError(f"{source} ended with code {done.returncode}")
+        return f"what {source} prints", done.stdout[:_MOST_OF_A_KEY]
 
 
 # Opening a key takes milliseconds, and files of a segment are opened again and again.

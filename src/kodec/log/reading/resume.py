@@ -411,8 +411,8 @@ class Resumption:
         if len(data) < LEAST_SIZE:
             return False
         frame = Frame.peek(data)
-        said = {before.magic, None if frame is None else frame.magic}
-        for magic in [each for each in LEGACY if each in said]:
+        magics = {before.magic, None if frame is None else frame.magic}
+        for magic in [each for each in LEGACY if each in magics]:
             try:
                 head, stop = read_message_head(Frame.framed(data, magic), BEFORE_BODY, len(data), HEAD)
             except FormatError:

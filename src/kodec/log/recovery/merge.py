@@ -341,5 +341,5 @@ def require_one_topic(replicas: Sequence[Replica]) -> None:
         if metadata is not None:
             ids.setdefault(metadata.topic_id, each.path)
     if len(ids) > 1:
-        said = "; ".join(f"{path}: {identity}" for identity, path in ids.items())
-        raise ValueError(f"topics of the same name, but not the same topic, by partition.metadata: {said}")
+        listed = "; ".join(f"{path}: {identity}" for identity, path in ids.items())
+        raise ValueError(f"topics of the same name, but not the same topic, by partition.metadata: {listed}")

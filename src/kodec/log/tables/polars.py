@@ -128,9 +128,9 @@ def _bounds_of(term: pl.Expr, column: pl.Expr, kind: type) -> tuple[Any, Any]:
         value = values[1 - at]
         for compare, mirrored in _COMPARED.items():
             if isinstance(value, kind) and term.meta.eq(compare(*operands)):
-                said = compare if at == 0 else mirrored
-                first = value if said in (operator.ge, operator.gt, operator.eq) else None
-                return first, value if said in (operator.le, operator.lt, operator.eq) else None
+                operation = compare if at == 0 else mirrored
+                first = value if operation in (operator.ge, operator.gt, operator.eq) else None
+                return first, value if operation in (operator.le, operator.lt, operator.eq) else None
     elif len(operands) == 3 and all(isinstance(each, kind) for each in values[1:]):
         for closed in _CLOSED:
             if term.meta.eq(column.is_between(operands[1], operands[2], closed=closed)):

@@ -80,8 +80,8 @@ def condition(text: str, decode: Decode = parsed_part) -> Condition:
     except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
         if isinstance(error, ArgumentError):
             raise
-        said = error.msg if isinstance(error, SyntaxError) else "it is nested too deep"
-        raise ArgumentError(f"{text!r}: {said}") from None
+        reason = error.msg if isinstance(error, SyntaxError) else "it is nested too deep"
+        raise ArgumentError(f"{text!r}: {reason}") from None
     names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
     return Condition(test, tuple(name for name in FIELDS if name in names), decode)
 

@@ -213,8 +213,10 @@ class ValueDecoder:
             raise
         except Exception as error:
             # libraries raise any error for data that does not fit its schema, which is not our error
-            said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            return DecodedValue(data, schema=schema, reason=f"not decoded by {schema or 'JSON'}: {said:.300}")
+            cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            return DecodedValue(
+                data, schema=schema, reason=f"not decoded by {schema or 'JSON'}: {cause:.300}"
+            )
 
     def framed(self, data: bytes, headers: Sequence[tuple[str, bytes | None]], part: Part) -> Framed | None:
         """The framing; None if values have none. Raises FormatError.

@@ -116,8 +116,10 @@ def readable_record(
     asked: tuple[tuple[Part, ValueFormat, Decoded | None], ...]
     asked = ("key", key, known[0]), ("value", value, known[1])
     parts = [
-        _of_kafka(said) if form == "auto" and said is not None else _part(topic, record, part, form, decoder)
-        for part, form, said in asked
+        _of_kafka(decoded)
+        if form == "auto" and decoded is not None
+        else _part(topic, record, part, form, decoder)
+        for part, form, decoded in asked
     ]
     return ReadableRecord(parts[0], parts[1], headers)
 
@@ -180,9 +182,9 @@ def _refused(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _of_kafka(said: Decoded) -> ReadableValue | None:
-    if said.plain() is None:
-        found = readable(said.data)
+def _of_kafka(decoded: Decoded) -> ReadableValue | None:
+    if decoded.plain() is None:
+        found = readable(decoded.data)
         assert found is not None
-        return ReadableValue(found.format, found.text, said.reason)
-    return ReadableValue("kafka", json.dumps(said.document()))
+        return ReadableValue(found.format, found.text, decoded.reason)
+    return ReadableValue("kafka", json.dumps(decoded.document()))

@@ -298,8 +298,8 @@ def _compiled(schema: Schema, references: Mapping[str, Schema], descriptors: Any
             data = protoxy.compile_bin([str(Path(folder, _MAIN))], includes=[folder], include_imports=True)
         except Exception as error:
             # the compiler's own, which name the place
-            said = str(error).replace(f"{folder}/", "").strip().splitlines()
-            raise BadSchema(f"{schema}: {said[0] if said else type(error).__name__}") from None
+            lines = str(error).replace(f"{folder}/", "").strip().splitlines()
+            raise BadSchema(f"{schema}: {lines[0] if lines else type(error).__name__}") from None
     return list(descriptors.FileDescriptorSet.FromString(data).file)
 
 

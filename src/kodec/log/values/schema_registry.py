@@ -115,8 +115,8 @@ class SchemaRegistry:
             with error:
                 if error.code == 404:
                     return UnknownSchema(f"{name} is not in {self.url}")
-                said = "basic authentication is needed" if error.code == 401 else error.reason
-                raise SchemaSourceFailed(f"{self.url}{path}: HTTP {error.code}: {said}") from None
+                problem = "basic authentication is needed" if error.code == 401 else error.reason
+                raise SchemaSourceFailed(f"{self.url}{path}: HTTP {error.code}: {problem}") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise SchemaSourceFailed(f"{self.url}: {getattr(error, 'reason', None) or error}") from None
         try:

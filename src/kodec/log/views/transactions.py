@@ -267,8 +267,8 @@ def producers_of(*log_dirs: str | os.PathLike[str], transactional_id: str) -> fr
     for log in Replicas(*log_dirs).of_topic(TRANSACTIONS_TOPIC):
         for record in log.records():
             key, value = decode(TRANSACTIONS_TOPIC, record)
-            said = (None if each is None else each.message for each in (key, value))
-            match tuple(said):
+            contents = (None if each is None else each.message for each in (key, value))
+            match tuple(contents):
                 case TransactionLogKey(transactional_id=name), TransactionLogValue() as state:
                     if name == transactional_id:
                         found |= {state.producer_id, state.previous_producer_id, state.next_producer_id}

@@ -113,7 +113,7 @@ class DeltaLakeTable:
                 failed.append(error)
                 raise
 
-        said = json.dumps(by_topic(moves), separators=(",", ":"))
+        text = json.dumps(by_topic(moves), separators=(",", ":"))
         try:
             write_deltalake(
                 table,
@@ -121,7 +121,7 @@ class DeltaLakeTable:
                 mode="append",
                 schema_mode="merge",
                 commit_properties=CommitProperties(
-                    custom_metadata={OFFSETS: said}, app_transactions=list(_transactions(moves))
+                    custom_metadata={OFFSETS: text}, app_transactions=list(_transactions(moves))
                 ),
             )
         except CommitFailedError as error:

@@ -246,8 +246,8 @@ def _delete(table: Table, made: list[DataFile]) -> None:
             table.io.delete(file.file_path)
 
 
-def _json(said: object) -> str:
-    return json.dumps(said, separators=(",", ":"))
+def _json(details: object) -> str:
+    return json.dumps(details, separators=(",", ":"))
 
 
 # -- how far logs are in a table ------------------------------------------------------------------
@@ -262,13 +262,13 @@ def _progress(name: str, table: Table) -> dict[TopicPartition, Move]:
     """
     try:
         text = table.properties.get(OFFSETS)
-        said = None if text is None else json.loads(text)
-        latest = {} if said is None else of_topics(said["offsets"])
+        details = None if text is None else json.loads(text)
+        latest = {} if details is None else of_topics(details["offsets"])
         found: dict[TopicPartition, Move] = {}
         oldest = 0
         for snapshot in _ancestors(table):
             carried, commit = _carried(snapshot)
-            if said is not None and commit == said["commit"]:
+            if details is not None and commit == details["commit"]:
                 return latest | found
             if carried is not None:
                 found = of_topics(json.loads(carried)) | found
@@ -277,9 +277,9 @@ def _progress(name: str, table: Table) -> dict[TopicPartition, Move]:
         why = f"{type(error).__name__}: {error}"
         raise LakeError(f"{name}: its {OFFSETS} cannot be read ({why}); export to another table") from error
     # the number of a table's first snapshot; in format version 1 they have none
-    if said is None or oldest == 1:
+    if details is None or oldest == 1:
         return found
-    is_expired = all(_carried(each)[1] != said["commit"] for each in table.snapshots())
+    is_expired = all(_carried(each)[1] != details["commit"] for each in table.snapshots())
     if is_expired and not found:
         return latest
     raise LakeError(

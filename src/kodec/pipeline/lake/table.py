@@ -97,8 +97,8 @@ def by_topic(moves: Mapping[TopicPartition, Move]) -> dict[str, dict[str, dict[s
     """Moves for JSON, `{"orders":{"0":{"from":0,"to":300,"epoch":4}}}`; unknown entries are left out."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for owner, (first, to) in sorted(moves.items()):
-        said = {"from": first, "to": to.next, "epoch": to.epoch, "topicId": to.topic_id}
-        known = {name: value for name, value in said.items() if value is not None}
+        entry = {"from": first, "to": to.next, "epoch": to.epoch, "topicId": to.topic_id}
+        known = {name: value for name, value in entry.items() if value is not None}
         found.setdefault(owner.topic, {})[str(owner.partition)] = known
     return found
 
@@ -107,11 +107,11 @@ def of_topics(found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[Topi
     """The inverse. Raises AttributeError, KeyError, TypeError or ValueError for JSON of another kind."""
     moves = {}
     for topic, partitions in found.items():
-        for partition, said in partitions.items():
-            first, end, epoch, topic_id = (said.get(name) for name in ("from", "to", "epoch", "topicId"))
-            to = Position(int(said["to"]), None if epoch is None else int(epoch), topic_id)
-            if not 0 <= int(said["from"]) <= to.next or first is None or end is None:
-                raise ValueError(f"{topic}-{partition}: {said}")
+        for partition, entry in partitions.items():
+            first, end, epoch, topic_id = (entry.get(name) for name in ("from", "to", "epoch", "topicId"))
+            to = Position(int(entry["to"]), None if epoch is None else int(epoch), topic_id)
+            if not 0 <= int(entry["from"]) <= to.next or first is None or end is None:
+                raise ValueError(f"{topic}-{partition}: {entry}")
             moves[TopicPartition(topic, int(partition))] = Move(int(first), to)
     return moves
 
