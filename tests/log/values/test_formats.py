@@ -25,7 +25,7 @@ from kodec.runtime.errors import ArgumentError
         (b"", "auto", ("text", "", "")),
         (b"\x00\x01", "auto", ("base64", "AAE=", "")),
         (b"\xff", "auto", ("base64", "/w==", "")),
-        (b"\xff", "text", ("base64", "/w==", "no UTF-8 at byte 0")),
+        (b"\xff", "text", ("base64", "/w==", "not UTF-8 at byte 0")),
         (b"\x00", "text", ("text", "\0", "")),
         (b"\xff\x00", "hex", ("hex", "ff00", "")),
         (b"a", "base64", ("base64", "YQ==", "")),
@@ -41,7 +41,7 @@ def test_a_format(data: bytes, wanted: ValueFormat, said: tuple[str, str, str]) 
 def test_no_json() -> None:
     found = readable(b"{", "json")
     assert found is not None
-    assert (found.format, found.text) == ("base64", "ew==") and found.reason.startswith("no JSON: ")
+    assert (found.format, found.text) == ("base64", "ew==") and found.reason.startswith("not JSON: ")
     assert readable(None, "json") is None
 
 

@@ -91,11 +91,11 @@ def doubled(depth: int, leaf: str) -> Any:
 @pytest.mark.parametrize(
     ("schema", "reason"),
     [
-        ("{", "no JSON"),
+        ("{", "not JSON"),
         ("{}", "schema 1: "),
         ('{"type": "nothing"}', "is unknown"),
         ('{"type": 7}', "schema 1: "),
-        ("[" * 100_000, "no JSON"),
+        ("[" * 100_000, "not JSON"),
         (nested(90), ""),
         (nested(250), "nested deeper than 100"),
         ({"type": "array", "items": "null"}, "no bound"),

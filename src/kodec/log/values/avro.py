@@ -104,7 +104,7 @@ def _parse(
     except (ValueError, RecursionError) as error:
         # a registry has primitive types as bare names too
         if not schema.text.strip().isidentifier():
-            raise BadSchema(f"{schema}: no JSON: {error}") from None
+            raise BadSchema(f"{schema}: not JSON: {error}") from None
         tree = schema.text.strip()
     # Types are in objects in lists in objects: each level of a schema is two levels of JSON.
     if nesting_of(tree) > 3 * MOST_NESTING:

@@ -83,7 +83,7 @@ def readable(data: bytes | None, wanted: ValueFormat = "auto") -> ReadableValue 
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        reason = "" if wanted == "auto" else f"no UTF-8 at byte {error.start}"
+        reason = "" if wanted == "auto" else f"not UTF-8 at byte {error.start}"
         return _in_base64(data, reason)
     if wanted == "text":
         return ReadableValue("text", text)
@@ -173,13 +173,13 @@ def _as_json(text: str) -> ReadableValue | str:
     try:
         json.loads(text, parse_constant=_refused)
     except (ValueError, RecursionError) as error:
-        return f"no JSON: {error}"
+        return f"not JSON: {error}"
     # Newlines occur only between values: strings of JSON contain none.
     return ReadableValue("json", text.strip().replace("\r", " ").replace("\n", " "))
 
 
 def _refused(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _of_kafka(decoded: Decoded) -> ReadableValue | None:

@@ -119,7 +119,7 @@ class SchemaFolder:
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise BadSchema(f"{file}: no UTF-8 at byte {error.start}") from None
+            raise BadSchema(f"{file}: not UTF-8 at byte {error.start}") from None
         kind = _KINDS.get(file.suffix)
         if kind is None:
             raise BadSchema(f"{file}: a schema is named {', '.join('*' + each for each in _KINDS)}")
