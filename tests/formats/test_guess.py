@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from kodec.cli.app import run
 from kodec.formats.dump import Dumper
 from kodec.formats.guess import Guess, guess
-from tests.labs.edits.cases import midi
 
 LOG = Path(__file__).resolve().parent.parent / "data/kafka-4.3.1/logs/orders-0/00000000000000000000.log"
 
@@ -42,6 +41,12 @@ def packets(count: int, seed: int = 0) -> bytes:
         struct.pack("<IIII", 1_700_000_000 + n, chance.randrange(10**6), len(body), len(body)) + body
         for n, body in enumerate(bodies)
     )
+
+
+def midi() -> bytes:
+    events = b"\0\xff\x03\x05title" + b"\0\x90\x3c\x40" + b"\x60\x80\x3c\x40" + b"\0\xff\x2f\0"
+    track = b"MTrk" + struct.pack(">I", len(events)) + events
+    return b"MThd" + struct.pack(">IHHH", 6, 1, 2, 96) + track + track
 
 
 def schema(found: Guess) -> dict[str, Any]:

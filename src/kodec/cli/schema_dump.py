@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 from kodec.cli import lines
 from kodec.cli.outcome import FAILED
 from kodec.cli.parser import BadParameter, Exit
-from kodec.cli.stdin import stdin_as_file
+from kodec.cli.stdin import is_stdin, stdin_as_file
 from kodec.runtime.errors import FormatError, KodecError, MissingDependency
 from kodec.runtime.extras import install_command
 
@@ -22,13 +24,14 @@ def dump_by_schema(
     schema: Path,
     import_path: Sequence[Path],
     form: str,
-    path: str,
+    path: str | None,
     *,
+    each: bool,
     instances: bool,
     base64: bool,
     whole: bool,
 ) -> None:
-    """Print a file, or the part of it at `path`, in a `form`: tree, json or yaml.
+    """Print a file, or the part of it at `path`, as tree, json or yaml; or `each` element of a list.
 
     Raises: BadParameter for a path that does not exist; Exit; KodecError.
     """
@@ -41,11 +44,21 @@ def dump_by_schema(
         raise BadParameter(f"{file} is a directory: --schema reads one file")
     try:
         dumper = Dumper(schema, import_path)
+        if each:
+            with nullcontext(sys.stdin.buffer) if is_stdin(file) else file.open("rb") as source:
+                name, found = dumper.each(source, path)
+                try:
+                    for index, item in enumerate(found):
+                        value = plain(item, instances=instances, as_base64=base64)
+                        _print_each(value, f"{name}[{index}]", form, whole)
+                except FormatError as error:
+                    raise error.in_source(str(file)) from None
+            return
         with stdin_as_file(file) as here:
             data = here.read_bytes()
         try:
             found, left = dumper.read(data)
-            value = plain(select(found, path), instances=instances, as_base64=base64)
+            value = plain(select(found, path or ""), instances=instances, as_base64=base64)
         except FormatError as error:
             raise error.in_source(str(file)) from None
     except KodecError:
@@ -64,3 +77,19 @@ def dump_by_schema(
             print(lines.printable(line))
     if left:
         lines.warn(f"{file}: {left:,} bytes after the end of the format are not shown")
+
+
+def _print_each(value: Any, name: str, form: str, whole: bool) -> None:
+    """Print an element at once: a line of JSON, a document of YAML, or a tree."""
+    if form == "json":
+        print(json.dumps(value, separators=(",", ":")))
+    elif form == "yaml":
+        from kodec.generator.schema.load import as_yaml
+
+        sys.stdout.write(f"---\n{as_yaml(value)}")
+    else:
+        from kodec.formats.dump import tree_lines
+
+        for line in tree_lines(value, whole=whole, name=name):
+            print(lines.printable(line))
+    sys.stdout.flush()

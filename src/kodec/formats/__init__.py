@@ -1,9 +1,19 @@
-"""Schemas that are supplied at run time: files as columns, and as plain values."""
+"""Schemas that are supplied at run time: files as columns, as objects, and as plain values."""
 
+from kodec.formats.live import objects_of
 from kodec.formats.schema import Format, FormatReader, load_schema
 from kodec.formats.several import FileProblem, FilesReader, scan_files
 
-__all__ = ["FileProblem", "FilesReader", "Format", "FormatReader", "load_schema", "scan_files", "write_rows"]
+__all__ = [
+    "FileProblem",
+    "FilesReader",
+    "Format",
+    "FormatReader",
+    "load_schema",
+    "objects_of",
+    "scan_files",
+    "write_rows",
+]
 
 
 def __getattr__(name: str) -> object:

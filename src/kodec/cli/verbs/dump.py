@@ -118,6 +118,13 @@ def dump(
     part: Annotated[
         str | None, Option("--path", metavar="PATH", help="With --schema: only this part: body.rows[3].")
     ] = None,
+    each: Annotated[
+        bool,
+        Option(
+            "--each",
+            help="With --schema: each element of the last list, or of --path, as soon as it is there.",
+        ),
+    ] = False,
     instances: Annotated[bool, Option("--instances", help="With --schema: instances too.")] = False,
     base64: Annotated[
         bool, Option("--base64", help="With --schema: bytes in base64 instead of hexadecimal.")
@@ -144,16 +151,19 @@ def dump(
     docs/editing.md.
 
     With --schema the file is of the format that a .ksy file describes, and its fields are printed: as a
-    tree, or with --json or --yaml as one document. Enum values are names, bytes hexadecimal.
+    tree, or with --json or --yaml as one document. Enum values are names, bytes hexadecimal. With --each the
+    elements of a list are printed as they arrive on a pipe, in bounded memory; with --json a line for each.
 
     example:  kodec dump --json logs/orders-0/00000000000000000000.log
               kodec dump --schema png.ksy --json image.png
+              tail -c +1 -f trace.pcap | kodec dump --schema pcap.ksy --each --json -
 
     exit:     0 done   1 damaged bytes, or a file that cannot be read   2 bad usage, no segment
     """
     schema_only: dict[str, object] = {
         "--yaml": yaml,
         "--path": part,
+        "--each": each,
         "--instances": instances,
         "--base64": base64,
         "--all": all,
@@ -172,7 +182,8 @@ def dump(
             schema,
             import_path or [],
             form,
-            part or "",
+            part,
+            each=each,
             instances=instances,
             base64=base64,
             whole=all,
