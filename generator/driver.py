@@ -85,6 +85,7 @@ def render_all(
     streams: bool = False,
     notes: list[SchemaProblem] | None = None,
     import_path: Sequence[Path] = (),
+    model: Model | None = None,
 ) -> Output:
     """All generated text.
 
@@ -98,6 +99,7 @@ def render_all(
         streams: make streamed modules of all schemas without keys that need layouts.
         notes: a list to which notes about the schemas are added.
         import_path: folders in which imports of the schemas are also found; these are generated too.
+        model: what `load` returned of these schemas, so that they are not read again.
 
     Raises SchemaError with all problems of the schemas, and all that a target cannot express; ValueError
     for an invalid package, kernel, target or option.
@@ -106,8 +108,9 @@ def render_all(
         raise ValueError(f"`{package}` is not the name of a Python package")
     chosen = [find(name) for name in dict.fromkeys(targets)]
     problems = Problems(notes=[] if notes is None else notes)
-    model = build(schemas, problems, overlay_files(overlays), import_path)
-    model = check(model, problems, streams=streams)
+    if model is None:
+        model = build(schemas, problems, overlay_files(overlays), import_path)
+        model = check(model, problems, streams=streams)
     # the model is without its invalid parts: targets report what they do not support of the rest
     able = _without_problems(model, problems) if problems.found else dict.fromkeys(kernels)
     named = tuple(name for name in dict.fromkeys(kernels) if name in able)
@@ -222,10 +225,12 @@ def generate(
     check: bool = False,
     notes: list[SchemaProblem] | None = None,
     import_path: Sequence[Path] = (),
+    model: Model | None = None,
 ) -> list[Change]:
     """Bring `out` (and `tests`) in line with the schemas; with `check`, only return what would change.
 
     Notes about the schemas are added to `notes`. Imports are also found in the folders of `import_path`.
+    `model` is what `load` returned of the schemas, if they were read before.
 
     Raises SchemaError and ValueError as `render_all` does, and ValueError before anything is written for a
     file that somebody wrote by hand, or whose link leads out of the folder.
@@ -240,6 +245,7 @@ def generate(
         streams=streams,
         notes=notes,
         import_path=import_path,
+        model=model,
     )
     found = changes(output.modules, out, output.patterns)
     if tests is not None:

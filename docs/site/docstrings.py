@@ -16,6 +16,7 @@ MODULES = (
     "kodec",
     "kodec.errors",
     "kodec.formats",
+    "kodec.kaitai",
     "kodec.operations",
     "kodec.pipeline",
     "kodec.repair",

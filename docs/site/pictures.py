@@ -32,6 +32,7 @@ _WIDEST = 106
 _LAYERS = {
     "kodec.cli": "verbs: arguments, one call, printing",
     "kodec.handoff": "schemas packed for other teams",
+    "kodec.kaitai": "Spark, any schema",
     "kodec.conformance": "test vectors",
     "kodec.formats": "any schema",
     "kodec.importer": "Kafka's definitions",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import yaml
@@ -71,10 +72,17 @@ class Node:
         return self.map.get(key)
 
 
+@lru_cache(maxsize=256)
+def _composed(text: str) -> yaml.Node | None:
+    """The nodes of a text: a command reads a schema and its imports several times. Raises: yaml.YAMLError."""
+    found: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+    return found
+
+
 def load_text(text: str, file: str, problems: Problems) -> Node | None:
     """Parse the text of one schema; None (and a problem) if it is not YAML."""
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = _composed(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file, 1, 1)

@@ -506,7 +506,8 @@ typedef struct {
   kf_list pending; /* rows that were found in an object that was read whole */
   Py_ssize_t next_pending;
   int begun, done;
-  int64_t skip, most, size; /* rows that are left out, and how many there may be; the bytes of each row, or 0 */
+  int64_t skip, most, size; /* elements that are left out, and how many there may be; the bytes of each, or 0 */
+  int64_t stop;             /* the element before which to stop, or -1 */
 } kr_rows;
 
 /* The step of a field, whether it depends on a condition or not; NULL where it has none by itself. */
@@ -716,10 +717,12 @@ static int kr_next(kr_rows *rows, kf_val *row) {
     run->level = rows->depth - 1;
     if (level->inside) {
       const Py_ssize_t start = level->io->s.at;
-      const int left = level->io->s.left, more = kr_more(level);
+      const int stops = rows->stop >= 0 && rows->depth == rows->parts && level->i >= rows->stop;
+      const int left = level->io->s.left, more = stops ? 0 : kr_more(level);
       const kf_at at = {level->node, level->io, NULL, level->i};
       int found;
       if (more < 0) return -1;
+      if (stops) return 0; /* what follows is read by others */
       if (!more) {
         level->inside = 0;
         level->next++;
@@ -821,6 +824,7 @@ static int kr_next(kr_rows *rows, kf_val *row) {
           if (rows->skip > rest) rows->skip = rest;
           io->at += (Py_ssize_t)(rows->skip * rows->size);
           level->i += (Py_ssize_t)rows->skip;
+          if (rows->most >= 0) rows->stop = level->i + rows->most;
         }
       }
     }
@@ -1037,6 +1041,7 @@ static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) 
   self->run.decompressed = decompressed;
   self->skip = skip;
   self->most = most;
+  self->stop = -1;
   if (self->form == NULL || PyObject_GetBuffer(data, &self->view, PyBUF_SIMPLE) < 0) goto failed;
   self->run.room = self->view.len + 4096;
   self->root = ks_unit_of((PyTypeObject *)cls);
@@ -1122,7 +1127,7 @@ static PyObject *kr_run(PyObject *object, PyObject *args) {
   for (Py_ssize_t i = 0; i < self->columns; i++)
     if (kb_begin(&self->column[i], most_rows < 8192 ? most_rows : 8192) < 0) return NULL;
   run->filled = 0;
-  while (status == 1 && rows < most_rows && self->most != 0) {
+  while (status == 1 && rows < most_rows) {
     kf_val row;
     status = kr_next(self, &row);
     if (status != 1) break;
@@ -1130,10 +1135,8 @@ static PyObject *kr_run(PyObject *object, PyObject *args) {
       if (kb_fill_member(run, &self->column[i], &row, rows) < 0) status = -1;
     if (status != 1) break;
     rows++;
-    if (self->most > 0) self->most--;
     if (run->filled >= most_bytes) break;
   }
-  if (self->most == 0) status = 0;
   if (status < 0 && PyErr_Occurred()) {
     if (run->table || !PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)) return NULL;
     PyErr_Clear();

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 import random
 import struct
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +17,10 @@ import pyarrow as pa
 import pytest
 
 import kodec
-from kodec.formats import FilesReader, scan_files
+from kodec.formats import FilesReader, plans, scan_files
 from kodec.formats import schema as schemas
 from kodec.formats.output import FORMATS, write_rows
-from kodec.runtime.errors import KodecError, Truncated
+from kodec.runtime.errors import KodecError, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import DEFAULT_READ
 from kodec.runtime.native import native_module
 
@@ -335,7 +339,54 @@ def test_each_output_has_all_rows(capture: kodec.formats.Format, tmp_path: Path,
             found = list(csv.DictReader(file))
         assert [row["kind"] for row in found] == kinds and found[2]["body.bytes"] == "726177"
     else:
-        import json
-
         lines = [json.loads(line) for line in to.read_text().splitlines()]
         assert [row["kind"] for row in lines] == kinds and lines[1]["body.point.tags"] == [3, 4]
+
+
+def test_a_plan_is_one_file_and_checked(
+    capture: kodec.formats.Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = tmp_path / "capture.kodec"
+    capture.save(plan)
+    first = plan.read_bytes()
+    capture.save(plan)
+    assert plan.read_bytes() == first
+    monkeypatch.setenv("KODEC_CACHE", str(tmp_path / "elsewhere"))
+    again = kodec.formats.load_schema(plan)
+    assert again.scan(DATA).read_all().to_pylist() == capture.scan(DATA).read_all().to_pylist()
+    for at in range(0, len(first), 97):
+        plan.write_bytes(first[:at] + bytes([first[at] ^ 1]) + first[at + 1 :])
+        with contextlib.suppress(KodecError):
+            assert kodec.formats.load_schema(plan).scan(DATA).read_all().num_rows == 4
+    plan.write_bytes(first[: len(first) // 2])
+    with pytest.raises(Malformed, match="not a plan of kodec"):
+        kodec.formats.load_schema(plan)
+
+
+def test_a_plan_of_another_version_is_generated_again(
+    capture: kodec.formats.Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = tmp_path / "capture.kodec"
+    with monkeypatch.context() as patch:
+        patch.setattr(plans, "made_by", lambda: b"another")
+        capture.save(plan)
+    assert kodec.formats.load_schema(plan).scan(DATA).read_all().num_rows == 4
+    with monkeypatch.context() as patch:
+        patch.setattr(plans, "FORM", 99)
+        capture.save(plan)
+    with pytest.raises(Unsupported, match="form 99"):
+        kodec.formats.load_schema(plan)
+
+
+def test_a_plan_writes_nothing_outside_of_its_folder(capture: kodec.formats.Format, tmp_path: Path) -> None:
+    plan = tmp_path / "capture.kodec"
+    capture.save(plan)
+    about, parts = plans._read(plan.read_bytes())
+    data = b"outside"
+    about["parts"]["../evil.py"] = hashlib.sha256(data).hexdigest()
+    with zipfile.ZipFile(plan, "w") as archive:
+        archive.writestr("plan.json", json.dumps(about))
+        for path, part in {**parts, "../evil.py": data}.items():
+            archive.writestr(path, part)
+    with pytest.raises(Malformed, match="outside of its folder"):
+        kodec.formats.load_schema(plan)

@@ -16,6 +16,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import pickle
 import shlex
 import shutil
 import stat
@@ -27,24 +28,25 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 
-from kodec.generator.driver import generate, load
-from kodec.generator.targets.native.kernel import kernel_of
+from kodec.generator.schema.model import Model
 from kodec.runtime.logger import logger
 from kodec.runtime.native import include_dir
 
-__all__ = ["Modules", "cache_folder", "modules_of"]
+__all__ = ["Modules", "cache_folder", "made_by", "modules_of", "unpacked"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 _COMPILE_SECONDS = 300
 _WHOLE = "whole.json"
+_MODEL = "model.pickle"
 _TRIES = 5
 
 
 class Modules:
     """One folder of the cache: schemas, and the modules generated from them."""
 
-    def __init__(self, folder: Path, make: Callable[[], None]) -> None:
-        self._whole = folder
+    def __init__(self, folder: Path, make: Callable[[], None], *, streams: bool = True) -> None:
+        self.whole = folder
+        self._streams = streams
         self._make = make
         self.schemas = folder / "schemas"
         self.folder = folder / "modules"
@@ -53,7 +55,7 @@ class Modules:
     def module(self, name: str) -> ModuleType:
         """A module by its path in the folder: `network/pcap`, `kernels/weather`."""
         wanted = f"{self.package}.{name.replace('/', '.')}"
-        if wanted not in sys.modules and not _is_whole(self._whole):
+        if wanted not in sys.modules and not _is_whole(self.whole):
             self._make()
         for inner in ("", "kernels"):
             full = f"{self.package}.{inner}".rstrip(".")
@@ -62,6 +64,17 @@ class Modules:
                 spec.submodule_search_locations = [str(self.folder / inner)]
                 sys.modules[full] = importlib.util.module_from_spec(spec)
         return importlib.import_module(wanted)
+
+    def model(self) -> Model:
+        """The checked model of the schemas, as it was when the modules were generated."""
+        with contextlib.suppress(OSError, pickle.UnpicklingError, AttributeError, ImportError, EOFError):
+            with (self.whole / _MODEL).open("rb") as file:
+                found = pickle.load(file)  # the folder is the user's alone, and is imported from
+            if isinstance(found, Model):
+                return found
+        from kodec.generator.driver import load
+
+        return load(self.schemas, streams=self._streams)
 
     def kernel(self, ident: str) -> ModuleType | None:
         """The kernel of a schema, if one was built and can be loaded."""
@@ -99,6 +112,27 @@ def modules_of(files: dict[str, bytes], *, streams: bool = False) -> Modules:
 
     def make() -> None:
         _make(files, compiler, made, streams)
+        importlib.invalidate_caches()
+
+    if not _is_whole(made):
+        make()
+    return Modules(_private(made), make, streams=streams)
+
+
+def unpacked(name: str, files: dict[str, bytes]) -> Modules:
+    """The modules of a plan (`kodec.formats.plans`), in a folder of the cache. Raises: OSError."""
+    made = _private(cache_folder()) / name
+
+    def make() -> None:
+        work = Path(tempfile.mkdtemp(prefix="making-", dir=made.parent))
+        try:
+            for path, data in files.items():
+                place = work / path
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(data)
+            _complete(work, made)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
         importlib.invalidate_caches()
 
     if not _is_whole(made):
@@ -141,6 +175,9 @@ def _is_whole(made: Path) -> bool:
 
 
 def _make(files: dict[str, bytes], compiler: list[str] | None, made: Path, streams: bool) -> None:
+    from kodec.generator.driver import generate, load
+    from kodec.generator.targets.native.kernel import kernel_of
+
     work = Path(tempfile.mkdtemp(prefix="making-", dir=made.parent))
     try:
         for name, data in files.items():
@@ -150,15 +187,22 @@ def _make(files: dict[str, bytes], compiler: list[str] | None, made: Path, strea
         out = work / "modules"
         model = load(work / "schemas", streams=streams)
         kernels = [each.id for each in model.schemas if compiler and kernel_of(model, each) is not None]
-        generate(work / "schemas", out, kernels=kernels, streams=streams)
+        generate(work / "schemas", out, kernels=kernels, streams=streams, model=model)
         for name in kernels:
             assert compiler is not None
             _compile(compiler, out / "kernels", name)
-        names = sorted(each.relative_to(work).as_posix() for each in work.rglob("*") if each.is_file())
-        (work / _WHOLE).write_text(json.dumps(_hashes(work, names)))
-        _publish(work, made)
+        with contextlib.suppress(RecursionError):
+            (work / _MODEL).write_bytes(pickle.dumps(model))
+        _complete(work, made)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _complete(work: Path, made: Path) -> None:
+    """Note the hash of each file of a folder, and publish it."""
+    names = sorted(each.relative_to(work).as_posix() for each in work.rglob("*") if each.is_file())
+    (work / _WHOLE).write_text(json.dumps(_hashes(work, names)))
+    _publish(work, made)
 
 
 def _publish(work: Path, made: Path) -> None:
@@ -212,7 +256,7 @@ def _compiler() -> list[str] | None:
 
 
 def _digest(files: dict[str, bytes], compiler: list[str] | None, streams: bool) -> str:
-    digest = hashlib.sha256(_of_generator())
+    digest = hashlib.sha256(made_by())
     digest.update(repr((sys.version, sysconfig.get_platform(), compiler, streams)).encode())
     for name, data in sorted(files.items()):
         digest.update(b"%d %s %d\n" % (len(name.encode()), name.encode(), len(data)) + data)
@@ -220,7 +264,7 @@ def _digest(files: dict[str, bytes], compiler: list[str] | None, streams: bool) 
 
 
 @functools.cache
-def _of_generator() -> bytes:
+def made_by() -> bytes:
     """A hash of the generator, and of the runtime of its modules: which determine the generated modules."""
     digest = hashlib.sha256()
     for folder in ("generator", "runtime"):

@@ -114,16 +114,23 @@ class Format:
     """
 
     def __init__(self, path: Path, overlays: Iterable[str] = (), import_path: Sequence[Path] = ()) -> None:
-        from kodec.formats.cache import modules_of
-        from kodec.formats.collect import add_overlays, collect
-        from kodec.generator.driver import load
+        from kodec.formats.plans import is_plan, opened
 
-        name, files = collect(path, import_path)
-        add_overlays(files, overlays)
-        # a type with `-row` has a kernel, which is made of layouts
-        streams = not any(b"-row" in data for data in files.values())
-        self._modules = modules_of(files, streams=streams)
-        self._model = load(self._modules.schemas, streams=streams)
+        if is_plan(path):
+            if overlays or import_path:
+                raise ValueError(f"{path} is a plan: its overlays and imports were chosen when it was saved")
+            name, self._modules = opened(path)
+        else:
+            from kodec.formats.cache import modules_of
+            from kodec.formats.collect import add_overlays, collect
+
+            name, files = collect(path, import_path)
+            add_overlays(files, overlays)
+            # a type with `-row` has a kernel, which is made of layouts
+            streams = not any(b"-row" in data for data in files.values())
+            self._modules = modules_of(files, streams=streams)
+        self._model = self._modules.model()
+        self._name = name
         self._schema: Schema = next(each for each in self._model.schemas if each.path == name)
         self._by_enums: dict[str, Shapes] = {}
         self._plans: dict[tuple[Any, ...], _Plan] = {}
@@ -191,6 +198,29 @@ class Format:
         if part is not None:
             raise ValueError("part: the rows of a kernel are read as a whole")
         return self._marked(*plan, data, name, options, batch_rows)
+
+    def save(self, to: str | os.PathLike[str]) -> None:
+        """Write the checked schema and the generated modules as one file, a plan, which `load_schema` takes.
+
+        Elsewhere it needs no generator, no imported schemas and no compiler, if kodec is the same there;
+        any other
+        version generates the modules again from the schemas in it. Each part has its hash. A plan contains
+        code
+        that is run when it is loaded: take plans only from people whom you trust.
+
+        Args:
+            to: the file, which is replaced.
+
+        Raises: OSError.
+        """
+        from kodec.formats.plans import packed
+
+        made = Path(to).with_name(f".{Path(to).name}.{os.getpid()}")
+        try:
+            made.write_bytes(packed(self._name, self._modules))
+            made.replace(to)
+        finally:
+            made.unlink(missing_ok=True)
 
     def schema_of(
         self,
@@ -467,7 +497,7 @@ def load_schema(
     the schema can have a kernel, that is built too.
 
     Args:
-        path: of a `.ksy` file; the schemas that it imports are found around it.
+        path: of a `.ksy` file; the schemas that it imports are found around it. Or of a plan (`Format.save`).
         overlays: files with further keys (`x.overlay.yaml`), or ids of schemas for which kodec has one. An
             overlay beside a schema is found by itself.
         import_path: further folders in which imports are found, after those around the file.

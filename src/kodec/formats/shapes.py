@@ -227,6 +227,7 @@ class Shapes:
         self.left_out: dict[str, str] = {}
         self._load = load
         self._count = 0
+        self._members: dict[tuple[str, str], Shape] = {}
 
     def class_of(self, target: str) -> type:
         schema = self.model.schema_of(target)
@@ -425,6 +426,13 @@ class Shapes:
 
     def member(self, struct: Struct, name: str, path: str) -> Shape:
         """A field or an instance of a type. Raises ValueError if there is none."""
+        key = (struct.name, name)
+        if key not in self._members:
+            self._count = 0
+            self._members[key] = self._member(struct, name, path)
+        return self._members[key]
+
+    def _member(self, struct: Struct, name: str, path: str) -> Shape:
         spec = struct.field(name)
         if spec is not None and spec.contents is None:
             found = self.of_field(spec, path, (struct.name,))
@@ -575,6 +583,7 @@ class Shapes:
         A path leads to a list, to an object that each element of a list has, or, as `.`, to the object
         itself.
         """
+        self._count = 0
         names = [] if path == "." else [each.removesuffix("[]") for each in path.split(".")]
         shape = self.of_struct(struct, "")
         shape = replace(shape, target=struct.name)

@@ -1,0 +1,110 @@
+"""A plan: a checked schema with its generated modules as one file, for machines without the generator.
+
+It is a zip of the folder of the cache, with `plan.json`: the version of this form, what made the modules,
+the path of
+the schema, the hash of each part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import posixpath
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+from kodec.formats.cache import Modules, made_by, modules_of, unpacked
+from kodec.runtime.errors import FormatError, Malformed, Unsupported
+
+__all__ = ["is_plan", "opened", "packed"]
+
+FORM = 1
+_ABOUT = "plan.json"
+_MOST_BYTES = 256 << 20
+_MOST_PARTS = 20_000
+_MAGIC = b"PK\3\4"
+
+
+def packed(name: str, modules: Modules) -> bytes:
+    """The plan of a schema, by its path among those of its modules: the same bytes each time."""
+    parts = {
+        path.relative_to(modules.whole).as_posix(): path.read_bytes()
+        for path in sorted(modules.whole.rglob("*"))
+        if path.suffix in (".py", ".ksy", ".yaml", ".pickle") and path.is_file()
+    }
+    about = {
+        "form": FORM,
+        "made_by": made_by().hex(),
+        "schema": name,
+        "parts": {path: hashlib.sha256(data).hexdigest() for path, data in parts.items()},
+    }
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, data in {_ABOUT: json.dumps(about, indent=1).encode(), **parts}.items():
+            # the time would make each file another one
+            archive.writestr(zipfile.ZipInfo(path), data, zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def is_plan(path: Path) -> bool:
+    """Whether a file begins as a plan does. Raises: OSError."""
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def opened(path: Path) -> tuple[str, Modules]:
+    """The path of the schema of a plan, and its modules, in the user's cache.
+
+    Raises: Malformed for a part that is missing or changed; Unsupported for another form; OSError.
+    """
+    data = path.read_bytes()
+    try:
+        about, parts = _read(data)
+    except FormatError as error:
+        raise error.in_source(str(path)) from error.__cause__
+    if about["made_by"] == made_by().hex():
+        return about["schema"], unpacked(f"plan-{hashlib.sha256(data).hexdigest()[:32]}", parts)
+    schemas = {
+        path.removeprefix("schemas/"): data for path, data in parts.items() if path.startswith("schemas/")
+    }
+    streams = not any(b"-row" in data for data in schemas.values())
+    return about["schema"], modules_of(schemas, streams=streams)
+
+
+def _read(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(each.file_size for each in archive.infolist())
+            if size > _MOST_BYTES or len(archive.infolist()) > _MOST_PARTS:
+                raise Malformed("", f"a plan of more than {_MOST_BYTES >> 20} MiB", at=0)
+            parts = {each.filename: archive.read(each) for each in archive.infolist()}
+        about = json.loads(parts.pop(_ABOUT))
+        form, wanted, schema = about["form"], about["parts"], about["schema"]
+        about["made_by"].lower()
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        KeyError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        OSError,
+        EOFError,
+    ) as error:
+        raise Malformed("", f"not a plan of kodec: {error}", at=0) from error
+    except (NotImplementedError, RuntimeError) as error:
+        raise Malformed("", f"not a plan of kodec: {error}", at=0) from error
+    if form != FORM:
+        raise Unsupported("form", f"a plan of form {form}; this version of kodec has form {FORM}", at=0)
+    for path in {*wanted, *parts}:
+        normal = posixpath.normpath(path)
+        if normal != path or normal.startswith(("/", "..")) or "\\" in path or ":" in path:
+            raise Malformed(path, "a plan has a part outside of its folder", at=0)
+        if path not in parts or hashlib.sha256(parts[path]).hexdigest() != wanted.get(path):
+            raise Malformed(path, "a part of the plan is missing or was changed", at=0)
+    if f"schemas/{schema}" not in parts:
+        raise Malformed("schema", "the plan has no such schema", at=0, have=schema)
+    return about, parts

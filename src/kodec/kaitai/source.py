@@ -1,0 +1,268 @@
+"""Spark reads files of any schema: `spark.read.format("kaitai").option("schema", "x.ksy").load("*.bin")`.
+
+The columns are those of `kodec.formats.Format.scan`, which workers call too. The checked schema and its
+modules
+go to them as a plan (`kodec.formats.plans`), so they need no schema file.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from kodec.formats.plans import packed
+from kodec.formats.schema import Format, load_schema
+from kodec.formats.several import files_of
+from kodec.pipeline.reading import freeze_imports_once
+from kodec.pipeline.spark_schema import arrow_type, spark_type
+from kodec.runtime.errors import ArgumentError, KodecError
+
+__all__ = ["OPTIONS", "KaitaiDataSource", "register"]
+
+OPTIONS: Mapping[str, str] = {
+    "path": "the files: a path, a pattern, or a folder, whose files are read; `load` sets it",
+    "schema": "the .ksy file, or a plan (`Format.save`), on the driver",
+    "rows": "the list whose elements are rows; by default the only one",
+    "columns": "paths from a row, between commas; by default all fields",
+    "where": "a condition that the reader checks, before it reads the rest of a row",
+    "nested": "true: types as structs",
+    "enums": "names (the default), or numbers",
+    "pathColumn": "a column with the path of the file; by default none",
+    "importPath": "further folders with imported schemas, between commas",
+    "tasks": "how many tasks there should be, where files can be split (default: twice the driver's cores)",
+    "minRows": "the least rows of a task, where a file is split (default: 100000)",
+}
+_KNOWN = {name.lower(): name for name in OPTIONS}
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """What a task needs to know, without the schema."""
+
+    rows: str | None
+    columns: tuple[str, ...] | None
+    where: str | None
+    nested: bool
+    enums: str
+    path_column: str
+
+
+class FilePartition(InputPartition):
+    """A file, or a part of one: the rows that are left out, and the number of rows, or -1."""
+
+    def __init__(self, path: str, part: tuple[int, int]) -> None:
+        super().__init__(path)
+        self.path, self.part = path, part
+
+
+class KaitaiDataSource(DataSource):
+    """`spark.read.format("kaitai").option("schema", "x.ksy").load(path)`; docs/columns.md has the options.
+
+    Example: see `register`.
+    """
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+
+    @classmethod
+    def name(cls) -> str:
+        """The name for `format`."""
+        return "kaitai"
+
+    def schema(self) -> StructType:
+        """The columns, as the schema file describes them. Raises: ArgumentError; SchemaError."""
+        given = _options(self.options)
+        settings = _settings(given)
+        found = _format(given).schema_of(
+            settings.rows, settings.columns, nested=settings.nested, enums=settings.enums
+        )
+        fields = [(each.name, _spark_arrow(each.type)) for each in found]
+        if settings.path_column:
+            fields.insert(0, (settings.path_column, pa.string()))
+        result = StructType()
+        for name, kind in fields:
+            result = result.add(name, spark_type(kind))
+        return result
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader for the columns of `schema`, which may be fewer than there are."""
+        return KaitaiReader(schema, _options(self.options))
+
+
+class KaitaiReader(DataSourceReader):
+    """Lists the files, splits those whose rows can be counted, and reads one part."""
+
+    def __init__(self, schema: StructType, options: dict[str, str]) -> None:
+        self.options = options
+        self.settings = _settings(options)
+        self.names = schema.names
+        self.wanted = schema
+        format = _format(options)
+        self.plan = packed(format._name, format._modules)
+        self.types = _types(format, self.settings, self.names)
+        # what is wrong with the options is reported before a task starts
+        format.scan(b"", self.settings.rows, self._chosen(), **self._given())
+
+    def _chosen(self) -> list[str] | None:
+        found = [each for each in self.names if each != self.settings.path_column]
+        return found or None
+
+    def _given(self) -> dict[str, Any]:
+        settings = self.settings
+        return {"where": settings.where, "nested": settings.nested, "enums": settings.enums}
+
+    def partitions(self) -> list[InputPartition]:
+        """A task for each file, or for each part of one with rows of one size."""
+        format = _format(self.options)
+        files = _files(self.options)
+        # Spark calls this in a process without a session
+        tasks = int(self.options.get("tasks", str(2 * (os.cpu_count() or 1))))
+        most = max(1, -(-tasks // len(files))) if files else 1
+        least = int(self.options.get("minRows", "100000"))
+        return [
+            FilePartition(path, part)
+            for path in files
+            for part in (
+                format.row_parts(path, self.settings.rows, most=most, least=least) if most > 1 else [(0, -1)]
+            )
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one part."""
+        assert isinstance(partition, FilePartition)
+        freeze_imports_once()
+        format = _of_plan(self.plan)
+        part = None if partition.part == (0, -1) else partition.part
+        try:
+            for batch in format.scan(
+                partition.path, self.settings.rows, self._chosen(), part=part, **self._given()
+            ):
+                yield self._for_spark(batch, partition.path)
+        except (KodecError, OSError) as error:
+            # Spark also shows the traceback, and before the error
+            raise error.with_traceback(None) from None
+
+    def _for_spark(self, batch: pa.RecordBatch, path: str) -> pa.RecordBatch:
+        arrays = []
+        for name, kind in self.types.items():
+            if name == self.settings.path_column:
+                text = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+                arrays.append(pa.array([text] * batch.num_rows, pa.string()))
+            else:
+                arrays.append(batch.column(name).cast(kind))
+        return pa.RecordBatch.from_arrays(arrays, names=list(self.types))
+
+
+def _options(given: Mapping[str, str]) -> dict[str, str]:
+    """The options by their names. Raises: ArgumentError for one that does not exist."""
+    found: dict[str, str] = {}
+    for name, value in given.items():
+        if name.lower() not in _KNOWN:
+            raise ArgumentError(f"option `{name}`: there is none; options: {', '.join(OPTIONS)}")
+        found[_KNOWN[name.lower()]] = value
+    if "schema" not in found:
+        raise ArgumentError("name the format: option `schema`, a .ksy file")
+    if "path" not in found:
+        raise ArgumentError("name the files: load(path)")
+    if found.get("nested", "false").lower() not in ("true", "false"):
+        raise ArgumentError("nested: true or false")
+    for name in ("minRows", "tasks"):
+        if not found.get(name, "1").isdigit() or int(found.get(name, "1")) < 1:
+            raise ArgumentError(f"{name}: a whole number, at least 1, not {found[name]}")
+    return found
+
+
+def _settings(given: Mapping[str, str]) -> _Settings:
+    columns = tuple(each.strip() for each in given["columns"].split(",")) if given.get("columns") else None
+    return _Settings(
+        rows=given.get("rows"),
+        columns=columns,
+        where=given.get("where"),
+        nested=given.get("nested", "false").lower() == "true",
+        enums=given.get("enums", "names"),
+        path_column=given.get("pathColumn", ""),
+    )
+
+
+def _format(given: Mapping[str, str]) -> Format:
+    folders = [each.strip() for each in given.get("importPath", "").split(",") if each.strip()]
+    return load_schema(given["schema"], import_path=folders)
+
+
+@cache
+def _of_plan(plan: bytes) -> Format:
+    with tempfile.NamedTemporaryFile(suffix=".kodec") as file:
+        file.write(plan)
+        file.flush()
+        return load_schema(file.name)
+
+
+def _files(given: Mapping[str, str]) -> list[str]:
+    """The files of a path as Spark has it: a `file:` URL, a pattern, a folder without its hidden files."""
+    path = given["path"]
+    if path.startswith("file:"):
+        path = unquote(urlsplit(path).path)
+    if Path(path).is_dir():
+        found = [str(each) for each in Path(path).rglob("*") if each.is_file()]
+        return sorted(each for each in found if not Path(each).name.startswith((".", "_")))
+    return files_of([path])
+
+
+def _spark_arrow(kind: pa.DataType) -> pa.DataType:
+    """The type that Spark has for a column."""
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_struct(kind):
+        return pa.struct([(each.name, _spark_arrow(each.type)) for each in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field("element", _spark_arrow(kind.value_type)))
+    return arrow_type(kind)
+
+
+def _types(format: Format, settings: _Settings, names: list[str]) -> dict[str, pa.DataType]:
+    """The types of the columns that a query wants. Raises: ArgumentError for one that does not exist."""
+    found = format.schema_of(settings.rows, settings.columns, nested=settings.nested, enums=settings.enums)
+    known = {each.name: _spark_arrow(each.type) for each in found}
+    if settings.path_column:
+        known[settings.path_column] = pa.string()
+    unknown = [each for each in names if each not in known]
+    if unknown:
+        raise ArgumentError(f"no such column: {', '.join(unknown)}; columns: {', '.join(known)}")
+    return {name: known[name] for name in names}
+
+
+def register(spark: SparkSession) -> SparkSession:
+    """Make ``spark.read.format("kaitai")`` work in this session; the same session is returned.
+
+    The workers need the same version of kodec as the driver.
+
+    Args:
+        spark: a running session.
+
+    Returns: the same session.
+    Raises: nothing of its own.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from kodec.kaitai import register
+        >>> from kodec.pipeline import session
+        >>> _ = Path("x.ksy").write_text("{meta: {id: x}, seq: [{id: all, type: row, repeat: eos}], "
+        ...     "types: {row: {seq: [{id: n, type: u1}]}}}")
+        >>> _ = Path("one.bin").write_bytes(b"abc")
+        >>> spark = register(session())
+        >>> spark.read.format("kaitai").option("schema", "x.ksy").load("one.bin").count()
+        3
+    """
+    cast("Any", spark).dataSource.register(KaitaiDataSource)
+    return spark
