@@ -1,7 +1,7 @@
 """Builds a wheel for each Python of a list, tries it in an empty environment, and writes the table.
 
 Usage: platforms.py INTERPRETERS.json [--table docs/platforms.md] [--out dist/platforms] [--jobs 2]
-                                       [--only NAME...]
+                                       [--only NAME...] [--commit HEAD]
        platforms.py --tried FOLDER --table platforms.md   (wheels that cibuildwheel has built and tried)
 
 Release wheels come from cibuildwheel on the forge's machines; this shows the same on one machine. ziglang
@@ -22,7 +22,7 @@ INTERPRETERS.json is a list of objects:
     wheels     a folder of libraries' wheels that only the tests need, and no registry has for this platform
     note       a sentence below the table
 
-All rows are of one commit, HEAD, of which a copy is built and tested; what is not committed is not in it.
+All rows are of one commit, of which a copy is built and tested; what is not committed is not in it.
 Results go to COMMIT.json of --out. What is there is not run again, unless --only names it; the page is
 written when every row of the list is there.
 Needs uv and ziglang for the Python that runs this, and a clone with its environment (make setup).
@@ -300,8 +300,8 @@ def write(page: Path, rows: list[dict[str, Any]], commit: str) -> None:
     )
 
 
-def head() -> str:
-    return run(["git", "rev-parse", "--short=8", "HEAD"], cwd=ROOT).strip()
+def short(commit: str) -> str:
+    return run(["git", "rev-parse", "--short=8", commit], cwd=ROOT).strip()
 
 
 def key_of(one: dict[str, Any]) -> str:
@@ -339,8 +339,9 @@ def main() -> int:
     parser.add_argument("--table", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", nargs="*")
+    parser.add_argument("--commit", default="HEAD")
     given = parser.parse_args()
-    commit = head()
+    commit = short(given.commit)
     today = f"{datetime.now(UTC):%Y-%m-%d}"
     if given.tried:
         # cibuildwheel keeps no wheel that it could not install, or whose tests failed

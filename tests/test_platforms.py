@@ -63,9 +63,9 @@ def run(platforms: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_the_page_has_the_rows_of_this_commit(
     platforms: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    results(platforms, ROWS, platforms.head(), tmp_path / "out")
+    results(platforms, ROWS, platforms.short("HEAD"), tmp_path / "out")
     text = run(platforms, tmp_path, monkeypatch).read_text("utf-8")
-    assert f"of commit {platforms.head()} (2030-01-31)" in text
+    assert f"of commit {platforms.short('HEAD')} (2030-01-31)" in text
     assert text.index("| Linux x86-64, glibc | 3.12 |") < text.index(
         "| Windows x86-64 | 3.13 | `win_amd64` | 2000 |"
     )
@@ -76,6 +76,6 @@ def test_rows_of_another_commit_or_too_few_rows_make_no_page(
     platforms: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     results(platforms, ROWS, "12345678", tmp_path / "out")
-    results(platforms, ROWS[:1], platforms.head(), tmp_path / "out")
+    results(platforms, ROWS[:1], platforms.short("HEAD"), tmp_path / "out")
     assert not run(platforms, tmp_path, monkeypatch).exists()
-    assert f"commit {platforms.head()} has no result of Windows x86-64 3.13" in capsys.readouterr().out
+    assert f"commit {platforms.short('HEAD')} has no result of Windows x86-64 3.13" in capsys.readouterr().out
