@@ -73,7 +73,7 @@ def test_a_wrong_content_checksum_is_not_looked_at() -> None:
     assert decompress("lz4", bytes(frame), limit=LIMIT) == TEXT
 
 
-@pytest.mark.parametrize("size", [1, 1 << 62])
+@pytest.mark.parametrize("size", [1, (1 << 31) - 1])  # the library takes no larger one on Windows
 def test_a_wrong_content_size_is_not_looked_at(size: int) -> None:
     head = lz4.frame.compress_begin(
         lz4.frame.create_compression_context(), source_size=size, block_size=4, block_linked=False
