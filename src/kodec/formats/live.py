@@ -300,9 +300,13 @@ def objects_of(
         While reading: FormatError, with the place in the stream, also if that ends in an object; ReadFailed.
 
     Example:
+        >>> import io, pathlib, tempfile
         >>> import kodec
-        >>> with open("/data/schemas/sensor.log", "rb") as source:
-        ...     blocks = list(kodec.formats.objects_of(source, "/data/schemas/sensor_log.ksy"))
+        >>> schema = pathlib.Path(tempfile.mkdtemp()) / "message.ksy"
+        >>> _ = schema.write_text("{meta: {id: message}, seq: [{id: len, type: u1}, {id: body, size: len}]}")
+        >>> source = io.BytesIO(bytes([2]) + b"hi" + bytes([1]) + b"x")
+        >>> [each.body for each in kodec.formats.objects_of(source, schema)]
+        [b'hi', b'x']
     """
     try:
         from kodec.formats.dump import Dumper
