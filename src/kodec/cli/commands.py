@@ -54,6 +54,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "check-evolution": "Check whether a change of schemas is compatible",
         "conform": "Run a program against test vectors",
         "handoff": "Pack schemas for teams that write other languages",
+        "language-server": "Serve editors: problems, completion, definitions in schemas",
         "import-kafka": "Write schemas from Kafka's own message definitions",
     },
 }
