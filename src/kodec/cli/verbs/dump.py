@@ -156,7 +156,7 @@ def dump(
 
     example:  kodec dump --json logs/orders-0/00000000000000000000.log
               kodec dump --schema png.ksy --json image.png
-              tail -c +1 -f trace.pcap | kodec dump --schema pcap.ksy --each --json -
+              tail -f trace.bin | kodec dump --schema trace.ksy --each -
 
     exit:     0 done   1 damaged bytes, or a file that cannot be read   2 bad usage, no segment
     """
