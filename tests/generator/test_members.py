@@ -30,6 +30,7 @@ instances:
   is_even: {value: n % 2 == 0}
   is_first: {value: 'kind == kind::first'}
   text: {value: '"a text"'}
+  other: {value: 'n > 1 ? kind::second : kind::first'}
 enums:
   kind: {1: first, 2: second}
 types:
@@ -58,6 +59,7 @@ def test_both_have_the_same_members(streams: bool, tmp_path: Path) -> None:
     value = made.X.from_bytes(DATA)
     assert (value.magic, value.text) == (b"K\x00", "a text")
     assert (value.twice, value.more, value.is_even, value.is_first) == (4, 5, True, True)
+    assert (value.other, value.other.name.lower()) == (2, "second")
     assert (value.part.width, value.part.marked, value.part.wider) == (2, True, 3)
     value.n, value.part.data = 3, b"abc"
     assert (value.twice, value.is_even) == (6, False)

@@ -114,7 +114,7 @@ class Module(Types):
             return f'given("{name}", {text})' if name in told or name in printer.optional else text
 
         for name, value in printer.unit.computed:
-            text = Expressions(field=of_self)(value)
+            text = printer.member(value.type, Expressions(field=of_self)(value))
             doc = docstring(docs[name], "        ")
             yield Property(attribute(name), self.annotation(value.type), doc, text)
 

@@ -65,4 +65,5 @@ class Case:
     arguments: dict[str, Any] = field(default_factory=dict)
 
     def read(self, kind: Any, data: bytes) -> Any:
-        return kind.from_bytes(data, **self.arguments)
+        # a real file may go on after what its schema describes
+        return kind.from_bytes(data, exact=False, **self.arguments)
