@@ -1076,7 +1076,6 @@ class ByteSink:
         source = node._io
         if source is None:
             return
-        node._find_places()
         before = node._start - source.base
         if self is self.owner:
             state.known.setdefault((id(source.buf), source.base, before, type(node)), node)
@@ -1748,7 +1747,6 @@ class StreamNode:
         """The places of all instances that were read from the outermost stream, with these bytes."""
         found: list[tuple[int, int]] = []
         for node in self._nodes():
-            node._find_places()
             for pos, source in (node._places or {}).values():
                 if source.buf is data and source.base == 0:
                     found.append((pos, source.at))
@@ -1822,13 +1820,6 @@ class StreamNode:
         if self._places is None or name not in self._places:
             raise EncodeError(name, "its position depends on where the stream stood when it was read")
         return self._places[name][0]
-
-    def _find_places(self) -> None:
-        """Have the places of instances that the native reader read, which keeps none."""
-        for name in self._instances if self._values else ():
-            if self._has(name) and (self._places is None or name not in self._places):
-                with contextlib.suppress(FormatError, AttributeError):
-                    getattr(self, f"_read_{name}")()
 
     def _origins(self, state: _Writing) -> None:
         """Remember where instances were before anything is changed."""
