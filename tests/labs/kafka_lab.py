@@ -11,7 +11,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -353,7 +353,7 @@ node.id={node}
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
-controller.quorum.bootstrap.servers=127.0.0.1:{controller_port}
+controller.quorum.bootstrap.servers={controllers}
 metadata.log.max.record.bytes.between.snapshots=4000
 metadata.log.max.snapshot.interval.ms=0
 metadata.max.idle.interval.ms=5000
@@ -369,16 +369,27 @@ group.share.enable=true
 class Broker:
     """One broker on loopback (in KRaft with its controller), which never outlives this process.
 
-    `settings` are further lines of its configuration; the loggers `verbose` print INFO too.
+    `settings` are further lines of its configuration; the loggers `verbose` print INFO too. Its files are in
+    `folder`; `node` is its id.
     """
 
-    def __init__(self, tools: Toolbox, settings: str = "", verbose: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        tools: Toolbox,
+        settings: str = "",
+        verbose: tuple[str, ...] = (),
+        *,
+        folder: Path | None = None,
+        node: int = NODE_ID,
+    ) -> None:
         self.tools = tools
         self.settings = settings
         self.verbose = verbose
-        self.logs = tools.work / "logs"
-        self.config = tools.work / "broker.properties"
-        self.output = tools.work / "broker.out"
+        self.node = node
+        folder = folder or tools.work
+        self.logs = folder / "logs"
+        self.config = folder / "broker.properties"
+        self.output = folder / "broker.out"
         self.port, self.controller_port = free_ports(2)
         self.process: subprocess.Popen[bytes] | None = None
         self.starts = 0
@@ -387,8 +398,28 @@ class Broker:
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
-    def format(self, zookeeper: str = "") -> None:
-        """Write the configuration and, if there is no ZooKeeper, format the storage."""
+    @property
+    def voter(self) -> str:
+        """The broker's controller, as `kafka-storage format` takes it."""
+        directory = base64.b64encode(f"kodec-directory{self.node}".encode()).decode().rstrip("=")
+        return f"{self.node}@127.0.0.1:{self.controller_port}:{directory}"
+
+    def format(
+        self, zookeeper: str = "", quorum: Sequence[Broker] = (), cluster_id: str = CLUSTER_ID
+    ) -> None:
+        """Write the configuration and, if there is no ZooKeeper, format the storage.
+
+        `quorum` are all brokers of the cluster, this one too; without, it is alone.
+        """
+        quorum = quorum or [self]
+        self.configure(zookeeper, quorum)
+        if not self.tools.generation.zookeeper:
+            voters = ",".join(each.voter for each in quorum)
+            arguments = ["format", "-t", cluster_id, "-c", str(self.config), "--initial-controllers", voters]
+            run(self.tools.command("kafka.tools.StorageTool", *arguments), "kafka-storage format failed")
+
+    def configure(self, zookeeper: str, quorum: Sequence[Broker]) -> None:
+        """Write the configuration; the controllers are those of `quorum`."""
         generation = self.tools.generation
         listeners = f"PLAINTEXT://{self.address}"
         text = COMMON + (ZOOKEEPER if generation.zookeeper else KRAFT)
@@ -397,23 +428,26 @@ class Broker:
         if not generation.kafka:
             text += SHARE_GROUPS
         text = (text + self.settings).format(
-            node=NODE_ID,
+            node=self.node,
             listeners=listeners,
-            controller_port=self.controller_port,
+            controllers=",".join(f"127.0.0.1:{each.controller_port}" for each in quorum),
             logs=self.logs.as_posix(),
             zookeeper=zookeeper,
         )
         self.config.write_text(text, encoding="utf-8")
-        if not generation.zookeeper:
-            voter = f"{NODE_ID}@127.0.0.1:{self.controller_port}:{DIRECTORY_ID}"
-            arguments = ["format", "-t", CLUSTER_ID, "-c", str(self.config), "--initial-controllers", voter]
-            run(self.tools.command("kafka.tools.StorageTool", *arguments), "kafka-storage format failed")
 
     def start(self) -> None:
+        self.begin()
+        self.await_listening()
+
+    def begin(self) -> None:
+        """Start the process; `await_listening` waits for it."""
         command = self.tools.command("Broker", str(self.config), heap="512m", verbose=self.verbose)
         with self.output.open("ab") as output:
             # Its standard input is a pipe that ends when this process ends, however that comes about.
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output)
+
+    def await_listening(self) -> None:
         wait_for("the broker to listen", self.listening, 60)
         if self.tools.generation.zookeeper:
             # It listens before it is in ZooKeeper, and only then can it have topics.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -21,14 +22,18 @@ import make_generation
 import make_logs
 import make_tiered
 import make_views
+import plugin_lab
+import remote_segments
 import repair_lab
 import repair_table
+import replicas_lab
 import sink_lab
 from kafka_lab import CACHE, GENERATIONS, Generation, Unusable, kafka_version, say, stop_on_signal, work_of
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "data"
 EXIT_UNUSABLE = 2
+PARTS = ("tiered", "repair", "views", "sink", "replicas", "plugin")
 
 
 def make(generation: Generation, out: Path, repository: Path) -> None:
@@ -73,6 +78,20 @@ def lab(names: list[str], out: Path, repository: Path, ours_only: bool) -> None:
         raise Unusable("kodec and Kafka differ:\n" + "\n".join(failed))
 
 
+def only(repository: Path, *, replicas: bool) -> None:
+    """A round with three damaged replicas; or remote storage, with the plugin. Raises Unusable."""
+    try:
+        if replicas:
+            replicas_lab.make(repository, 1, random.randrange(1 << 20))
+            return
+        remote_segments.make(repository, 2_000, random.randrange(1 << 20))
+        source = os.environ.get("KODEC_PLUGIN_SOURCE", plugin_lab.SOURCE)
+        names = list(plugin_lab.TRANSFORMS)
+        plugin_lab.make(repository, source, names, GENERATIONS["4.3"], store_too=False)
+    except (replicas_lab.Wrong, plugin_lab.Wrong) as problem:
+        raise Unusable(str(problem)) from problem
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Returns 0; 1 when interrupted or a comparison fails; 2 when something is missing or failed."""
     parser = argparse.ArgumentParser(
@@ -98,16 +117,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--sink", action="store_true", help="have Kafka serve what the Spark sink writes, and nothing else"
     )
+    parser.add_argument(
+        "--replicas", action="store_true", help="three brokers with damaged disks, and nothing else"
+    )
+    parser.add_argument(
+        "--plugin",
+        action="store_true",
+        help="a broker with Aiven's plugin for remote storage, and nothing else",
+    )
     options = parser.parse_args(arguments)
     names = options.generation or ["all"]
     if "all" in names:
         names = list(GENERATIONS)
     signal.signal(signal.SIGTERM, stop_on_signal)
-    parts = [options.tiered, options.repair, options.views, options.sink]
+    parts = [getattr(options, name) for name in PARTS]
+    named = f"--{', --'.join(PARTS[:-1])} and --{PARTS[-1]}"
     if any(parts) and (options.generation or options.ours_only):
-        parser.error("--tiered, --repair, --views and --sink go with neither --generation nor --ours-only")
+        parser.error(f"{named} go with neither --generation nor --ours-only")
     if sum(parts) > 1:
-        parser.error("--tiered, --repair, --views and --sink do not go together")
+        parser.error(f"{named} do not go together")
     out = DATA if options.ours_only else CACHE / "data"
     begun = time.monotonic()
     try:
@@ -122,6 +150,10 @@ def main(arguments: list[str] | None = None) -> int:
             adoption_lab.make(options.maven_repository)
             say(f"all in {time.monotonic() - begun:.0f} s")
             return 0
+        elif options.replicas or options.plugin:
+            only(options.maven_repository, replicas=options.replicas)
+            say(f"all in {time.monotonic() - begun:.0f} s")
+            return 0
         else:
             lab(names, out, options.maven_repository, options.ours_only)
             if "4.3" in names:
@@ -129,6 +161,8 @@ def main(arguments: list[str] | None = None) -> int:
                 repair(options.maven_repository)
                 sink_lab.make(options.maven_repository)
                 adoption_lab.make(options.maven_repository)
+                only(options.maven_repository, replicas=True)
+                only(options.maven_repository, replicas=False)
             for line in edit_lab.LINES:
                 if line in names:
                     edit_lab.make(line, options.maven_repository)

@@ -412,6 +412,10 @@ def _with_tier(given: Any, tier: Any) -> Any:
     if tier is None and len(paths) < 2:
         return given
     # as above, and nobody else waits for it
+    from kodec.log.files.tiered import holds_metadata
+
+    if tier is None and not any(map(holds_metadata, paths)):
+        return given
     from kodec.log.views.one_log import tiers_beside_logs, with_remote_storage
 
     try:

@@ -6,6 +6,7 @@ import json
 import pickle
 import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
@@ -21,6 +22,7 @@ from kodec.log.views.one_log import tiers_beside_logs
 from kodec.repair import verify
 from tests.log import made
 from tests.log.replica_histories import OWNER, Written, history, right, written
+from tests.log.stores import Server, serving
 from tests.log.tiers import LAYOUTS, TOPIC_ID, Metadata, copy, folder_of, text_of
 from tests.stored_tiers import STORED
 
@@ -301,6 +303,43 @@ def test_remote_storage_is_one_of_the_replicas(
         assert found is not None
         assert found.topic_id == TOPIC_ID
     assert [str(each) for each in verify(tmp_path / "out")] == []
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as found:
+        yield found
+
+
+def test_remote_storage_in_a_store(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows of local files; a lookup reads the listings and manifests once, then an index and a range."""
+    monkeypatch.setenv("KODEC_TIER_KEY", str(STORED / "key1.pem"))
+    view = joined(LOGS, server.upload(STORED / "zstd-aes", "tier"))  # type: ignore[arg-type]
+    server.asked()
+    with kodec.LogDirectory(view).partition("tiered", 0) as log:
+        assert next(log.records(60)).offset == 60
+        asked = server.asked()
+        names = [each.key.rpartition(".")[2] for each in asked if not each.key.startswith("?")]
+        assert names.count("rsm-manifest") == 4
+        assert [name for name in names if name != "rsm-manifest"] in (["log"], ["indexes", "log"])
+        assert len(asked) - len(names) <= 4
+        assert next(log.records(140)).offset == 140
+        assert len(server.asked()) <= 2
+        assert [record.offset for record in log.records()] == [
+            record.offset
+            for record in kodec.LogDirectory(joined(LOGS, TIER)).partition("tiered", 0).records()
+        ]
+
+
+def test_a_segment_that_goes_during_a_scan(server: Server) -> None:
+    view = joined(LOGS, server.upload(STORED / "plain", "tier"))  # type: ignore[arg-type]
+    with kodec.LogDirectory(view).partition("tiered", 0) as log:
+        records = log.records()
+        assert next(records).offset == 0
+        for key in [key for key in server.objects if f"{84:020}" in key]:
+            del server.objects[key]
+        with pytest.raises(ReadFailed, match="has gone since"):
+            list(records)
 
 
 def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

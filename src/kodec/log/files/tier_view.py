@@ -21,8 +21,16 @@ from urllib.parse import quote, unquote
 from kodec.log.files.checkpoints import LeaderEpoch, read_leader_epochs
 from kodec.log.files.listing import SegmentFiles, TopicPartition
 from kodec.log.files.names import INDEXES, LEADER_EPOCHS, PARTITION_METADATA, file_name
-from kodec.log.files.storage import Entry, Status, StorePath, as_stat, not_found, path_of, storage_of
-from kodec.log.files.tier_cut import Found, PartOfLog, cut_index, find_batch
+from kodec.log.files.storage import (
+    Entry,
+    Status,
+    StorePath,
+    as_stat,
+    not_found,
+    one_look,
+    path_of,
+    storage_of,
+)
 from kodec.log.files.tier_keys import TierKeys
 from kodec.log.files.tier_lineage import CopiedSegment, Part, RemoteSegments, are_in_order
 from kodec.log.files.tier_manifest import CIPHER_BYTES, MOST_OF_A_MANIFEST, Manifest, Piece, parse_manifest
@@ -51,6 +59,8 @@ _SNAPSHOT = "snapshot"
 _EPOCHS = "leader_epoch_checkpoint"
 _MANIFEST = "rsm-manifest"
 _NO_END = 1 << 63
+# Manifests are small: what counts is how long a request takes.
+_AT_A_TIME = 16
 _WITHOUT = "no log directory with __remote_log_metadata was given"
 _SEGMENT = re.compile(r"([0-9]{20})-[A-Za-z0-9_-]{22}\.log")
 
@@ -147,14 +157,18 @@ def as_segment(path: Path) -> TierPath | None:
     return None
 
 
-def owner_of(folder: TieredFolder) -> TopicPartition:
+def _read(segment: TieredSegment) -> Manifest:
+    return _manifest(segment.objects[_MANIFEST])
+
+
+def owner_of(folder: TieredFolder, read: Callable[[TieredSegment], Manifest] = _read) -> TopicPartition:
     """The topic-partition of a folder: a manifest names it, as a prefix may be part of the folder's name.
 
     Raises OSError; FormatError for a manifest that cannot be used.
     """
     if folder.manifests:
         for segment in list_objects(folder)[:1]:
-            stored = _manifest(segment.objects[_MANIFEST]).segment
+            stored = read(segment).segment
             ends_so = stored is not None and folder.topic_partition.topic.endswith(stored.topic)
             if stored is not None and ends_so and stored.partition == folder.topic_partition.partition:
                 return TopicPartition(stored.topic, stored.partition)
@@ -246,6 +260,7 @@ class TierStorage:
         self._files: dict[str, dict[str, ViewFile]] = {}
         self._folders: dict[str, TieredFolder] = {}
         self._owners: dict[Path, TopicPartition] = {}
+        self._manifests: dict[tuple[StorePath, Status | None], Manifest] = {}
 
     def partitions(self) -> dict[str, TieredFolder]:
         """The folders of topic-partitions, by the names that they have in a log directory.
@@ -253,9 +268,13 @@ class TierStorage:
         Raises: Malformed where a topic has two ids.
         """
         found: dict[str, list[TieredFolder]] = {}
-        for each in tiered_folders(self._root):
-            owner = self._owner(each)
-            found.setdefault(str(owner), []).append(each._replace(topic_partition=owner))
+        with one_look():
+            for each in tiered_folders(self._root):
+                owner = self._owner(each)
+                found.setdefault(str(owner), []).append(each._replace(topic_partition=owner))
+        # what is gone is forgotten
+        there = {each.path for folders in found.values() for each in folders}
+        self._manifests = {key: each for key, each in self._manifests.items() if key[0].parent in there}
         self._folders = {name: self._one_of(name, folders) for name, folders in found.items()}
         return self._folders
 
@@ -279,8 +298,11 @@ class TierStorage:
     def _owner(self, folder: TieredFolder) -> TopicPartition:
         """The topic-partition: a manifest names it, where a prefix of names may be part of the folder's."""
         if folder.path not in self._owners:
-            self._owners[folder.path] = owner_of(folder)
+            self._owners[folder.path] = owner_of(folder, self._manifest_of)
         return self._owners[folder.path]
+
+    def _manifest_of(self, segment: TieredSegment) -> Manifest:
+        return self._manifests_of([segment])[segment.segment_id]
 
     def chosen_by(self, name: str) -> str | None:
         """What shows which segments of a topic-partition count: `objects` or `manifests`."""
@@ -325,11 +347,7 @@ class TierStorage:
             if known is None:
                 raise
             listed = []
-        manifests = (
-            {each.segment_id: _manifest(each.objects[_MANIFEST]) for each in listed}
-            if folder.manifests
-            else {}
-        )
+        manifests = self._manifests_of(listed) if folder.manifests else {}
         chosen = self._chosen(folder, listed, manifests, known, lineage, stop)
         found: dict[str, ViewFile] = {}
         following = [*(each.first for each in chosen[1:]), None]
@@ -347,6 +365,25 @@ class TierStorage:
             latest = [each.segment.status for each in chosen if each.segment is not None]
             found[PARTITION_METADATA] = _content(folder.path, text, latest[-1] if latest else Status(0, 0))
         return found
+
+    def _manifests_of(self, listed: Sequence[TieredSegment]) -> dict[str, Manifest]:
+        """The manifests by the ids of segments; of a store those are read that are new, several at a time."""
+        paths = {each.segment_id: each.objects[_MANIFEST] for each in listed}
+        seen = {path: (path, path.listed) for path in paths.values() if isinstance(path, StorePath)}
+        unread = [path for path, key in seen.items() if key not in self._manifests]
+        if len(unread) > 1:
+            # needed for object stores alone
+            from concurrent.futures import ThreadPoolExecutor
+
+            with ThreadPoolExecutor(_AT_A_TIME) as threads:
+                found = dict(zip(unread, threads.map(_manifest, unread), strict=True))
+        else:
+            found = {path: _manifest(path) for path in unread}
+        self._manifests.update((seen[path], each) for path, each in found.items())
+        return {
+            key: self._manifests[seen[path]] if path in seen else _manifest(path)
+            for key, path in paths.items()
+        }
 
     def _chosen(
         self,
@@ -545,6 +582,9 @@ def _cut(chosen: _Chosen, own: Mapping[str, ViewFile], end: int | None) -> dict[
     files = {name: own[kind] for kind, name in names.items() if kind in own}
     if last is None and first == base:
         return files
+    # needed where segments overlap
+    from kodec.log.files.tier_cut import Found, PartOfLog, cut_index, find_batch
+
     log = own["log"]
     index = b""
     if "index" in own:

@@ -17,7 +17,18 @@ from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.names import INDEXES, OFFSET
 from kodec.log.files.storage import Status, entries, path_of
 
-__all__ = ["TieredFolder", "TieredSegment", "list_objects", "tiered_folder", "tiered_folders"]
+__all__ = [
+    "REMOTE_TOPIC",
+    "TieredFolder",
+    "TieredSegment",
+    "holds_metadata",
+    "list_objects",
+    "tiered_folder",
+    "tiered_folders",
+]
+
+REMOTE_TOPIC = "__remote_log_metadata"
+"""The topic in which brokers keep which segments are in remote storage."""
 
 _ID = r"[A-Za-z0-9_-]{22}"
 _WITH_ID = re.compile(rf"(.+)-({_ID})")
@@ -129,3 +140,13 @@ def list_objects(folder: TieredFolder) -> list[TieredSegment]:
         (each for each in segments if not folder.manifests or "rsm-manifest" in each.objects),
         key=lambda each: (each.base_offset, each.status.size, each.log),
     )
+
+
+def holds_metadata(path: Path) -> bool:
+    """Whether a folder is a log directory with a partition of `__remote_log_metadata`."""
+    try:
+        with entries(path) as found:
+            owners = [parse_partition_dir(each.name) for each in found]
+    except OSError:
+        return False
+    return any(owner is not None and owner.topic == REMOTE_TOPIC for owner in owners)

@@ -26,10 +26,10 @@ from kodec.log.files.resolve import LogDirectoryPath, resolve
 from kodec.log.files.storage import Entry, Status, entries, not_found, path_of, readable
 from kodec.log.files.tier_lineage import RemoteSegments
 from kodec.log.files.tier_view import TierPath, TierStorage, ViewEntry, ViewFile, local_file, note
-from kodec.log.files.tiered import TieredFolder, tiered_folders
+from kodec.log.files.tiered import REMOTE_TOPIC, TieredFolder, holds_metadata, tiered_folders
 from kodec.log.messages.as_json import uuid_text
 from kodec.log.views.reading import Completeness
-from kodec.log.views.remote import REMOTE_TOPIC, RemotePartition, read_remote_segments
+from kodec.log.views.remote import RemotePartition, read_remote_segments
 from kodec.log.views.replicas import Replicas
 from kodec.runtime.errors import ArgumentError, FormatError
 
@@ -99,7 +99,7 @@ class _OneLog(TierStorage):
     @cached_property
     def _known(self) -> Mapping[RemotePartition, RemoteSegments]:
         """The segments by `__remote_log_metadata`; of topic-partitions that are missing nothing is known."""
-        holders = [each for each in self._sources.metadata if _holds_metadata(path_of(each))]
+        holders = [each for each in self._sources.metadata if holds_metadata(path_of(each))]
         account = Completeness()
         found = read_remote_segments(Replicas(*holders), account) if holders else None
         for problem in account.problems:
@@ -234,16 +234,6 @@ def _status(entry: Entry) -> Status:
     return Status(found.st_size, found.st_mtime_ns)
 
 
-def _holds_metadata(path: Path) -> bool:
-    """Whether a log directory holds a partition of `__remote_log_metadata`."""
-    try:
-        with entries(path) as found:
-            owners = [parse_partition_dir(each.name) for each in found]
-    except OSError:
-        return False
-    return any(owner is not None and owner.topic == REMOTE_TOPIC for owner in owners)
-
-
 def _absolute(path: Path) -> str:
     return str(path.absolute())
 
@@ -307,7 +297,7 @@ def tiers_beside_logs(paths: Sequence[Path]) -> list[Path]:
     """
     if len(paths) < 2:
         return list(paths)
-    holders = [_absolute(each) for each in paths if not isinstance(each, TierPath) and _holds_metadata(each)]
+    holders = [_absolute(each) for each in paths if not isinstance(each, TierPath) and holds_metadata(each)]
     if not holders:
         return list(paths)
     return [

@@ -20,13 +20,13 @@ from kodec.generated.remote_log.remote_partition_delete_metadata_record import (
 from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.tier_lineage import CopiedSegment, CopyState, RemoteSegments
+from kodec.log.files.tiered import REMOTE_TOPIC
 from kodec.log.messages.as_json import uuid_text
 from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
 
-__all__ = ["REMOTE_TOPIC", "RemotePartition", "read_remote_offsets", "read_remote_segments"]
+__all__ = ["RemotePartition", "read_remote_offsets", "read_remote_segments"]
 
-REMOTE_TOPIC = "__remote_log_metadata"
 _DELETED = 2
 _Message: TypeAlias = (
     RemoteLogSegmentMetadataRecord

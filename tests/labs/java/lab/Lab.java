@@ -20,6 +20,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.common.Node;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -78,7 +79,7 @@ public final class Lab {
                 api.alterTopic(parts[1], config(parts, 2));
                 return "";
             case "open":
-                open(parts[1], parts[2], parts[3]);
+                open(parts[1], parts[2], parts[3], parts.length > 4 ? parts[4] : "all");
                 return "";
             case "send":
                 send(parts);
@@ -103,6 +104,8 @@ public final class Lab {
                 return "";
             case "consume":
                 return String.valueOf(consume(parts[1], parts[2], Path.of(parts[3])));
+            case "leader":
+                return leader(parts[1], Integer.parseInt(parts[2]));
             case "first":
                 return String.valueOf(first(parts[1], Long.parseLong(parts[2])));
             default:
@@ -140,12 +143,12 @@ public final class Lab {
     }
 
     /** Kind: plain, idempotent, or the id of a transactional producer. */
-    private void open(String name, String codec, String kind) {
+    private void open(String name, String codec, String kind, String acks) {
         Map<String, Object> config = new HashMap<>();
         config.put("bootstrap.servers", bootstrap);
         config.put("key.serializer", ByteArraySerializer.class);
         config.put("value.serializer", ByteArraySerializer.class);
-        config.put("acks", "all");
+        config.put("acks", acks);
         config.put("compression.type", codec);
         config.put("linger.ms", "60000");
         config.put("batch.size", "900000");
@@ -198,6 +201,22 @@ public final class Lab {
                 Thread.sleep(50);
             }
         }
+    }
+
+    /** The leader of a partition and the replicas in sync, as ids of brokers; -1 for no leader. */
+    private String leader(String topic, int partition) {
+        try (KafkaConsumer<byte[], byte[]> consumer = consumer("read_uncommitted", null)) {
+            for (PartitionInfo info : consumer.partitionsFor(topic)) {
+                if (info.partition() == partition) {
+                    StringBuilder found = new StringBuilder(String.valueOf(info.leader() == null ? -1 : info.leader().id()));
+                    for (Node each : info.inSyncReplicas()) {
+                        found.append(' ').append(each.id());
+                    }
+                    return found.toString();
+                }
+            }
+        }
+        throw new IllegalArgumentException(topic + " has no partition " + partition);
     }
 
     /** Reads some records as a member of a group and commits their offsets. */

@@ -29,7 +29,9 @@ final class Api {
     void createTopic(String name, int partitions, Properties config) throws Exception {
         Map<String, String> map = new HashMap<>();
         config.stringPropertyNames().forEach(key -> map.put(key, config.getProperty(key)));
-        admin.createTopics(List.of(new NewTopic(name, partitions, (short) 1).configs(map))).all().get();
+        String replicas = map.remove("replication.factor");
+        short factor = replicas == null ? 1 : Short.parseShort(replicas);
+        admin.createTopics(List.of(new NewTopic(name, partitions, factor).configs(map))).all().get();
     }
 
     void alterTopic(String name, Properties config) throws Exception {
