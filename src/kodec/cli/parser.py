@@ -120,7 +120,7 @@ _TIER: dict[str, Any] = {
             exists=True,
             file_okay=False,
             urls=True,
-            help="Remote storage of these logs, for the offsets below their first segments.",
+            help="Remote storage that has the earlier segments.",
         ),
     ],
 }
