@@ -29,7 +29,7 @@ IMPORTS = {
     "none": "kodec",
     "arrow": "pyarrow, pyarrow.parquet",
     "cli": "rich.progress",
-    "fast": "isal",
+    "fast": "isal, lz4.block, lz4.frame",
     "generator": "jinja2, yaml",
     "lake": "pyiceberg.catalog.sql, deltalake",
     "report": "jinja2, pygal, pyarrow",

@@ -3,19 +3,18 @@
 Source: ``org.apache.kafka.common.compress.Lz4BlockInputStream`` and ``Lz4BlockOutputStream``, and
 KIP-57 for the mistake: in messages of magic 0 the header checksum covers the magic number too.
 The library's frame reader is not used, as it goes on to a second frame, accepts dependent blocks,
-verifies the content checksum and trusts the content size; its block reader does the work. Its frame
-writer adds a checksum to each block, which Kafka's does not: `compress` takes them out.
+verifies the content checksum and trusts the content size; its block reader does the work.
 """
 
 from __future__ import annotations
 
+import importlib
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from cramjam import DecompressionError
-from cramjam import lz4 as library
+import cramjam
 
 from kodec.runtime.compression.codec import Codec, joined, over_limit
 from kodec.runtime.errors import Malformed, Truncated, Unsupported
@@ -125,17 +124,78 @@ def _blocks(view: memoryview, *, check_header: bool) -> Iterator[_Block]:
         raise Truncated("", "lz4: content checksum", at=start, need=4, have=size - start)
 
 
+class Library(NamedTuple):
+    """What does the work: the block reader, the writer of frames that Kafka reads, what both raise."""
+
+    read_block: Callable[[memoryview, int], bytes]
+    write_frame: Callable[[bytes | memoryview, int], bytes]
+    error: type[Exception]
+
+
+def with_cramjam() -> Library:
+    """cramjam, which python-snappy needs anyway, and which has wheels for musl."""
+
+    def read_block(block: memoryview, most: int) -> bytes:
+        out = bytearray(most)
+        size = cramjam.lz4.decompress_block_into(block, out, output_len=most)
+        return bytes(memoryview(out)[:size])
+
+    def write_frame(data: bytes | memoryview, level: int) -> bytes:
+        compressor = cramjam.lz4.Compressor(level=level, content_checksum=False, block_linked=False)
+        compressor.compress(bytes(data))  # takes no view
+        frame = memoryview(compressor.finish())
+        # It adds a checksum to each block, which Kafka does not.
+        blocks = (frame[block.at : block.end] for block in _blocks(frame, check_header=False))
+        return b"".join((_KAFKA_HEADER, *blocks, _END_MARK))
+
+    return Library(read_block, write_frame, cramjam.DecompressionError)
+
+
+def with_lz4() -> Library:
+    """The `lz4` package, which is optional: the same bytes, written three times as fast where they are few.
+
+    Raises ImportError where it is not installed.
+    """
+    # By name, so that type checkers do not ask for a package that may be absent.
+    block, frame = importlib.import_module("lz4.block"), importlib.import_module("lz4.frame")
+
+    def read_block(data: memoryview, most: int) -> bytes:
+        found: bytes = block.decompress(data, uncompressed_size=most)
+        return found
+
+    def write_frame(data: bytes | memoryview, level: int) -> bytes:
+        made: bytes = frame.compress(
+            data,
+            compression_level=level,
+            block_size=frame.BLOCKSIZE_MAX64KB,
+            block_linked=False,
+            store_size=False,
+        )
+        return made
+
+    return Library(read_block, write_frame, block.LZ4BlockError)
+
+
+def fastest() -> Library:
+    """The `lz4` package where it is installed, else cramjam."""
+    try:
+        return with_lz4()
+    except ImportError:
+        return with_cramjam()
+
+
+library = fastest()
+
+
 def _read_block(view: memoryview, block: _Block) -> bytes:
     if block.checksum:
         return _read_checked_block(view, block)
     if block.stored:
         return bytes(view[block.start : block.end])
-    out = bytearray(block.most)
     try:
-        made = library.decompress_block_into(view[block.start : block.end], out, output_len=block.most)
-    except DecompressionError as error:
+        return library.read_block(view[block.start : block.end], block.most)
+    except library.error as error:
         raise Malformed("", f"lz4: {error}", at=block.start) from error
-    return bytes(memoryview(out)[:made])
 
 
 def _read_checked_block(view: memoryview, block: _Block) -> bytes:
@@ -144,8 +204,8 @@ def _read_checked_block(view: memoryview, block: _Block) -> bytes:
     head = _MAGIC + descriptor + bytes((_header_checksum(descriptor),))
     try:
         whole = b"".join((head, view[block.at : block.end + block.checksum], _END_MARK))
-        return bytes(library.decompress(whole))
-    except DecompressionError as error:
+        return bytes(cramjam.lz4.decompress(whole))
+    except cramjam.DecompressionError as error:
         raise Malformed("", f"lz4: {error}", at=block.at) from error
 
 
@@ -192,11 +252,7 @@ def compress(data: bytes | memoryview, level: int) -> bytes:
     whose levels here are 3 to 12: lower and higher ones give the nearest of these.
     """
     own = _FAST if level == _KAFKA_FAST else min(max(level, _LOWEST_HC), _HIGHEST_HC)
-    compressor = library.Compressor(level=own, content_checksum=False, block_linked=False)
-    compressor.compress(bytes(data))  # takes no view
-    frame = memoryview(compressor.finish())
-    blocks = (frame[block.at : block.end] for block in _blocks(frame, check_header=False))
-    return b"".join((_KAFKA_HEADER, *blocks, _END_MARK))
+    return library.write_frame(data, own)
 
 
 def compress_legacy(data: bytes | memoryview, level: int) -> bytes:

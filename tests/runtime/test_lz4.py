@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable
 
+import cramjam
 import lz4.block
 import lz4.frame
 import pytest
 
 from kodec.runtime.compression import compress, decompress
+from kodec.runtime.compression import lz4 as ours
 from kodec.runtime.errors import LimitExceeded, Malformed, Truncated, Unsupported
 
 pytestmark = pytest.mark.quick
@@ -20,6 +23,18 @@ KAFKA = bytes.fromhex("04224d18604082")
 KAFKA_MAGIC_0 = bytes.fromhex("04224d1860401a")
 END = bytes(4)
 TEXT = b"the same words, the same words, " * 40
+
+
+@pytest.fixture(autouse=True, params=["lz4", "cramjam"])
+def _library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test runs with both libraries: a user has the one or the other."""
+    chosen = ours.with_lz4() if request.param == "lz4" else ours.with_cramjam()
+    monkeypatch.setattr(ours, "library", chosen)
+
+
+def test_without_the_package_lz4_cramjam_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lz4.block", None)
+    assert ours.fastest().error is cramjam.DecompressionError
 
 
 def block(data: bytes, *, stored: bool = False) -> bytes:
