@@ -13,7 +13,7 @@ from kodec.pipeline import export, inventory, verify
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import found_logs, list_segments, tasks_of
 from kodec.pipeline.source import KafkaLogDataSource
-from tests.log.stores import Server, serving
+from tests.log.stores import KEY, SECRET, Server, serving
 
 LOGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
 URL = "s3a://logs/kafka"
@@ -49,6 +49,30 @@ def rows(path: str, **options: str) -> list[object]:
 def test_the_source_in_python_reads_a_store(options: dict[str, str], server: Server) -> None:
     found = rows(URL, **options)
     assert found == rows(str(LOGS), **options)
+
+
+def test_hadoops_settings_come_before_the_environments(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = rows(str(LOGS), subscribe="orders")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9/nobody")
+    endpoint = server.endpoint.removeprefix("http://")
+    of_all = {
+        "access.key": "nobody",
+        "secret.key": SECRET,
+        "endpoint": endpoint,
+        "connection.ssl.enabled": "false",
+    }
+    options = {f"fs.s3a.{name}": value for name, value in of_all.items()}
+    options |= {
+        "fs.s3a.bucket.logs.access.key": KEY,
+        "fs.s3a.endpoint.region": "us-east-1",
+        "fs.defaultFS": "x",
+    }
+    assert rows(URL, subscribe="orders", **options) == expected
+    with pytest.raises(ReadFailed, match="access is denied"):
+        rows(URL, subscribe="orders", **options | {"fs.s3a.bucket.logs.access.key": ""})
 
 
 def test_a_glob_and_a_segment(server: Server) -> None:

@@ -196,7 +196,7 @@ READ_OPTIONS: Mapping[str, Option] = {
     "mode": Option(
         "`failfast`, `permissive`, `quarantine`",
         "`failfast`",
-        "see [damage](spark-rows.md#damage); called `on_error` elsewhere",
+        "see [damage](spark-rows.md#damage); called `on_error` elsewhere; the last two take the source in Python",
     ),
     "verifyCrc": Option(
         "true, false",
@@ -317,6 +317,8 @@ _OF_SPARK = (
     "collation",
 )
 _KAFKA = "kafka."
+# Settings of Hadoop, which the source for the JVM accepts as options too.
+_HADOOP = "fs."
 _KNOWN = {name.lower(): name for name in (*READ_OPTIONS, "path", *IGNORED, *_OF_SPARK)}
 # Their effect is not available here, so ignoring them would mislead.
 REFUSED = {
@@ -388,7 +390,8 @@ class Options:
     """The options of the `kafka-log` source, read and checked; docs/spark-options.md describes each.
 
     Attributes: paths may hold globs; at most one of subscribe, pattern and assign is not None; the rest are
-    the options in the terms of this package; trigger_delay is in seconds.
+    the options in the terms of this package; trigger_delay is in seconds; hadoop has the options that
+    begin with `fs.`, for `kodec.pipeline.hadoop`.
     """
 
     paths: tuple[str, ...]
@@ -413,6 +416,7 @@ class Options:
     trigger_offsets: int | None = None
     least_offsets: int | None = None
     trigger_delay: float = 900
+    hadoop: Mapping[str, str] = field(default_factory=dict, repr=False)
     reading: LogReadOptions = field(default=LogReadOptions())
     task_bytes: int | None = None
 
@@ -460,6 +464,7 @@ class Options:
                 limits=_limits(given),
             ),
             task_bytes=_size(given, "maxPartitionBytes", None),
+            hadoop={name: value for name, value in given.items() if name.startswith(_HADOOP)},
             # checked last: the source for the JVM uses this function for the errors of its own paths
             paths=_paths(given),
         )
@@ -492,7 +497,7 @@ def _check_names(given: Mapping[str, str]) -> None:
         if name.lower() in given:
             raise OptionError(name, text)
     for name in given:
-        if name in _KNOWN or name.startswith((_KAFKA, "option.")):
+        if name in _KNOWN or name.startswith((_KAFKA, _HADOOP, "option.")):
             continue
         near = difflib.get_close_matches(name, _KNOWN, n=1, cutoff=0.5)
         hint = f"did you mean {_KNOWN[near[0]]}?" if near else "docs/spark-options.md lists them"

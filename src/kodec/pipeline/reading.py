@@ -13,6 +13,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
+from kodec.pipeline.hadoop import use_hadoop_settings
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import SourceSegment, Task, shown
 from kodec.pipeline.rows import FIRST_ROWS, SegmentRows
@@ -101,6 +102,7 @@ class TaskReader:
         if not isinstance(partition, TaskPartition):
             return
         freeze_imports_once()
+        use_hadoop_settings(self.options.hadoop)
         found = self._quarantine if self.options.mode == "quarantine" else self._read
         try:
             for batch in found(partition.task):

@@ -20,6 +20,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from kodec.pipeline.hadoop import use_hadoop_settings
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import found_logs, list_segments, relisted, tasks_of
 from kodec.pipeline.reading import TaskPartition, TaskReader
@@ -55,7 +56,7 @@ class KafkaLogDataSource(DataSource):
     def schema(self) -> StructType:
         """The columns that the options name. Raises what `found_logs` does."""
         # Whether a batch or a stream is meant is unknown here.
-        options = Options.parse(self.options, streaming=None)
+        options = self._read_options(streaming=None)
         # Problems with the paths are reported at `load`, not by the first query.
         relisted(found_logs)(options)
         if options.mode == "quarantine":
@@ -69,11 +70,16 @@ class KafkaLogDataSource(DataSource):
             names=options.columns,
         )
 
+    def _read_options(self, streaming: bool | None = False) -> Options:
+        options = Options.parse(self.options, streaming=streaming)
+        use_hadoop_settings(options.hadoop)
+        return options
+
     def reader(self, schema: StructType) -> LogReader:
         """A reader for the columns of `schema`, which may be fewer than there are."""
         # It accepts no filters: Spark keeps the resulting tasks with the table, so a later query of the same
         # DataFrame without these filters would get only the rows of the first one.
-        return LogReader(schema, Options.parse(self.options))
+        return LogReader(schema, self._read_options())
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """A reader of appended records, for Spark 4.2 and later. Raises OptionError.
@@ -85,7 +91,7 @@ class KafkaLogDataSource(DataSource):
             from kodec.pipeline.stream import LogStreamReader
         except ImportError:
             raise OptionError("readStream", "streams need Spark 4.2 or later; use spark.read") from None
-        return LogStreamReader(schema, Options.parse(self.options, streaming=True))
+        return LogStreamReader(schema, self._read_options(streaming=True))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """A writer of rows with these columns into segments. Raises OptionError.

@@ -25,6 +25,7 @@ from kodec.log.files.storage import (
     UNFINISHED,
     WHOLE,
     Entry,
+    S3Settings,
     Status,
     Storage,
     StorePath,
@@ -84,8 +85,10 @@ def _threads() -> ThreadPoolExecutor:
 
 
 @lru_cache(maxsize=64)
-def object_storage(scheme: str, bucket: str) -> Storage:
+def object_storage(scheme: str, bucket: str, s3: S3Settings | None = None) -> Storage:
     """The storage of a bucket, a container or a host; one for all of a process.
+
+    Args: s3 gives settings of a bucket, before those of the environment, as `use_s3_settings` describes.
 
     Raises: MissingDependency; ValueError where the environment's settings cannot be used.
     """
@@ -94,7 +97,7 @@ def object_storage(scheme: str, bucket: str) -> Storage:
         reason = "a forked process cannot use its parent's connections: start it by spawn or forkserver"
         raise OSError(errno.ENOTSUP, reason, f"{scheme}://{bucket}")
     try:
-        found = ObjectStorage(_store(scheme, bucket), f"{scheme}://{bucket}")
+        found = ObjectStorage(_store(scheme, bucket, s3), f"{scheme}://{bucket}")
         _is_used = True
         return found
     except ImportError as error:
@@ -114,7 +117,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-def _store(scheme: str, bucket: str) -> ObjectStore:
+def _store(scheme: str, bucket: str, s3: S3Settings | None) -> ObjectStore:
     """The store, with the credentials and the settings that its own tools take from the environment."""
     from obstore import store
 
@@ -126,16 +129,17 @@ def _store(scheme: str, bucket: str) -> ObjectStore:
     if scheme == "az":
         client = {**_CLIENT, "allow_http": _is_plain("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")}
         return store.AzureStore(bucket, client_options=client, retry_config=_RETRIES)
-    client = {**_CLIENT, "allow_http": _is_plain("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")}
-    config: S3Config = {}
-    if endpoint := os.environ.get("AWS_ENDPOINT_URL_S3"):
+    config: S3Config = {} if s3 is None else cast("S3Config", s3(bucket))
+    if (endpoint := os.environ.get("AWS_ENDPOINT_URL_S3")) and "endpoint" not in config:
         config["endpoint"] = endpoint
+    is_plain = config.get("endpoint", "").startswith("http://")
+    client = {**_CLIENT, "allow_http": is_plain or _is_plain("AWS_ENDPOINT_URL", "AWS_ENDPOINT")}
     return store.S3Store(
         bucket,
         config=config,
         client_options=client,
         retry_config=_RETRIES,
-        credential_provider=_of_a_profile(),
+        credential_provider=None if "access_key_id" in config else _of_a_profile(),
     )
 
 

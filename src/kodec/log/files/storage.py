@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, Self,
 from kodec.runtime.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
 __all__ = [
     "SCHEMES",
@@ -30,6 +30,7 @@ __all__ = [
     "WHOLE",
     "Entry",
     "LocalStorage",
+    "S3Settings",
     "Status",
     "Storage",
     "StorePath",
@@ -42,11 +43,15 @@ __all__ = [
     "path_of",
     "readable",
     "storage_of",
+    "use_s3_settings",
 ]
 
 SCHEMES = ("s3", "s3a", "gs", "az", "https", "http")
 """Of URLs that are read by an object store's API, or from a web server."""
 T = TypeVar("T")
+S3Settings = Callable[[str], "Mapping[str, str | bool]"]
+"""A function that gives settings of a bucket, with the names of `obstore.store.S3Config`; it has a hash."""
+_s3_settings: S3Settings | None = None
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 WHOLE = 1 << 20
 """An object of up to this number of bytes is read with one request."""
@@ -202,7 +207,7 @@ class StorePath(_Native):
         """Where it is."""
         from kodec.log.files.objects import object_storage
 
-        return object_storage(self.scheme, self.bucket)
+        return object_storage(self.scheme, self.bucket, _s3_settings)
 
     @cached_property
     def key(self) -> str:
@@ -404,6 +409,15 @@ def _path_of_file(text: str) -> Path:
 def storage_of(path: Path) -> Storage:
     """The storage that a path is in. Raises MissingDependency for a store without its library."""
     return path.storage if isinstance(path, StorePath) else _LOCAL
+
+
+def use_s3_settings(settings: S3Settings | None) -> None:
+    """Open the buckets of S3 with these settings, from now on; what they do not say, the environment does.
+
+    It is for a process that works for one query at a time, as those of Spark do. None: the environment alone.
+    """
+    global _s3_settings
+    _s3_settings = settings
 
 
 def entries(folder: str | os.PathLike[str]) -> AbstractContextManager[Iterator[Entry]]:

@@ -1,0 +1,53 @@
+"""What Hadoop's settings say of S3, for the library that this package reads stores with.
+
+The source for the JVM passes them on with a query that it hands over, so that a log that it reads can be read
+in Python too. Only what both have in common is taken: keys, the endpoint, the region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kodec.log.files.storage import use_s3_settings
+
+__all__ = ["use_hadoop_settings"]
+
+_NAMES = {
+    "access.key": "access_key_id",
+    "secret.key": "secret_access_key",
+    "session.token": "session_token",
+    "endpoint.region": "region",
+}
+_ANONYMOUS = "AnonymousAWSCredentialsProvider"
+
+
+def use_hadoop_settings(given: Mapping[str, str]) -> None:
+    """Open stores as these settings of Hadoop say, in this process; without any, as the environment says.
+
+    Args:
+        given: `fs.s3a.access.key` and others, with lowercase names; unknown ones have no effect.
+    """
+    use_s3_settings(_OfBucket(tuple(sorted(given.items()))) if given else None)
+
+
+@dataclass(frozen=True)
+class _OfBucket:
+    """The settings of a bucket: its own (`fs.s3a.bucket.NAME.endpoint`), else those of all."""
+
+    given: tuple[tuple[str, str], ...] = field(repr=False)
+
+    def __call__(self, bucket: str) -> Mapping[str, str | bool]:
+        known = dict(self.given)
+
+        def get(name: str) -> str:
+            own = known.get(f"fs.s3a.bucket.{bucket}.{name}")
+            return (own or known.get(f"fs.s3a.{name}", "")).strip()
+
+        found: dict[str, str | bool] = {ours: value for name, ours in _NAMES.items() if (value := get(name))}
+        if endpoint := get("endpoint"):
+            scheme = "http" if get("connection.ssl.enabled").lower() == "false" else "https"
+            found["endpoint"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
+        if _ANONYMOUS in get("aws.credentials.provider"):
+            found["skip_signature"] = True
+        return found
