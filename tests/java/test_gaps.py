@@ -15,7 +15,7 @@ def test_what_is_lost_is_what_the_source_in_python_says(ask: Ask, tmp_path: Path
     for number, cause in enumerate(CAUSES):
         folder = tmp_path / f"{number}" / OWNER
         cause.make(folder)
-        cases += [((folder, {"mode": mode}), cause.name) for mode in ("failfast", "quarantine")]
+        cases += [((folder, {"failOnDataLoss": loss}), cause.name) for loss in ("true", "false")]
     answers = ask([question(case) for case, _ in cases])
     for answer, (case, name) in zip(answers, cases, strict=True):
         wanted = python(case)

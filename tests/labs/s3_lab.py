@@ -331,7 +331,7 @@ def same_rows(lab: Lab) -> None:
     count = 0
     for options in QUERIES:
         one = lab.frame(there, **options)
-        require(f"{options}: who serves", served_by(one), "jvm")
+        require(f"{options}: who serves", served_by(one), "python" if "mode" in options else "jvm")
         require(f"{options}: rows", rows(one), rows(lab.frame(str(newest), **options)))
         count += 1
     local, remote = str(DATA), lab.url("").rstrip("/")
@@ -443,8 +443,8 @@ def mistakes(lab: Lab) -> None:
         ("no topic", "not in the log directory: x; there are .*codec-gzip-0", there, {"subscribe": "x"}),
         ("an option", "did you mean subscribe", there, {"subscibe": "x"}),
         ("a value", "expected true or false; not 'yes'", there, {"includeHeaders": "yes"}),
-        ("what is not to be had", "includeDecoded=true: this cannot be had of a path that",
-         there, {"includeDecoded": "true"}),
+        ("what is not to be had", "includeDecoded=true: this takes the source in Python, .*not hdfs:",
+         "hdfs://nowhere/logs", {"includeDecoded": "true"}),
         ("no file system", "no file system is known for s3x:", "s3x://logs/x", {}),
     ):  # fmt: skip
         try:

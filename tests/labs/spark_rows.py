@@ -37,7 +37,11 @@ def answers(spark: SparkSession, logs: Path, work: Path) -> dict[str, Any]:
     frame = spark.read.format("kafka-log").load(str(logs))
     found["count"] = frame.groupBy().count().collect()[0][0]
     found["filtered"] = rows(frame.where("topic = 'compacted' AND offset > 5").limit(4))
-    found["quarantine"] = spark.read.format("kafka-log").option("mode", "quarantine").load(str(logs)).count()
+    try:
+        spark.read.format("kafka-log").option("mode", "quarantine").load(str(logs)).count()
+    except Exception as error:
+        # which needs kodec
+        found["quarantine"] = "this takes the source in Python" in str(error) or str(error)
     found["sql"] = spark.sql(f"SELECT count(*) FROM `kafka-log`.`{logs}`").collect()[0][0]
     spark.sql(f"CREATE TEMPORARY VIEW logged USING `kafka-log` OPTIONS (path '{logs}', subscribe 'segments')")
     found["view"] = spark.sql("SELECT count(*) FROM logged").collect()[0][0]

@@ -89,7 +89,7 @@ def judge(found: dict[str, Any]) -> list[str]:
         "count": len(every),
         "sql": len(every),
         "view": segments,
-        "quarantine": 0,
+        "quarantine": True,
         "error": True,
     }.items():
         if found[name] != value:

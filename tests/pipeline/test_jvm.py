@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,8 @@ from kodec.pipeline import KafkaLogDataSource, served_by
 from kodec.pipeline.spark import JAR
 from kodec.runtime.errors import KodecError
 from tests.log.foreign import FOREIGN
+from tests.log.stores import KEY, SECRET, serving
+from tests.stored_tiers import STORED
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 LOGS = DATA / "kafka-4.3.1" / "logs"
@@ -64,7 +67,7 @@ EVERY = {"includeInternal": "true", "includeHeaders": "true", "includeBatchMetad
         {**EVERY, "includeControlRecords": "true", "maxPartitionBytes": "2k"},
         {"kafka.isolation.level": "read_committed", "startingOffsets": "earliest"},
         {"subscribe": "segments", "startingOffsets": '{"segments":{"0":105}}', "maxRecordsPerPartition": "9"},
-        {"subscribePattern": "codec-.*", "mode": "permissive", "columns": "value,sequence,topic"},
+        {"subscribePattern": "codec-.*", "columns": "value,sequence,topic"},
     ],
 )
 def test_rows(spark: Any, options: dict[str, str]) -> None:
@@ -185,23 +188,6 @@ def test_damage_loss_and_wrong_options_are_errors_of_the_same_words(spark: Any, 
         frame(spark, "hdfs://nobody.invalid:9/logs")
     with pytest.raises(Exception, match=r"^kafka-log: subscibe: there is no such option; did you mean"):
         spark.sql(f"SELECT * FROM `kafka-log`.`{LOGS}` WITH (subscibe='x')").collect()
-    for mode in ("permissive", "quarantine"):
-        assert in_order(rows(frame(spark, broken, mode=mode))) == in_order(python(broken, mode=mode))
-
-
-def test_counts_where_damage_is_skipped_are_of_rows(spark: Any, tmp_path: Path, write_segment: Write) -> None:
-    path = write_segment(tmp_path / "t-0", 0, 20)
-    whole = path.read_bytes()
-    first, second = kodec.read_batches(whole)
-    batch = RecordBatch.from_bytes(first.data)
-    # its checksum is right, but its records are no gzip data: only who looks at them sees it
-    batch.records, batch.crc, batch.len_batch = b"no records", None, None
-    path.write_bytes(batch.to_bytes() + second.data)
-    assert [each.crc_ok for each in kodec.read_batches(path)] == [True, True]
-    options = {"mode": "permissive", "failOnDataLoss": "false"}
-    every = python(tmp_path, **options)
-    assert isinstance(every, list) and len(every) == second.count
-    assert frame(spark, tmp_path, **options).count() == second.count
 
 
 def test_tables_and_paths_in_sql(spark: Any) -> None:
@@ -255,7 +241,86 @@ def test_what_is_handed_over(spark: Any, tmp_path: Path, write_segment: Write) -
     assert served_by(found) == "python" and found.count() == 10
     decoded = frame(spark, LOGS, includeDecoded="true", subscribe="__consumer_offsets")
     assert served_by(decoded) == "python"
-    assert served_by(frame(spark, LOGS, includeDecoded="false")) == "jvm"
+    assert served_by(frame(spark, LOGS, includeDecoded="false", mode="failfast")) == "jvm"
+    zstd = STORED / "zstd"
+    found = frame(spark, zstd)
+    assert served_by(found) == "python" and in_order(rows(found)) == in_order(python(zstd))
+    with pytest.raises(Exception, match=r"^kafka-log: mode=permissive: this cannot be an option of a query"):
+        spark.sql(f"SELECT * FROM `kafka-log`.`{LOGS}` WITH (mode='permissive')").collect()
+
+
+def damaged(root: Path, write_segment: Write) -> Path:
+    """A log directory with a damaged batch among others, and one that lacks a segment."""
+    path = write_segment(root / "t-0", 0, 10)
+    for first in (0, 10, 30):
+        write_segment(root / "u-0", first, 10)
+    data = bytearray(path.read_bytes())
+    data[70] ^= 1
+    path.write_bytes(data)
+    return root
+
+
+def test_damage_is_skipped_by_the_source_in_python(spark: Any, tmp_path: Path, write_segment: Write) -> None:
+    logs = damaged(tmp_path / "logs", write_segment)
+    for mode in ("permissive", "quarantine"):
+        found = frame(spark, logs, mode=mode)
+        assert served_by(found) == "python"
+        assert in_order(rows(found)) == in_order(python(logs, mode=mode)) != []
+        assert found.count() == len(python(logs, mode=mode))
+    spark.sql(
+        f"CREATE OR REPLACE TEMPORARY VIEW left USING `kafka-log` OPTIONS (path '{logs}', mode 'quarantine')"
+    )
+    kinds = spark.sql("SELECT kind FROM left ORDER BY kind").collect()
+    assert [row.kind for row in kinds] == ["damaged", "missing"]
+    stream = spark.readStream.format("kafka-log").options(startingOffsets="earliest", mode="permissive")
+    query = (
+        stream.load(str(logs))
+        .writeStream.format("memory")
+        .queryName("permitted")
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(120)
+    assert in_order(rows(spark.table("permitted"))) == in_order(python(logs, mode="permissive"))
+
+
+def test_a_store_is_read_by_the_source_in_python_with_hadoops_settings(
+    spark: Any, tmp_path: Path, write_segment: Write
+) -> None:
+    logs = damaged(tmp_path / "logs", write_segment)
+    with serving() as server, pytest.MonkeyPatch.context() as patch:
+        server.upload(logs, "kafka")
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL", "AWS_REGION"):
+            patch.delenv(name, raising=False)
+        hadoop = spark._jsc.hadoopConfiguration()
+        hadoop.set("fs.s3a.secret.key", SECRET)
+        hadoop.set("fs.s3a.endpoint", server.endpoint)
+        options = {"fs.s3a.access.key": KEY, "fs.s3a.endpoint.region": "us-east-1"}
+        try:
+            for mode in ("permissive", "quarantine"):
+                found = spark.read.format("kafka-log").options(**options, mode=mode).load("s3a://logs/kafka")
+                assert served_by(found) == "python"
+                wanted = [str(row) for row in in_order(python(logs, mode=mode))]
+                assert [
+                    str(row).replace("s3a://logs/kafka", str(logs)) for row in in_order(rows(found))
+                ] == wanted
+            # what Hadoop has no use for needs no mode
+            good = f"{server.web}/kafka/u-0/{30:020d}.log"
+            found = spark.read.format("kafka-log").load(good)
+            assert served_by(found) == "python" and found.count() == 10
+        finally:
+            hadoop.unset("fs.s3a.secret.key")
+            hadoop.unset("fs.s3a.endpoint")
+    for path, scheme in (
+        ("hdfs://names/logs", "hdfs:"),
+        ("abfss://c@account.dfs.core.windows.net/logs", "abfss:"),
+    ):
+        with pytest.raises(Exception) as caught:
+            spark.read.format("kafka-log").option("mode", "permissive").load(path)
+        assert str(caught.value).strip() == (
+            "kafka-log: mode=permissive: this takes the source in Python, which reads local paths and "
+            f"s3:, s3a:, gs:, az: and https: URLs, not {scheme}"
+        )
 
 
 def test_a_stream_goes_on_from_a_checkpoint_of_either_source(
@@ -304,15 +369,11 @@ def test_a_log_of_another_system(spark: Any, tmp_path: Path, write_segment: Writ
     log = tmp_path / f"logs/other-0/{0:020d}.log"
     log.write_bytes(data)
     write_segment(tmp_path / "logs/good-0", 0, 10)
-    with pytest.raises(Exception, match="not Kafka's format") as caught:
+    # nothing is read out of it, though an object of AutoMQ holds batches of Kafka's; what it is, Python says
+    with pytest.raises(Exception, match=re.escape(str(log))):
         rows(frame(spark, tmp_path / "logs"))
     wanted = python(tmp_path / "logs")
-    assert isinstance(wanted, str) and what in wanted and wanted in str(caught.value)
-    # nothing is read out of it, though an object of AutoMQ holds batches of Kafka's
-    options = {"mode": "permissive", "failOnDataLoss": "false"}
-    every = python(tmp_path / "logs", **options)
-    assert isinstance(every, list) and {row["topic"] for row in every} == {"good"} and len(every) == 10
-    assert in_order(rows(frame(spark, tmp_path / "logs", **options))) == in_order(every)
+    assert isinstance(wanted, str) and f"have {what}" in wanted
 
 
 def test_a_query_is_pinned_when_it_is_planned(spark: Any, tmp_path: Path, in_python: str) -> None:

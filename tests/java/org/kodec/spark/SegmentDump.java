@@ -14,16 +14,15 @@ public final class SegmentDump {
     private SegmentDump() {}
 
     /**
-     * Reads one segment in tasks of a number of bytes each; with skipping, the skipped ranges come last.
+     * Reads one segment in tasks of a number of bytes each.
      *
-     * @param text path, base offset, the next segment's (-1 for none), first and last offset, bytes of a task,
-     *     whether to skip damage, by tabs
+     * @param text path, base offset, the next segment's (-1 for none), first and last offset, bytes of a task, by
+     *     tabs
      */
     public static String rows(byte[] text) throws IOException {
         String[] words = new String(text, java.nio.charset.StandardCharsets.UTF_8).split("\t");
         Configuration conf = new Configuration(false);
-        boolean skip = words[6].equals("1");
-        ReadSettings reading = new ReadSettings(true, 1 << 30, 256 << 20, 1_000_000, skip, false, false, false,
+        ReadSettings reading = new ReadSettings(true, 1 << 30, 256 << 20, 1_000_000, false, false, false,
                 Long.parseLong(words[3]), Long.parseLong(words[4]), Long.MIN_VALUE, null, Long.MAX_VALUE);
         long size = Files.at(words[0], conf).size();
         SegmentSlice piece = SegmentSlice.of(new Names.TopicPartition("orders", 0), words[0], Long.parseLong(words[1]), size,
@@ -31,25 +30,8 @@ public final class SegmentDump {
         StringJoiner found = new StringJoiner(",", "[", "]");
         for (List<SegmentSlice> task : Planner.pack(List.of(piece), Planner.Bounds.NONE, Long.parseLong(words[5]), -1, reading, conf)) {
             read(new LogPartition(task), reading, conf, found);
-            if (skip) {
-                left(new LogPartition(task), reading, conf, found);
-            }
         }
         return found.toString();
-    }
-
-    private static void left(LogPartition task, ReadSettings reading, Configuration conf, StringJoiner into)
-            throws IOException {
-        try (QuarantineReader reader = new QuarantineReader(task, reading, Columns.QUARANTINE, conf)) {
-            while (reader.next()) {
-                into.add("[" + quoted(reader.get(), 7) + "," + reader.get().getLong(3) + "," + reader.get().getLong(4)
-                        + "," + quoted(reader.get(), 8) + "]");
-            }
-        }
-    }
-
-    private static String quoted(org.apache.spark.sql.catalyst.InternalRow row, int column) {
-        return "\"" + org.kodec.runtime.Values.hex(row.getUTF8String(column).getBytes()) + "\"";
     }
 
     private static void read(LogPartition task, ReadSettings reading, Configuration conf, StringJoiner into)

@@ -173,14 +173,6 @@ public final class SourceDump {
             throws IOException {
         ArrayNode found = JSON.createArrayNode();
         for (InputPartition task : tasks) {
-            if (!readers.supportColumnarReads(task)) {
-                try (PartitionReader<InternalRow> reader = readers.createReader(task)) {
-                    while (reader.next()) {
-                        found.add(row(schema, reader.get()));
-                    }
-                }
-                continue;
-            }
             try (PartitionReader<ColumnarBatch> reader = readers.createColumnarReader(task)) {
                 while (reader.next()) {
                     for (Iterator<InternalRow> rows = reader.get().rowIterator(); rows.hasNext(); ) {

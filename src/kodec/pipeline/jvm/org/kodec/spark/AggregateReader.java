@@ -28,11 +28,7 @@ final class AggregateReader implements PartitionReader<InternalRow> {
     private boolean given;
     private String path;
 
-    /** Whether all records are read: if damage is skipped, a batch whose records cannot be read has none. */
-    private final boolean looks;
-
     AggregateReader(LogPartition task, ReadSettings reading, List<String> wanted, Configuration conf) {
-        looks = reading.skip();
         this.wanted = wanted;
         offsets = wanted.stream().anyMatch(each -> each.endsWith(" offset"));
         timestamps = wanted.stream().anyMatch(each -> each.endsWith(" timestamp"));
@@ -54,7 +50,7 @@ final class AggregateReader implements PartitionReader<InternalRow> {
                 return true;
             }
             if (step == Step.BATCH) {
-                if (batches.walk.isNewest() && !looks && known()) {
+                if (batches.walk.isNewest() && known()) {
                     batches.walk.skip();
                     continue;
                 }

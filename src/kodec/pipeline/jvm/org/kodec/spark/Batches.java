@@ -12,34 +12,27 @@ import org.kodec.runtime.FormatException;
 
 /** Goes through pieces of segments, one after the other, and appends the rows of their batches. */
 final class Batches implements Closeable {
+    private static final String GONE = "No such file or directory";
+
     final RowBuffers rows;
     final Window window = new Window();
-    final DamagePolicy left;
+    final Losses losses;
     /** The piece whose batches are read now, or were read last. */
     SliceWalk walk;
 
     private final ReadSettings reading;
     private final Configuration conf;
-    private final boolean ordered;
     private final Siblings siblings;
     private final Deque<SegmentSlice> pieces = new ArrayDeque<>();
     private boolean open;
 
     Batches(Iterable<SegmentSlice> given, ReadSettings reading, Configuration conf, long columns, long oldColumns) {
-        this(given, reading, conf, columns, oldColumns, true);
-    }
-
-    /** With {@code ordered}, offsets that are out of order are damage. */
-    Batches(
-            Iterable<SegmentSlice> given, ReadSettings reading, Configuration conf, long columns, long oldColumns,
-            boolean ordered) {
         this.reading = reading;
         this.conf = conf;
-        this.ordered = ordered;
         given.forEach(pieces::add);
         rows = new RowBuffers(columns, oldColumns);
-        left = new DamagePolicy(reading);
-        siblings = new Siblings(reading, conf, left);
+        losses = new Losses(reading);
+        siblings = new Siblings(reading, conf, losses);
     }
 
     /** Goes to the next batch that may have wanted rows. Throws FormatException, IOException, DataLossException. */
@@ -63,10 +56,17 @@ final class Batches implements Closeable {
             } catch (FormatException error) {
                 throw error.source() == null ? error.inSource(next.path()) : error;
             } catch (IOException | UncheckedIOException error) {
-                left.unreadable(next, error, -1, 0);
+                throw unreadable(next, 0, error);
             }
         }
         return Step.END;
+    }
+
+    /** The error of a file that cannot be read. */
+    static IOException unreadable(SegmentSlice piece, long position, Exception error) {
+        Throwable cause = error instanceof UncheckedIOException ? error.getCause() : error;
+        String why = cause instanceof FileNotFoundException ? GONE : cause.getMessage();
+        return new IOException(piece.path() + " cannot be read at byte " + position + ": " + why, error);
     }
 
     private void open(SegmentSlice next) throws IOException {
@@ -76,12 +76,12 @@ final class Batches implements Closeable {
         } catch (FileNotFoundException error) {
             List<SegmentSlice> now = next.tiered() ? null : siblings.inPlaceOf(next);
             if (now == null) {
-                throw new IOException(DamagePolicy.GONE, error);
+                throw new IOException(GONE, error);
             }
             readNext(now);
             return;
         }
-        walk = new SliceWalk(next, source, ordered, rows, window, left, reading, conf);
+        walk = new SliceWalk(next, source, rows, window, reading, conf);
         open = true;
     }
 

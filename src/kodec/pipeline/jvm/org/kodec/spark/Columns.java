@@ -43,17 +43,6 @@ final class Columns {
             .add("batchSize", DataTypes.LongType)
             .add("file", DataTypes.StringType);
     static final StructType ALL = schema(true, true);
-    /** The columns of {@code mode=quarantine}. */
-    static final StructType QUARANTINE = new StructType()
-            .add("topic", DataTypes.StringType)
-            .add("partition", DataTypes.IntegerType)
-            .add("file", DataTypes.StringType)
-            .add("position", DataTypes.LongType)
-            .add("size", DataTypes.LongType)
-            .add("firstOffset", DataTypes.LongType)
-            .add("lastOffset", DataTypes.LongType)
-            .add("kind", DataTypes.StringType)
-            .add("message", DataTypes.StringType);
 
     private Columns() {}
 

@@ -1,5 +1,6 @@
 package org.kodec.spark;
 
+import java.util.List;
 import org.kodec.kafka.control.ControlRecordKey;
 import org.kodec.kafka.control.ControlRecordKey.ControlRecordType;
 import org.kodec.kafka.control.EndTxnMarker;
@@ -9,6 +10,8 @@ import org.kodec.kafka.control.SnapshotFooterRecord;
 import org.kodec.kafka.control.SnapshotHeaderRecord;
 import org.kodec.kafka.control.VotersRecord;
 import org.kodec.kafka.log.Record;
+import org.kodec.kafka.log.RecordBatch;
+import org.kodec.runtime.Codecs;
 import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.ReadOptions;
@@ -18,24 +21,32 @@ final class Control {
     private Control() {}
 
     /** The type of the first record of a control batch; null for one that is not known. Throws FormatException. */
-    static ControlRecordType type(byte[] data, long position, long offset) {
-        ErrorExplainer.Content found = ErrorExplainer.content(data, position, offset);
-        return read(found, found.records().get(0), 0);
+    static ControlRecordType type(byte[] data, long position) {
+        return read(records(data).get(0), 0, data, position);
     }
 
     /** Reads all records of a control batch, which are right as records. Throws FormatException. */
-    static void check(byte[] data, long position, long offset) {
-        ErrorExplainer.Content found = ErrorExplainer.content(data, position, offset);
-        for (int index = 0; index < found.records().size(); index++) {
-            read(found, found.records().get(index), index);
+    static void check(byte[] data, long position) {
+        List<Record> records = records(data);
+        for (int index = 0; index < records.size(); index++) {
+            read(records.get(index), index, data, position);
         }
     }
 
-    private static ControlRecordType read(ErrorExplainer.Content content, Record record, int index) {
+    private static List<Record> records(byte[] data) {
+        RecordBatch head = RecordBatch.readHead(new Input(data, ReadOptions.DEFAULT.withCheckCrc(false)));
+        byte[] stored = head.recordsStored() == null ? new byte[0] : head.recordsStored();
+        byte[] content = head.codec().equals("none")
+                ? stored : Codecs.decompressed(head.codec(), stored, ReadOptions.DEFAULT.decompressedBytes());
+        return RecordBatch.readRecordList(new Input(content, ReadOptions.DEFAULT));
+    }
+
+    private static ControlRecordType read(Record record, int index, byte[] batch, long position) {
         try {
             return read(record.body().key(), record.body().value());
         } catch (FormatException error) {
-            throw content.placed(error.within("records", index));
+            String name = WrongBatch.name(Frame.peek(batch, 0, batch.length));
+            throw error.within("records", index).within(name).shifted(position - error.at());
         }
     }
 

@@ -15,7 +15,7 @@ record ErrorTranslatingReader<T>(PartitionReader<T> reader, Runnable closed) imp
     public boolean next() throws IOException {
         try {
             return reader.next();
-        } catch (FormatException | DataLossException | IOException error) {
+        } catch (FormatException | DataLossException | NeedsPythonSource | IOException error) {
             throw told(error);
         }
     }

@@ -29,9 +29,9 @@ final class Files {
     /** How S3A reads: the default of Hadoop 3.5 reads ahead and keeps the bytes, which fills the heap. */
     static final String STREAM_TYPE = "fs.s3a.input.stream.type";
     static final String CLASSIC = "classic";
+    /** The schemes of URLs that the source in Python reads without Hadoop. */
+    private static final Set<String> OF_PYTHON = Set.of("s3", "s3a", "gs", "az", "http", "https");
     /** By bucket and user: buckets that other code opened before, with other settings. */
-    /** Of URLs that the source in Python reads without Hadoop. */
-    private static final Set<String> OF_PYTHON = Set.of("s3", "gs", "az");
     private static final Map<String, FileSystem> CLASSICS = new HashMap<>();
 
     private Files() {}
@@ -54,6 +54,11 @@ final class Files {
         return colon < 2 || path.indexOf('/') < colon || path.startsWith("file:");
     }
 
+    /** Whether the source in Python reads a path: a local path, or a URL of some stores. */
+    static boolean isOfPython(String path) {
+        return isLocal(path) || OF_PYTHON.contains(path.substring(0, path.indexOf(':')));
+    }
+
     /** A local path without its scheme; any other as it is. */
     static String plain(String path) {
         return path.startsWith("file:") ? new File(URI.create(path.replace(" ", "%20")).getPath()).getPath() : path;
@@ -66,7 +71,7 @@ final class Files {
             return readsAhead(path, found, conf) ? classic(path, conf) : found;
         } catch (UnsupportedFileSystemException error) {
             String scheme = path.toUri().getScheme();
-            if (OF_PYTHON.contains(scheme)) {
+            if (isOfPython(path.toString())) {
                 throw NeedsPythonSource.store("no file system is known for " + scheme + ":");
             }
             throw new IOException("no file system is known for " + scheme + ":", error);

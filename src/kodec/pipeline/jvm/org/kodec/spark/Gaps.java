@@ -13,7 +13,7 @@ import org.kodec.runtime.FormatException;
  * reasons. */
 final class Gaps {
     /** To look at headers alone, however large their batches are. */
-    private static final ReadSettings HEADS = new ReadSettings(false, 1L << 30, 256L << 20, 1_000_000, false, false, false, false,
+    private static final ReadSettings HEADS = new ReadSettings(false, 1L << 30, 256L << 20, 1_000_000, false, false, false,
             Long.MIN_VALUE, Long.MAX_VALUE, Long.MIN_VALUE, null, Long.MAX_VALUE);
 
     private Gaps() {}

@@ -37,8 +37,9 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * The data source {@code kafka-log}. It hands unfinished work of a cleaner, decoded messages, wrong options and all
- * writes over to the equivalent source in Python, if that is registered as {@code kafka-log-python}.
+ * The data source {@code kafka-log}. It reads undamaged logs. It hands everything else over to the equivalent source in
+ * Python, if that is registered as {@code kafka-log-python}: damage that is skipped, unfinished work of a cleaner, decoded
+ * messages, wrong options, and all writes.
  */
 public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     /** The name of the source in Python if this one is present too. */
@@ -49,6 +50,12 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
 
     private static final String REGISTER =
             ": this also needs the source in Python: kodec.pipeline.register(spark)";
+
+    private static final String READS = "local paths and s3:, s3a:, gs:, az: and https: URLs";
+    /** The settings of S3A that other clients have too, for all buckets or for one. */
+    private static final Pattern OF_S3 = Pattern.compile("fs\\.s3a\\.(bucket\\..+\\.)?(access\\.key|secret\\.key|session\\.token|"
+            + "endpoint|endpoint\\.region|connection\\.ssl\\.enabled|aws\\.credentials\\.provider)");
+    private static final List<String> SECRETS = List.of("fs.s3a.access.key", "fs.s3a.secret.key", "fs.s3a.session.token");
 
     private TableProvider python;
     private Map<String, String> known;
@@ -77,7 +84,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             return followed(options).schema();
         } catch (NeedsPythonSource reason) {
             python = elsewhere(reason, options);
-            return inferred(python, options);
+            return inferred(python, passed(options));
         }
     }
 
@@ -116,7 +123,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         if (!reads) {
             return new LogTable(this, null, schema, properties);
         }
-        return python == null ? read(schema, properties) : python.getTable(schema, partitioning, properties);
+        return python == null ? read(schema, properties) : table(python, schema, new CaseInsensitiveStringMap(properties));
     }
 
     /** The table that is read, of this source or the one in Python. Throws Wrong, IllegalArgumentException. */
@@ -127,8 +134,12 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             known(schema, followed);
             return new LogTable(this, followed, schema, properties);
         } catch (NeedsPythonSource reason) {
-            return elsewhere(reason, given).getTable(schema, new Transform[0], properties);
+            return table(elsewhere(reason, given), schema, given);
         }
+    }
+
+    private static Table table(TableProvider python, StructType schema, CaseInsensitiveStringMap options) {
+        return python.getTable(schema, new Transform[0], passed(options).asCaseSensitiveMap());
     }
 
     /** The options, after listing the paths: once, as Spark requests the columns and then the table. */
@@ -156,7 +167,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     private static void known(StructType schema, Options options) {
         List<String> known = new ArrayList<>();
         List<String> others = new ArrayList<>();
-        for (StructField each : options.known().fields()) {
+        for (StructField each : Columns.ALL.fields()) {
             known.add(told(each));
             if (each.name().equals("headers")) {
                 others.addAll(List.of("keyDecoded string", "valueDecoded string"));
@@ -180,25 +191,58 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return column.name() + " " + column.dataType().simpleString();
     }
 
+    /** The source in Python. Throws IllegalArgumentException if it is not registered, or cannot read the paths. */
     private static TableProvider elsewhere(NeedsPythonSource reason, CaseInsensitiveStringMap options) {
         TableProvider found = python();
-        if (reason.kind != NeedsPythonSource.Kind.STORE && !Files.isLocal(options.getOrDefault("path", ""))) {
-            if (reason.kind == NeedsPythonSource.Kind.OPTION && found != null) {
-                // reports what would be right, and rejects the path if that is all
+        boolean option = reason.kind == NeedsPythonSource.Kind.OPTION;
+        boolean missing = reason.kind == NeedsPythonSource.Kind.PATHS;
+        List<String> paths = Options.paths(options);
+        String said = "kafka-log: " + reason.getMessage();
+        if ((option || missing) && !paths.stream().allMatch(Files::isLocal)) {
+            if (option && found != null) {
+                // reports what would be right
                 inferred(found, options);
             }
-            throw new IllegalArgumentException("kafka-log: " + reason.getMessage()
-                    + (reason.kind == NeedsPythonSource.Kind.ONLY
-                            ? ": this cannot be had of a path that is not of this machine"
-                            : ""));
+            throw new IllegalArgumentException(said);
+        }
+        for (String each : paths) {
+            if (!Files.isOfPython(each)) {
+                throw new IllegalArgumentException(said + ": this takes the source in Python, which reads " + READS + ", not "
+                        + each.substring(0, each.indexOf(':') + 1));
+            }
         }
         if (found == null) {
-            boolean value = reason.kind == NeedsPythonSource.Kind.OPTION && reason.getMessage().contains("=");
-            throw new IllegalArgumentException("kafka-log: " + reason.getMessage()
-                    + (reason.kind == NeedsPythonSource.Kind.ONLY || reason.kind == NeedsPythonSource.Kind.STORE
-                            ? REGISTER : value ? ": expected another value" : ""));
+            boolean value = option && reason.getMessage().contains("=");
+            throw new IllegalArgumentException(
+                    said + (!option && !missing ? REGISTER : value ? ": expected another value" : ""));
         }
         return found;
+    }
+
+    /** The options to hand over: for buckets of S3, with Hadoop's settings of the session or of the load. */
+    private static CaseInsensitiveStringMap passed(CaseInsensitiveStringMap options) {
+        if (Options.paths(options).stream().noneMatch(each -> each.startsWith("s3"))) {
+            return options;
+        }
+        Map<String, String> all = new HashMap<>(options.asCaseSensitiveMap());
+        Configuration conf = conf(options);
+        for (Map.Entry<String, String> each : conf) {
+            if (OF_S3.matcher(each.getKey()).matches()) {
+                all.put(each.getKey(), conf.get(each.getKey()));
+            }
+        }
+        for (String name : SECRETS) {
+            try {
+                // also from a credential provider
+                char[] secret = conf.getPassword(name);
+                if (secret != null) {
+                    all.put(name, new String(secret));
+                }
+            } catch (IOException error) {
+                throw new IllegalArgumentException("kafka-log: " + name + " cannot be read: " + Files.said(error), error);
+            }
+        }
+        return new CaseInsensitiveStringMap(all);
     }
 
     /** The source in Python; null if it is not registered. */

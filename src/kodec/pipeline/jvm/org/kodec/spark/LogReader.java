@@ -87,7 +87,6 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
     public boolean next() throws IOException {
         while (left > 0) {
             batches.rows.clear();
-            batches.left.found.clear();
             if (!gather()) {
                 return false;
             }

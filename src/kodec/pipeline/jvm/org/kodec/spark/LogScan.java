@@ -165,7 +165,7 @@ final class LogScan
     /** Counts, and smallest and largest offsets and timestamps: from the headers of batches if these have them. */
     @Override
     public boolean pushAggregation(Aggregation aggregation) {
-        if (filters.length > 0 || options.quarantine() || aggregation.groupByExpressions().length > 0) {
+        if (filters.length > 0 || aggregation.groupByExpressions().length > 0) {
             return false;
         }
         List<String> found = new ArrayList<>();
@@ -301,11 +301,10 @@ final class LogScan
     /**
      * Creates the readers of tasks.
      *
-     * @param left whether rows are quarantined ranges
      * @param settings of Hadoop, if its file systems are needed
      * @param bytes counts of the bytes read and the ranges skipped, for a stream; otherwise null
      */
-    record Factory(ReadSettings reading, StructType columns, List<String> aggregates, boolean left,
+    record Factory(ReadSettings reading, StructType columns, List<String> aggregates,
             Map<String, String> settings, LongAccumulator bytes, LongAccumulator skipped)
             implements PartitionReaderFactory {
         static Factory of(Options options, ReadSettings reading, StructType columns, List<String> aggregates,
@@ -314,12 +313,12 @@ final class LogScan
             if (options.paths.stream().anyMatch(each -> !Files.isLocal(each))) {
                 conf.forEach(each -> settings.put(each.getKey(), each.getValue()));
             }
-            return new Factory(reading, columns, aggregates, options.quarantine(), settings, null, null);
+            return new Factory(reading, columns, aggregates, settings, null, null);
         }
 
         /** The same with counts. */
         Factory counting(LongAccumulator read, LongAccumulator ranges) {
-            return new Factory(reading, columns, aggregates, left, settings, read, ranges);
+            return new Factory(reading, columns, aggregates, settings, read, ranges);
         }
 
         private Configuration conf() {
@@ -330,7 +329,7 @@ final class LogScan
 
         @Override
         public boolean supportColumnarReads(InputPartition task) {
-            return aggregates == null && !left;
+            return aggregates == null;
         }
 
         @Override
@@ -342,15 +341,14 @@ final class LogScan
         private void counted(Batches batches) {
             if (bytes != null) {
                 bytes.add(batches.window.bytesRead);
-                skipped.add(batches.left.count);
+                skipped.add(batches.losses.count);
             }
         }
 
         @Override
         public PartitionReader<InternalRow> createReader(InputPartition task) {
-            LogPartition given = (LogPartition) task;
-            return new ErrorTranslatingReader<>(left ? new QuarantineReader(given, reading, columns, conf())
-                    : new AggregateReader(given, reading, aggregates, conf()), () -> { });
+            return new ErrorTranslatingReader<>(
+                    new AggregateReader((LogPartition) task, reading, aggregates, conf()), () -> { });
         }
     }
 }

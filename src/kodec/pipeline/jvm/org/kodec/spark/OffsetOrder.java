@@ -21,6 +21,11 @@ final class OffsetOrder {
         this.conf = conf;
     }
 
+    /** The highest offset that a segment can have. */
+    static long highest(long base) {
+        return Math.min(base, Long.MAX_VALUE - 1 - Frame.MAX_RELATIVE) + Frame.MAX_RELATIVE;
+    }
+
     /** What is wrong with the offsets of a batch of {@code size} bytes, without its place; null: nothing. */
     FormatException check(long start, long end, Window window, int size, long batchBytes) throws IOException {
         if (start <= last) {
@@ -30,7 +35,7 @@ final class OffsetOrder {
             return wrong("last offset below the first", "at least " + start, end);
         }
         // the largest offset an index can have; the offset after it must be valid too
-        long limit = Math.min(piece.base(), Long.MAX_VALUE - 1 - Frame.MAX_RELATIVE) + Frame.MAX_RELATIVE;
+        long limit = highest(piece.base());
         if (piece.after() >= 0 && !replaced && !piece.tiered()) {
             limit = Math.min(limit, piece.after() - 1);
         }

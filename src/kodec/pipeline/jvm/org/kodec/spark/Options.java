@@ -47,7 +47,7 @@ final class Options {
     private static final List<String> ENDS = List.of("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets");
     private static final Map<String, Long> WORDS = Map.of("earliest", EARLIEST, "latest", LATEST);
 
-    final List<String> paths = new ArrayList<>();
+    final List<String> paths;
     Set<String> topics;
     Set<Names.TopicPartition> assigned;
     Pattern pattern;
@@ -63,7 +63,6 @@ final class Options {
     boolean allowEmpty;
     /** The named columns; null for none. */
     List<String> columns;
-    String mode = "failfast";
     boolean checkCrc = true;
     boolean failOnDataLoss = true;
     /** -1 means unset, also in the next two. */
@@ -122,14 +121,14 @@ final class Options {
         if (topics != null && assigned != null || pattern != null && (topics != null || assigned != null)) {
             throw new NeedsPythonSource("more than one of subscribe, subscribePattern and assign");
         }
-        failOnDataLoss = loss == null ? !skips() : flag("failondataloss", loss);
+        failOnDataLoss = loss == null || flag("failondataloss", loss);
         if (columns != null) {
-            List<String> known = Arrays.asList((quarantine() ? Columns.QUARANTINE : Columns.ALL).fieldNames());
+            List<String> known = Arrays.asList(Columns.ALL.fieldNames());
             if (columns.isEmpty() || !known.containsAll(columns) || new HashSet<>(columns).size() < columns.size()) {
                 throw new NeedsPythonSource("columns=" + columns);
             }
         }
-        paths(options);
+        paths = readable(paths(options));
     }
 
     private void follow(String name, String value) {
@@ -153,8 +152,11 @@ final class Options {
                 committed = word(name, value, "read_uncommitted", "read_committed") == 1;
             case "allowempty" -> allowEmpty = flag(name, value);
             case "columns" -> columns = list(value);
-            case "mode" -> mode = List.of("failfast", "permissive", "quarantine")
-                    .get(word(name, value, "failfast", "permissive", "quarantine"));
+            case "mode" -> {
+                if (word(name, value, "failfast", "permissive", "quarantine") > 0) {
+                    throw NeedsPythonSource.only("mode=" + value);
+                }
+            }
             case "verifycrc" -> checkCrc = flag(name, value);
             case "minpartitions" -> minTasks = count(name, value);
             case "maxrecordsperpartition" -> taskOffsets = count(name, value);
@@ -169,29 +171,14 @@ final class Options {
         }
     }
 
-    /** Whether damage is skipped. */
-    boolean skips() {
-        return !mode.equals("failfast");
-    }
-
-    /** Whether rows are quarantined ranges. */
-    boolean quarantine() {
-        return mode.equals("quarantine");
-    }
-
-    /** All columns that a schema may name. */
-    StructType known() {
-        return quarantine() ? Columns.QUARANTINE : Columns.ALL;
-    }
-
     /** The columns that the options name. */
     StructType schema() {
         if (columns == null) {
-            return quarantine() ? Columns.QUARANTINE : Columns.schema(headers, metadata);
+            return Columns.schema(headers, metadata);
         }
         StructType found = new StructType();
         for (String each : columns) {
-            found = found.add(known().apply(each));
+            found = found.add(Columns.ALL.apply(each));
         }
         return found;
     }
@@ -369,18 +356,24 @@ final class Options {
         return found;
     }
 
-    private void paths(Map<String, String> options) {
+    /** The paths to read; empty if there are none, or they cannot be parsed. */
+    static List<String> paths(Map<String, String> options) {
+        List<String> found = new ArrayList<>();
         String one = options.get("path");
         String several = options.get("paths");
         if (one != null) {
-            paths.add(one);
+            found.add(one);
         } else if (several != null) {
             try {
-                JSON.readTree(several).forEach(each -> paths.add(each.asText()));
+                JSON.readTree(several).forEach(each -> found.add(each.asText()));
             } catch (JsonProcessingException error) {
-                throw new NeedsPythonSource("its paths");
+                return List.of();
             }
         }
+        return found;
+    }
+
+    private static List<String> readable(List<String> paths) {
         if (paths.isEmpty()) {
             throw new NeedsPythonSource("its paths");
         }
@@ -388,12 +381,16 @@ final class Options {
             if (Files.isLocal(each) && each.matches(".*[%#].*")) {
                 throw NeedsPythonSource.only("the path " + each);
             }
+            if (each.startsWith("http:") || each.startsWith("https:")) {
+                throw NeedsPythonSource.store("a web server's files");
+            }
         }
+        return paths;
     }
 
     /** How segments are read, with nothing that a query asks for. */
     ReadSettings reading() {
-        return new ReadSettings(checkCrc, batchBytes, decompressedBytes, elements, skips(), control, committed, failOnDataLoss);
+        return new ReadSettings(checkCrc, batchBytes, decompressedBytes, elements, control, committed, failOnDataLoss);
     }
 
     /** Whether rows of a topic-partition are wanted; {@code named} if the path is its folder. */

@@ -14,7 +14,8 @@ import org.apache.hadoop.conf.Configuration;
 
 /**
  * Finds the logs at paths, and decides what each task reads: the rules of {@code kodec.pipeline.plan}, described in
- * docs/spark.md. Throws {@link NeedsPythonSource} for unfinished work of a cleaner.
+ * docs/spark.md. Throws {@link NeedsPythonSource} for unfinished work of a cleaner, and for transformed segments in remote
+ * storage.
  */
 final class Planner {
     /** What opening a file weighs, in bytes, so that a thousand empty segments do not all land in one task. */
@@ -337,7 +338,7 @@ final class Planner {
         long weight = 0;
         long offsets = 0;
         for (SegmentSlice whole : pieces) {
-            for (SegmentSlice piece : taskOffsets < 0 ? split(whole, bounds, taskBytes, reading)
+            for (SegmentSlice piece : taskOffsets < 0 ? split(whole, bounds, taskBytes)
                     : inParts(ended(whole, reading, conf), taskOffsets)) {
                 long count = taskOffsets < 0 || piece.stop() < 0 ? 0 : piece.stop() - piece.start();
                 long cost = piece.weight() + OPEN_COST;
@@ -378,14 +379,13 @@ final class Planner {
         return made;
     }
 
-    private static List<SegmentSlice> split(SegmentSlice whole, Bounds bounds, long taskBytes, ReadSettings reading) {
+    private static List<SegmentSlice> split(SegmentSlice whole, Bounds bounds, long taskBytes) {
         long parts = Math.min(MOST_PARTS, (whole.weight() + taskBytes / 2) / taskBytes);
         if (bounds.last() < Long.MAX_VALUE) {
             // for so few offsets more tasks would only look for them in vain
             parts = Math.min(parts, 1 + Math.max(0, bounds.last() - Math.max(whole.start(), bounds.first())) / FEW);
         }
-        if (parts < 2 || reading.skip()) {
-            // in damage, only reading from the start finds the next batch
+        if (parts < 2) {
             return List.of(whole);
         }
         List<SegmentSlice> made = new ArrayList<>();

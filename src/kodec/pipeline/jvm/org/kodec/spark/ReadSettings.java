@@ -9,7 +9,6 @@ import java.io.Serializable;
  * @param batchBytes the largest batch as stored
  * @param decompressedBytes the most bytes that the records of a batch may decompress to
  * @param elements the most records, with their headers, of a batch
- * @param skip whether damage is skipped instead of reported
  * @param control whether control records are returned too
  * @param committed whether the records of aborted transactions are left out
  * @param failOnDataLoss whether offsets that are missing without a reason are an error
@@ -24,7 +23,6 @@ record ReadSettings(
         long batchBytes,
         long decompressedBytes,
         long elements,
-        boolean skip,
         boolean control,
         boolean committed,
         boolean failOnDataLoss,
@@ -38,20 +36,24 @@ record ReadSettings(
     private static final long MOST = Long.MAX_VALUE;
 
     /** With nothing that a query asks for. */
-    ReadSettings(boolean checkCrc, long batchBytes, long decompressedBytes, long elements, boolean skip, boolean control,
-            boolean committed, boolean failOnDataLoss) {
-        this(checkCrc, batchBytes, decompressedBytes, elements, skip, control, committed, failOnDataLoss, NONE, MOST, NONE,
-                null, MOST);
+    ReadSettings(boolean checkCrc, long batchBytes, long decompressedBytes, long elements, boolean control, boolean committed,
+            boolean failOnDataLoss) {
+        this(checkCrc, batchBytes, decompressedBytes, elements, control, committed, failOnDataLoss, NONE, MOST, NONE, null, MOST);
     }
 
     /** With the requests of a query. */
     ReadSettings asked(long first, long last, long timestamp, byte[] wantedKey, long rows) {
-        return new ReadSettings(checkCrc, batchBytes, decompressedBytes, elements, skip, control, committed, failOnDataLoss,
+        return new ReadSettings(checkCrc, batchBytes, decompressedBytes, elements, control, committed, failOnDataLoss,
                 first, last, timestamp, wantedKey, rows);
     }
 
+    /** The largest stored size of a batch. */
+    long largest() {
+        return Math.min(batchBytes, Integer.MAX_VALUE - 64);
+    }
+
     /** To see where batches are, and no rows. */
-    ReadSettings heads(boolean crc, boolean skipping) {
-        return new ReadSettings(crc, batchBytes, decompressedBytes, elements, skipping, control, false, false);
+    ReadSettings heads(boolean crc) {
+        return new ReadSettings(crc, batchBytes, decompressedBytes, elements, control, false, false);
     }
 }

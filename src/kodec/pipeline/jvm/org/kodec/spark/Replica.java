@@ -7,7 +7,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
-import org.kodec.runtime.FormatException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,18 +42,9 @@ record Replica(Names.TopicPartition owner, String path, boolean tiered, boolean 
         return new Replica(owner, path, false, false, start, logs, reading, conf);
     }
 
-    /** Lists a folder of remote storage. Throws FormatException, IOException. */
+    /** Lists a folder of remote storage. Throws NeedsPythonSource, IOException. */
     static Replica tiered(Tiered.Folder folder, ReadSettings reading, Configuration conf) throws IOException {
-        List<Files.Entry> logs = List.of();
-        try {
-            logs = Tiered.logs(folder, conf);
-        } catch (FormatException error) {
-            if (!reading.skip()) {
-                throw error;
-            }
-            LOG.warn("skipped: {}", error.getMessage());
-        }
-        return new Replica(folder.owner(), folder.path(), true, false, 0, logs, reading, conf);
+        return new Replica(folder.owner(), folder.path(), true, false, 0, Tiered.logs(folder, conf), reading, conf);
     }
 
     /** The folder of the topic-partition. */

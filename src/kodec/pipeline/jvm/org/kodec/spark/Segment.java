@@ -25,8 +25,6 @@ final class Segment implements Closeable {
 
     final String path;
     final long base;
-    /** Why reading ended before the end of the file, once the end was read; otherwise null. */
-    Tail tail;
     /** The last offset before the batch that was found last, if it was read; otherwise -1. */
     long lastBefore = -1;
     /** After a lookup that found nothing: the start of the last batch. */
@@ -36,6 +34,8 @@ final class Segment implements Closeable {
     private final ReadSettings reading;
     private final Files.Source source;
     private final Pages pages;
+    /** Where reading ended before the end of the file; -1 if nothing was read to there. */
+    private long tornAt = -1;
     private final boolean mine;
     private final RecordBatch.Rows rows = new RecordBatch.Rows(0, 1);
 
@@ -63,7 +63,7 @@ final class Segment implements Closeable {
         this.path = path;
         this.base = base;
         this.conf = conf;
-        this.reading = reading.heads(false, false);
+        this.reading = reading.heads(false);
         this.source = source;
         this.mine = mine;
         pages = new Pages(source);
@@ -96,14 +96,13 @@ final class Segment implements Closeable {
         if (found != null) {
             return found;
         }
-        if (pos < pages.size && (tail == null || tail.position() != pos)) {
+        if (pos != tornAt) {
             try {
-                // as for a file that starts here, without an offset in its name
-                Resumption from = new Resumption(pages, reading, 0, Long.MAX_VALUE);
-                tail = Tail.at(pages, pos, reading, from, new Resumption.PrecedingLog(0, 0, -1));
+                TornTail.reason(pages, pos, base, OffsetOrder.highest(base), reading);
             } catch (FormatException error) {
                 throw placed(error);
             }
+            tornAt = pos;
         }
         return null;
     }
@@ -123,7 +122,7 @@ final class Segment implements Closeable {
             byte[] data = bytes(pos, frame.size());
             Batch batch = Batch.of(data, pos);
             if (batch == null) {
-                throw placed(ErrorExplainer.older(data, pos, frame.offset(), reading));
+                throw wrong(data, pos);
             }
             MessageSet.Rows old = batch.old();
             boolean alone = old.codec().equals("none");
@@ -136,7 +135,7 @@ final class Segment implements Closeable {
         boolean empty = rows.headNumRecords == 0;
         if (frame.size() < RecordBatch.MIN_SIZE || rows.headNumRecords < 0 || rows.codec() == null
                 || empty && frame.size() != RecordBatch.MIN_SIZE) {
-            throw placed(ErrorExplainer.newest(bytes(pos, frame.size()), pos, frame.offset(), reading));
+            throw wrong(bytes(pos, frame.size()), pos);
         }
         Head found = new Head(pos, frame.size(), frame.magic(), rows.headBaseOffset,
                 rows.headBaseOffset + rows.headLastOffsetDelta, rows.headNumRecords, rows.headMaxTimestamp, true,
@@ -167,17 +166,13 @@ final class Segment implements Closeable {
         byte[] data = bytes(head.position, head.size);
         Batch found = Batch.of(data, head.position);
         if (found == null || !found.crcOk()) {
-            throw wrong(data, head);
+            throw wrong(data, head.position);
         }
         return found;
     }
 
-    private FormatException wrong(byte[] data, Head head) {
-        ReadSettings checked = reading.heads(true, false);
-        long offset = Frame.peek(data, 0, data.length).offset();
-        return placed(head.magic == Frame.NEWEST
-                ? ErrorExplainer.newest(data, head.position, offset, checked)
-                : ErrorExplainer.older(data, head.position, offset, checked));
+    private FormatException wrong(byte[] data, long position) {
+        return placed(WrongBatch.error(data, position, reading.heads(true)));
     }
 
     // -- the end ----------------------------------------------------------------------------------
@@ -199,6 +194,36 @@ final class Segment implements Closeable {
     long nextOffset() {
         Head last = lastHead();
         return last == null ? base : last.last + 1;
+    }
+
+    /**
+     * The offset after the batches before the first damaged one. With {@code last}, throws FormatException if a valid one
+     * follows it: otherwise a broker may be writing it.
+     */
+    long good(boolean crc, boolean last) {
+        long end = base;
+        long at = 0;
+        FormatException wrong = null;
+        for (Frame frame = whole(at); frame != null; frame = whole(at)) {
+            byte[] data = bytes(at, frame.size());
+            Batch batch = Batch.of(data, at);
+            boolean right = batch != null && (!crc || batch.crcOk());
+            if (right && wrong != null) {
+                throw wrong;
+            }
+            if (right) {
+                end = Math.max(end, batch.last() + 1);
+            } else if (last) {
+                wrong = wrong == null ? wrong(data, at) : wrong;
+            } else {
+                return end;
+            }
+            at += frame.size();
+        }
+        if (last && TornTail.holdsBatch(pages, at + 1, base, OffsetOrder.highest(base), reading)) {
+            frame(at);
+        }
+        return end;
     }
 
     // -- by offset --------------------------------------------------------------------------------
@@ -439,7 +464,7 @@ final class Segment implements Closeable {
             }
             Batch batch = batch(each);
             if (!batch.decode(reading)) {
-                throw wrong(batch.data(), each);
+                throw wrong(batch.data(), each.position);
             }
             for (int n = 0; n < batch.count() && found[0] < 0; n++) {
                 if (batch.timestamp(n) >= timestamp && batch.offset(n) >= least) {

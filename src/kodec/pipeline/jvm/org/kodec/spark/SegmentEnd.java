@@ -3,7 +3,6 @@ package org.kodec.spark;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.kodec.runtime.FormatException;
 
@@ -13,26 +12,23 @@ final class SegmentEnd {
 
     /**
      * The offset after the last batch of a segment; with {@code whole}, after the last complete batch, as a broker may
-     * be writing the next one. Throws FormatException for damage that is not skipped.
+     * be writing the next one. Throws FormatException for damage.
      */
     static long offset(String path, long base, ReadSettings reading, Configuration conf, boolean whole) throws IOException {
         try (Segment segment = new Segment(path, base, reading, conf)) {
-            Segment.Head last = segment.lastHead();
-            if (last == null) {
-                return base;
+            try {
+                Segment.Head last = last(segment);
+                if (last != null && whole) {
+                    segment.batch(last);
+                }
+                return last == null ? base : last.last() + 1;
+            } catch (FormatException error) {
+                if (!whole) {
+                    throw error;
+                }
             }
-            // its offset may be damaged, which would leave out records
-            segment.find(last.last());
-            if (whole) {
-                segment.batch(last);
-            }
-            return last.last() + 1;
-        } catch (FormatException error) {
-            if (!whole && !reading.skip()) {
-                throw error;
-            }
+            return segment.good(true, true);
         }
-        return highest(path, base, reading, true, conf);
     }
 
     /**
@@ -41,19 +37,18 @@ final class SegmentEnd {
      */
     static SegmentSlice pinned(SegmentSlice piece, ReadSettings reading, Configuration conf) throws IOException {
         try (Segment segment = new Segment(piece.path(), piece.base(), reading, conf)) {
-            Segment.Head last = segment.lastHead();
-            if (last == null) {
-                return piece.ended(piece.base(), true);
+            try {
+                Segment.Head last = last(segment);
+                if (last == null) {
+                    return piece.ended(piece.base(), true);
+                }
+                if (reading.checkCrc()) {
+                    segment.batch(last);
+                }
+                return piece.ended(last.last() + 1, last.position() + last.size() < segment.size());
+            } catch (FormatException error) {
+                return piece.ended(segment.good(reading.checkCrc(), false), true);
             }
-            // its offset may be damaged, which would leave out records
-            segment.find(last.last());
-            if (reading.checkCrc()) {
-                segment.batch(last);
-            }
-            return piece.ended(last.last() + 1, last.position() + last.size() < segment.size());
-        } catch (FormatException error) {
-            ReadSettings lenient = reading.heads(true, true);
-            return piece.ended(highest(piece.path(), piece.base(), lenient, reading.checkCrc(), conf), true);
         } catch (FileNotFoundException error) {
             throw error;
         } catch (IOException | UncheckedIOException error) {
@@ -61,22 +56,13 @@ final class SegmentEnd {
         }
     }
 
-    /** The offset after the highest of the good batches, whatever their order is. */
-    private static long highest(String path, long base, ReadSettings reading, boolean crc, Configuration conf)
-            throws IOException {
-        SegmentSlice whole = new SegmentSlice("", 0, path, base, -1, -1, 0, -1, false, 0, Long.MAX_VALUE, false);
-        try (Batches batches = new Batches(List.of(whole), reading.heads(crc, true), conf, 0, 0, false)) {
-            long end = base;
-            while (batches.advance() != Step.END) {
-                batches.walk.skip();
-                end = Math.max(end, batches.walk.nextOffset());
-            }
-            FormatException damage = batches.walk == null ? null : batches.walk.damageInside();
-            if (damage != null && !reading.skip()) {
-                // bytes that a batch follows are not the end
-                throw damage.inSource(path);
-            }
-            return end;
+    /** The last batch; null if there is none. Throws FormatException, also if its offset cannot be right. */
+    private static Segment.Head last(Segment segment) {
+        Segment.Head last = segment.lastHead();
+        if (last != null) {
+            // its offset may be damaged, which would leave out records
+            segment.find(last.last());
         }
+        return last;
     }
 }

@@ -10,12 +10,12 @@ import org.apache.hadoop.conf.Configuration;
 final class Siblings {
     private final ReadSettings reading;
     private final Configuration conf;
-    private final DamagePolicy left;
+    private final Losses losses;
 
-    Siblings(ReadSettings reading, Configuration conf, DamagePolicy left) {
+    Siblings(ReadSettings reading, Configuration conf, Losses losses) {
         this.reading = reading;
         this.conf = conf;
-        this.left = left;
+        this.losses = losses;
     }
 
     /**
@@ -43,20 +43,20 @@ final class Siblings {
         long start = found.stream().mapToLong(SegmentSlice::base).min()
                 .orElse(gone.stop() < 0 ? gone.start() + 1 : gone.stop());
         if (gone.isRequested() && start > gone.start()) {
-            left.lost(gone, gone.start(), start - 1, "offsets " + gone.start() + " to " + (start - 1) + " of "
+            losses.lost(gone, "offsets " + gone.start() + " to " + (start - 1) + " of "
                     + gone.owner() + " were deleted meanwhile");
         }
         return found;
     }
 
     /**
-     * The segment that contains the offsets from {@code from} to {@code to} after a slice that ends with {@code tail}
-     * (null for none): one that a broker has created since. If none has them, and neither deletion nor compaction
-     * explains this, they are lost. Throws DataLossException.
+     * The segment that contains the offsets from {@code from} to {@code to} after a slice that ends with a torn tail, for
+     * this reason (null for none): one that a broker has created since. If none has them, and neither deletion nor
+     * compaction explains this, they are lost. Throws DataLossException.
      */
-    List<SegmentSlice> behind(SegmentSlice piece, long from, long to, Tail tail) throws IOException {
+    List<SegmentSlice> behind(SegmentSlice piece, long from, long to, String torn) throws IOException {
         if (piece.tiered()) {
-            lost(piece, from, to, tail);
+            lost(piece, from, to, torn);
             return List.of();
         }
         String folder = Files.parent(piece.path());
@@ -73,17 +73,17 @@ final class Siblings {
         // an end moves back by truncation alone: compaction leaves the last segment as it is
         boolean shrunk = piece.after() < 0
                 && covering(folder, piece, piece.base() + 1, -1).stream().allMatch(each -> each.base() <= piece.base());
-        long first = tail == null && !shrunk ? Gaps.firstLost(folder, piece, from, to, conf) : from;
+        long first = torn == null && !shrunk ? Gaps.firstLost(folder, piece, from, to, conf) : from;
         if (first <= to) {
-            lost(piece, first, to, tail);
+            lost(piece, first, to, torn);
         }
         return found;
     }
 
-    private void lost(SegmentSlice piece, long from, long to, Tail tail) {
+    private void lost(SegmentSlice piece, long from, long to, String torn) {
         String what = "offsets " + from + " to " + to + " of " + piece.owner() + " are ";
-        left.lost(piece, from, to, tail == null ? what + "in no segment, and not for compaction"
-                : what + "missing: it ends in a torn tail, " + tail.reason());
+        losses.lost(piece, torn == null ? what + "in no segment, and not for compaction"
+                : what + "missing: it ends in a torn tail, " + torn);
     }
 
     /** The segments of a folder that may hold offsets from {@code least} on and below {@code stop}, for a piece. */

@@ -16,13 +16,9 @@ final class SliceWalk implements Closeable {
     private final Files.Source source;
     private final RowBuffers rows;
     private final Window window;
-    private final DamagePolicy left;
     private final ReadSettings reading;
     private final Transactions transactions;
     private final OffsetOrder order;
-    /** Whether offsets that are out of order are damage. */
-    private final boolean ordered;
-    private final Damage damage;
     private final long passed;
     // of the batch that was come to
     private long position;
@@ -31,23 +27,18 @@ final class SliceWalk implements Closeable {
     private int magic;
     private int wrapping;
     // of the bytes read so far
-    private Resumption.PrecedingLog good;
-    private Tail tail;
+    private String torn;
     private boolean seen;
     private boolean done;
-    private FormatException firstDamage;
-    private boolean followed;
 
     /** Of a file that was opened, and that is closed with this. Throws FormatException, IOException. */
     SliceWalk(
-            SegmentSlice piece, Files.Source source, boolean ordered, RowBuffers rows, Window window,
-            DamagePolicy left, ReadSettings reading, Configuration conf) throws IOException {
+            SegmentSlice piece, Files.Source source, RowBuffers rows, Window window, ReadSettings reading, Configuration conf)
+            throws IOException {
         this.piece = piece;
         this.source = source;
-        this.ordered = ordered;
         this.rows = rows;
         this.window = window;
-        this.left = left;
         this.reading = reading;
         Start start;
         try {
@@ -58,14 +49,12 @@ final class SliceWalk implements Closeable {
                 throw new IOException("it was replaced while it was read: run the query again");
             }
             start = Start.of(piece, wanted.first(), new Segment(piece.path(), piece.base(), reading, conf, source));
-            damage = new Damage(piece, source, ordered, wanted.replaced(), reading, left, conf);
         } catch (IOException | RuntimeException error) {
             source.close();
             throw error;
         }
         order = new OffsetOrder(piece, wanted.replaced(), start.last(), conf);
         passed = start.passed();
-        good = new Resumption.PrecedingLog(piece.base(), 0, -1);
         // a task for a range of bytes may start after the wanted offsets
         done = piece.from() > 0 && start.last() >= wanted.last() && !wanted.toTheEnd();
         window.open(source, Files.isLocal(piece.path()), start.position(), rows.count() > 0);
@@ -96,16 +85,6 @@ final class SliceWalk implements Closeable {
         return size;
     }
 
-    /** The offset after the last good batch so far. */
-    long nextOffset() {
-        return good.low();
-    }
-
-    /** The first damage that a good batch follows; null if there is none. */
-    FormatException damageInside() {
-        return followed ? firstDamage : null;
-    }
-
     @Override
     public void close() throws IOException {
         source.close();
@@ -120,10 +99,9 @@ final class SliceWalk implements Closeable {
                     return step;
                 }
             } catch (FormatException error) {
-                damaged(error);
+                throw error.inSource(piece.path());
             } catch (IOException | UncheckedIOException error) {
-                left.unreadable(piece, error, window.position(), source.size());
-                done = true;
+                throw Batches.unreadable(piece, window.position(), error);
             }
         }
         return Step.END;
@@ -142,7 +120,7 @@ final class SliceWalk implements Closeable {
             return Step.FLUSH;
         }
         Frame frame = there ? window.frame() : null;
-        if (frame != null && frame.known() && frame.fits(Math.min(reading.batchBytes(), Integer.MAX_VALUE - 64))) {
+        if (frame != null && frame.known() && frame.fits(reading.largest())) {
             there = window.ready((int) frame.size(), piece.to(), pinned);
             if (there == null) {
                 return Step.FLUSH;
@@ -155,8 +133,7 @@ final class SliceWalk implements Closeable {
                 return isNewest() ? newest() : older();
             }
         }
-        // at the end of the file nothing is read, so the folder need not be listed
-        tail = here == source.size() ? null : damage.tail(here, good);
+        torn = TornTail.reason(new Pages(source), here, order.last + 1, OffsetOrder.highest(piece.base()), reading);
         done = true;
         return null;
     }
@@ -214,14 +191,11 @@ final class SliceWalk implements Closeable {
     }
 
     private FormatException wrong() {
-        byte[] data = window.bytes(size);
-        return isNewest()
-                ? ErrorExplainer.newest(data, position, offset, reading)
-                : ErrorExplainer.older(data, position, offset, reading);
+        return WrongBatch.error(window.bytes(size), position, reading).inSource(piece.path());
     }
 
     private void inOrder(long start, long end) throws IOException {
-        FormatException error = ordered ? order.check(start, end, window, size, reading.batchBytes()) : null;
+        FormatException error = order.check(start, end, window, size, reading.batchBytes());
         if (error == null) {
             return;
         }
@@ -229,15 +203,12 @@ final class SliceWalk implements Closeable {
             // a wrong checksum explains more
             throw wrong();
         }
-        String name = isNewest() ? "RecordBatch(base_offset=" + offset + ")" : "Message(offset=" + offset + ")";
-        throw error.within(name).shifted(position);
+        throw error.within(WrongBatch.name(new Frame(offset, size, magic))).shifted(position);
     }
 
     /** Leaves the batch, without its rows if it was not appended. */
     void skip() {
         order.last = isNewest() ? rows.rows.offsetLast() : offset;
-        good = new Resumption.PrecedingLog(order.last + 1, Math.max(size, good.largest()), magic);
-        followed |= firstDamage != null;
         seen = true;
         window.at += size;
         if (order.last >= wanted.last() && !wanted.toTheEnd()) {
@@ -247,43 +218,25 @@ final class SliceWalk implements Closeable {
     }
 
     /**
-     * Appends the rows of the batch, or none if it is damaged and damage is skipped. Returns false, without doing
-     * anything, if the pending rows are in other bytes and must be returned first.
+     * Appends the rows of the batch. Returns false, without doing anything, if the pending rows are in other bytes and
+     * must be returned first. Throws FormatException.
      */
     boolean append() throws IOException {
         if (!rows.takes(magic)) {
             return false;
         }
-        boolean right = rows.add(window.data, reading);
-        try {
-            if (!right) {
-                throw wrong();
+        if (!rows.add(window.data, reading)) {
+            throw wrong();
+        }
+        if (isNewest() && rows.rows.hidden()) {
+            try {
+                Control.check(window.bytes(size), position);
+            } catch (FormatException error) {
+                throw error.inSource(piece.path());
             }
-            if (isNewest() && rows.rows.hidden()) {
-                int before = rows.rows.count - rows.rows.headNumRecords;
-                try {
-                    Control.check(window.bytes(size), position, offset);
-                } catch (FormatException error) {
-                    rows.rows.count = before;
-                    throw error;
-                }
-            }
-        } catch (FormatException error) {
-            damaged(error);
-            return true;
         }
         skip();
         return true;
-    }
-
-    /** Throws the error of the batch, or continues after the damage if it is skipped. */
-    private void damaged(FormatException wrong) throws IOException {
-        FormatException error = damage.named(window.position(), wrong);
-        if (!reading.skip()) {
-            throw error;
-        }
-        firstDamage = firstDamage == null ? error : firstDamage;
-        window.moveTo(damage.skip(window.position(), error, good));
     }
 
     /**
@@ -291,16 +244,14 @@ final class SliceWalk implements Closeable {
      * the segment that a broker has created since, which is to be read next.
      */
     List<SegmentSlice> ended(Siblings siblings) throws IOException {
-        left.ended(piece, tail);
         // if a segment is split, the part with its last batch or torn tail reports missing offsets
-        boolean mine = !piece.isPart() || tail != null || seen && window.position() >= source.size();
-        boolean explained = damage.skippedEnd >= window.position();
-        if (piece.stop() < 0 || piece.size() < 0 || !mine || explained) {
+        boolean mine = !piece.isPart() || torn != null || seen && window.position() >= source.size();
+        if (piece.stop() < 0 || piece.size() < 0 || !mine) {
             return List.of();
         }
         long last = seen ? order.last : Math.max(order.last, passed);
         long from = Math.max(Math.max(last + 1, piece.start()), reading.firstOffset());
         long to = Math.min(piece.stop() - 1, reading.lastOffset());
-        return from > to ? List.of() : siblings.behind(piece, from, to, tail);
+        return from > to ? List.of() : siblings.behind(piece, from, to, torn);
     }
 }

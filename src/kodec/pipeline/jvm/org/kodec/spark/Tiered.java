@@ -9,12 +9,12 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.LongSummaryStatistics;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
-import org.kodec.runtime.FormatException;
 
 /**
  * Remote storage (KIP-405), in the layout of Kafka's local tier and of Aiven's plugin: the rules of
@@ -26,6 +26,7 @@ final class Tiered {
     private static final Pattern NUMBER = Pattern.compile("0|[1-9][0-9]{0,9}");
     private static final Pattern FILE =
             Pattern.compile("(([0-9]{20})-" + Names.REMOTE_ID + ")\\.(log|index|timeindex|txnindex|rsm-manifest)");
+    private static final String SEGMENT = "remoteLogSegmentMetadata";
     private static final int MOST_OF_A_MANIFEST = 16 << 20;
 
     private Tiered() {}
@@ -104,8 +105,7 @@ final class Tiered {
     /**
      * The logs of a topic-partition, by ascending base offset; of those with the same one, the largest.
      *
-     * <p>Throws FormatException for a segment that the plugin has compressed or encrypted, and for a manifest that
-     * cannot be read.
+     * <p>Throws NeedsPythonSource for a segment that the plugin has compressed or encrypted, or that overlaps another.
      */
     static List<Files.Entry> logs(Folder folder, Configuration conf) throws IOException {
         List<Files.Entry> logs = new ArrayList<>();
@@ -122,10 +122,19 @@ final class Tiered {
         }
         logs.sort(Comparator.comparing(Files.Entry::path));
         TreeMap<Long, Files.Entry> found = new TreeMap<>();
+        JsonNode before = null;
         for (Files.Entry each : logs) {
             String manifest = each.path().substring(0, each.path().length() - "log".length()) + "rsm-manifest";
             if (manifests.contains(manifest)) {
-                requirePlain(manifest, conf);
+                JsonNode says = manifest(manifest, conf);
+                if (!isPlain(says)) {
+                    throw NeedsPythonSource.only(each.path()
+                            + ", which is not stored unchanged (compressed, encrypted) according to " + Files.name(manifest));
+                }
+                if (before != null && overlap(before.path(SEGMENT), says.path(SEGMENT))) {
+                    throw NeedsPythonSource.only(each.path() + ", which overlaps the segment before it");
+                }
+                before = says;
             }
             if (!folder.manifests() || manifests.contains(manifest)) {
                 found.merge(Names.remote(each.name()), each, (one, other) -> one.size() > other.size() ? one : other);
@@ -134,29 +143,42 @@ final class Tiered {
         return new ArrayList<>(found.values());
     }
 
-    /** Refuses a segment whose bytes are not those of the log. */
-    private static void requirePlain(String manifest, Configuration conf) throws IOException {
+    /** A manifest; null if it is not JSON. */
+    private static JsonNode manifest(String path, Configuration conf) throws IOException {
         byte[] data;
-        try (Files.Source source = Files.open(manifest, conf)) {
+        try (Files.Source source = Files.open(path, conf)) {
             data = Files.range(source, 0, (int) Math.min(source.size(), MOST_OF_A_MANIFEST));
         }
-        JsonNode says = null;
         try {
-            says = JSON.readTree(new String(data, StandardCharsets.UTF_8));
+            return JSON.readTree(new String(data, StandardCharsets.UTF_8));
         } catch (JsonProcessingException error) {
-            // not JSON
+            return null;
         }
-        if (says == null || !says.has("compression")) {
-            throw FormatException.malformed("manifest", "not a manifest of a remote segment", 0,
-                    "JSON with compression", null).inSource(manifest);
+    }
+
+    /** Whether consecutive segments overlap in offsets or leader epochs; then not all of their records count. */
+    private static boolean overlap(JsonNode one, JsonNode other) {
+        if (!one.has("endOffset") || !other.has("startOffset")) {
+            return false;
         }
-        for (String name : List.of("compression", "encryption")) {
-            JsonNode value = says.get(name);
-            if (value != null && !value.isNull() && !(value.isBoolean() && !value.booleanValue())) {
-                throw FormatException.unsupported(name,
-                        "the tiered-storage plugin has transformed the segment in chunks, which kodec does not read", 0,
-                        "a segment stored as it is", name).inSource(manifest);
-            }
-        }
+        LongSummaryStatistics first = epochs(one);
+        LongSummaryStatistics next = epochs(other);
+        return one.get("endOffset").asLong() >= other.get("startOffset").asLong()
+                || first.getCount() > 0 && next.getCount() > 0 && first.getMax() > next.getMin();
+    }
+
+    private static LongSummaryStatistics epochs(JsonNode segment) {
+        LongSummaryStatistics found = new LongSummaryStatistics();
+        segment.path("segmentLeaderEpochs").fieldNames().forEachRemaining(each -> found.accept(Names.number(each)));
+        return found;
+    }
+
+    /** Whether a segment is stored unchanged, according to its manifest. */
+    private static boolean isPlain(JsonNode says) {
+        return says != null && says.has("compression") && isFalse(says.get("compression")) && isFalse(says.get("encryption"));
+    }
+
+    private static boolean isFalse(JsonNode value) {
+        return value == null || value.isNull() || value.isBoolean() && !value.booleanValue();
     }
 }

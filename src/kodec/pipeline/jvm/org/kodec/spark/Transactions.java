@@ -142,7 +142,7 @@ final class Transactions {
 
     private static ControlRecordType type(Segment segment, Segment.Head head) {
         try {
-            return Control.type(segment.batch(head).data(), head.position(), head.first());
+            return Control.type(segment.batch(head).data(), head.position());
         } catch (FormatException error) {
             throw error.inSource(segment.path);
         }

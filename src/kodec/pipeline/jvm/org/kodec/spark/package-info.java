@@ -5,12 +5,12 @@
  *
  * <pre>
  * files: DataLossException Files Globs Names NeedsPythonSource Pages Tiered
- * batches: Batch Chain CompressedContent Control ErrorExplainer Foreign Frame ReadSettings Resumption Tail
- * segments: Gaps Segment SegmentSlice Start Transactions
- * rows: Batches Damage DamagePolicy OffsetOrder QuarantinedRange RowBuffers SegmentEnd Siblings SliceWalk Step Wanted Window
+ * batches: Batch CompressedContent Control Frame ReadSettings WrongBatch
+ * segments: Gaps OffsetOrder Segment SegmentSlice Start TornTail Transactions Window
+ * rows: Batches Losses RowBuffers SegmentEnd Siblings SliceWalk Step Wanted
  * columns: Columns
  * planning: Options Planner Replica TopicLog
- * source: AggregateReader ErrorTranslatingReader KafkaLogSource LogCatalog LogPartition LogReader LogScan LogStream QuarantineReader
+ * source: AggregateReader ErrorTranslatingReader KafkaLogSource LogCatalog LogPartition LogReader LogScan LogStream
  * </pre>
  */
 package org.kodec.spark;
