@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import os
 import random
 import re
 import resource
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +22,9 @@ from kodec.log.files.listing import SegmentFiles, TopicPartition
 from kodec.pipeline.plan import SourceSegment
 from kodec.pipeline.rows import SegmentRows
 from kodec.pipeline.spark_schema import arrow_schema, schema
+from kodec.runtime.crc import crc32c
 from kodec.runtime.errors import KodecError
-from tests.java.conftest import ROOT, Ask
+from tests.java.conftest import ROOT, Ask, jars
 
 LOGS = sorted((ROOT / "tests" / "data").glob("kafka-*/*/*-0/*.log"))
 MOST = 2**63 - 1
@@ -267,3 +273,54 @@ def test_a_hole_is_read_once_however_many_tasks_a_segment_has(ask: Ask, tmp_path
     # the JVM's start takes some 3 s of CPU, the hole 0.2 s: in each of 256 tasks it would be 50 s
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 15
     assert len(java(answer)) == 1
+
+
+def changed(data: bytes, at: int, value: bytes) -> bytes:
+    """A batch of format v2 with other bytes, and its checksum."""
+    made = bytearray(data)
+    made[at : at + len(value)] = value
+    made[17:21] = crc32c(bytes(made[21:])).to_bytes(4, "big")
+    return bytes(made)
+
+
+def test_numbers_that_only_a_forged_batch_has(ask: Ask, tmp_path: Path) -> None:
+    one = kodec.encode([kodec.Record(value=b"x")])
+    two = kodec.encode([kodec.Record(offset=each, value=b"x") for each in (0, 1)])
+    inside = gzip.compress(two[61:]) + gzip.compress(b"")[:12]
+    zipped = changed(two[:61] + inside, 8, (49 + len(inside)).to_bytes(4, "big"))
+    forged = {
+        "an offset below 0": changed(one, 64, b"\x37"),
+        "offsets beyond 63 bits": (2**63 - 1).to_bytes(8, "big") + two[8:],
+        "the start of another gzip member": changed(zipped, 21, b"\x00\x01"),
+    }
+    paths = []
+    for name, data in forged.items():
+        path = tmp_path / name / "orders-0" / f"{0:020d}.log"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(data)
+        paths.append(path)
+    wanted = [python(path) for path in paths]
+    assert [isinstance(each, str) for each in wanted] == [False, True, True]
+    assert wanted[0][0][0] == -28
+    for path, answer, each in zip(paths, ask([question(path) for path in paths]), wanted, strict=True):
+        assert_same(answer, each, str(path))
+
+
+def test_a_damaged_length_does_not_cost_its_memory(classes: Path, tmp_path: Path) -> None:
+    java = shutil.which("java")
+    assert java is not None
+    made = [kodec.encode([kodec.Record(offset=each, value=b"x")]) for each in range(3)]
+    made[1] = made[1][:8] + (900 << 20).to_bytes(4, "big") + made[1][12:]
+    path = tmp_path / "orders-0" / f"{0:020d}.log"
+    path.parent.mkdir()
+    path.write_bytes(b"".join(made))
+    done = subprocess.run(
+        [java, "-Xmx64m", "-XX:+UseSerialGC", "-cp", f"{classes}{os.pathsep}{jars()}", "Dump"],
+        input=" ".join(question(path)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    wanted = python(path)
+    assert isinstance(wanted, str) and "need 943718412 bytes" in wanted
+    assert_same(json.loads(done.stdout), wanted, "")

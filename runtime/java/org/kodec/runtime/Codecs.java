@@ -227,12 +227,13 @@ public final class Codecs implements AutoCloseable {
     private static void gzip(byte[] src, int start, int stop, Sink sink) {
         Buffer out = sink.out;
         int have = stop - start;
-        try (GZIPInputStream in = new GZIPInputStream(new ByteArrayInputStream(src, start, have), 8192)) {
+        try (GzipMembers in = new GzipMembers(new ByteArrayInputStream(src, start, have))) {
             while (true) {
                 out.reserve(Math.min(PIECE, Math.max(1, sink.limit - sink.total() + 1)));
                 long room = Math.min(out.data.length - out.size, sink.limit - sink.total() + 1);
                 int count = in.read(out.data, out.size, (int) room);
                 if (count < 0) {
+                    requireNoMember(src, stop, in.rest());
                     return;
                 }
                 sink.added("gzip", count, 0);
@@ -241,6 +242,25 @@ public final class Codecs implements AutoCloseable {
             throw truncated("gzip: the stream ends inside a member", 0, have + 1L, have);
         } catch (IOException error) {
             throw malformed("gzip: " + error.getMessage(), 0, null, null);
+        }
+    }
+
+    /** Refuses the start of another member, which the JDK ignores if it has at most 18 bytes. */
+    private static void requireNoMember(byte[] src, int stop, int rest) throws EOFException {
+        int at = stop - rest;
+        if (rest >= 10 && rest <= 18 && src[at] == 0x1F && src[at + 1] == (byte) 0x8B && src[at + 2] == 8) {
+            throw new EOFException();
+        }
+    }
+
+    private static final class GzipMembers extends GZIPInputStream {
+        GzipMembers(ByteArrayInputStream in) throws IOException {
+            super(in, 8192);
+        }
+
+        /** The number of bytes after the last member. */
+        int rest() {
+            return inf.getRemaining() - 8;
         }
     }
 

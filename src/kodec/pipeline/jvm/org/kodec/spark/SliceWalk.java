@@ -144,7 +144,8 @@ final class SliceWalk implements Closeable {
         if (!right || rows.rows.codec() == null) {
             throw wrong();
         }
-        long end = rows.rows.offsetLast();
+        boolean overflows = rows.rows.headLastOffsetDelta > 0 && offset > Long.MAX_VALUE - rows.rows.headLastOffsetDelta;
+        long end = overflows ? Long.MAX_VALUE : rows.rows.offsetLast();
         inOrder(offset, end);
         if (wanted.bounded()) {
             if (offset > wanted.last() && !wanted.toTheEnd()) {

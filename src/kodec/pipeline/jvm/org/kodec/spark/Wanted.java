@@ -14,7 +14,7 @@ record Wanted(long first, long last, boolean bounded, boolean toTheEnd, boolean 
     static Wanted of(SegmentSlice piece, long size, ReadSettings reading) {
         boolean replaced = piece.size() < 0 || piece.after() >= 0 && size != piece.size() && !piece.tiered();
         // a bound at the base offset is ignored: a wrapper may start below it
-        long first = Math.max(piece.first() > piece.base() ? piece.first() : 0, reading.firstOffset());
+        long first = Math.max(piece.first() > piece.base() ? piece.first() : Long.MIN_VALUE, reading.firstOffset());
         long last = Math.min(piece.end() < 0 ? Long.MAX_VALUE : piece.end() - 1, reading.lastOffset());
         if (replaced) {
             // the cleaner wrote it, and it may also contain records of the segments after it

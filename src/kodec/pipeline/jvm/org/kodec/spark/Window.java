@@ -47,6 +47,10 @@ final class Window {
             if (pinned) {
                 return null;
             }
+            if (need > data.length && source.size() - position() < need) {
+                // a damaged length must not cost its memory
+                return false;
+            }
             byte[] into = data;
             if (need > data.length || data.length < widest && position() > 0) {
                 into = new byte[Math.max(need, Math.min(widest, 4 * data.length))];
