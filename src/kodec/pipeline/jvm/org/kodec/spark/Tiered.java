@@ -8,8 +8,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
-import java.util.LongSummaryStatistics;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
@@ -161,15 +161,19 @@ final class Tiered {
         if (!one.has("endOffset") || !other.has("startOffset")) {
             return false;
         }
-        LongSummaryStatistics first = epochs(one);
-        LongSummaryStatistics next = epochs(other);
-        return one.get("endOffset").asLong() >= other.get("startOffset").asLong()
-                || first.getCount() > 0 && next.getCount() > 0 && first.getMax() > next.getMin();
+        long start = other.get("startOffset").asLong();
+        long epoch = epoch(other, start);
+        return one.get("endOffset").asLong() >= start || epoch >= 0 && epoch(one, Long.MAX_VALUE) > epoch;
     }
 
-    private static LongSummaryStatistics epochs(JsonNode segment) {
-        LongSummaryStatistics found = new LongSummaryStatistics();
-        segment.path("segmentLeaderEpochs").fieldNames().forEachRemaining(each -> found.accept(Names.number(each)));
+    /** The leader epoch of an offset in a segment; -1 if the manifest has none. */
+    private static long epoch(JsonNode segment, long offset) {
+        long found = -1;
+        JsonNode epochs = segment.path("segmentLeaderEpochs");
+        for (Iterator<String> names = epochs.fieldNames(); names.hasNext(); ) {
+            String name = names.next();
+            found = epochs.get(name).asLong() <= offset ? Math.max(found, Names.number(name)) : found;
+        }
         return found;
     }
 
