@@ -196,7 +196,8 @@ READ_OPTIONS: Mapping[str, Option] = {
     "mode": Option(
         "`failfast`, `permissive`, `quarantine`",
         "`failfast`",
-        "see [damage](spark-rows.md#damage); called `on_error` elsewhere; the last two take the source in Python",
+        "see [damage](spark-rows.md#damage); called `on_error` elsewhere; the last two take the source in "
+        "Python",
     ),
     "verifyCrc": Option(
         "true, false",
