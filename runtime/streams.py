@@ -1909,6 +1909,8 @@ class StreamNode:
         """Compare what follows from bytes with what was read. Raises: CrcMismatch, Malformed."""
         assert self._io is not None
         opt = self._io.state.opt
+        if not (opt.check_crc or opt.verify):
+            return
         for name, value, checksum, verify in self._unkept(self._calculate):
             have: Any = self
             for part in name.split("."):
