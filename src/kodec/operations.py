@@ -1,6 +1,8 @@
 """Operations on log files without a broker: trim, compact, convert, edit, adopt, and read their state."""
 
 from kodec.log.adoption.adopt import Adoption, AdoptionPlan, plan_adoption
+from kodec.log.backup.backup import BackupPlan, BackupReport, plan_backup
+from kodec.log.backup.points import BackupProblem, PrunePlan, check_backup, list_points, plan_prune
 from kodec.log.cleaning.compaction import CompactionPlan, CompactionReport, plan_compaction
 from kodec.log.cleaning.redaction import RedactionPlan, RedactionReport, plan_redaction
 from kodec.log.cleaning.retention import TrimPlan, plan_trim
@@ -10,6 +12,7 @@ from kodec.log.conversion.partition import ConversionPlan, plan_conversion
 from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.editing.dump import log_lines
 from kodec.log.editing.load import LoadedLog, LoadPlan, plan_load
+from kodec.log.files.backup_point import BackupDirectory, BackupFile, BackupPartition, BackupPoint
 from kodec.log.views.epochs import EpochRange, LeaderEpochs, read_epochs
 from kodec.log.views.groups import CommittedOffset, Group, GroupMember, Groups, ShareOffset, read_groups
 from kodec.log.views.metadata import (
@@ -34,6 +37,13 @@ __all__ = [
     "ActiveProducer",
     "Adoption",
     "AdoptionPlan",
+    "BackupDirectory",
+    "BackupFile",
+    "BackupPartition",
+    "BackupPlan",
+    "BackupPoint",
+    "BackupProblem",
+    "BackupReport",
     "Broker",
     "ClusterMetadata",
     "CommittedOffset",
@@ -55,6 +65,7 @@ __all__ = [
     "OpenTransaction",
     "PartitionAssignment",
     "Producers",
+    "PrunePlan",
     "RedactionPlan",
     "RedactionReport",
     "Retention",
@@ -63,13 +74,17 @@ __all__ = [
     "TransactionStates",
     "TransactionalId",
     "TrimPlan",
+    "check_backup",
     "convert_batches",
     "explain_retention",
+    "list_points",
     "log_lines",
     "plan_adoption",
+    "plan_backup",
     "plan_compaction",
     "plan_conversion",
     "plan_load",
+    "plan_prune",
     "plan_redaction",
     "plan_trim",
     "read_epochs",

@@ -42,6 +42,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "convert": "Rewrite in another message format or codec; offsets stay",
         "adopt": "Copy logs into the log directory of a stopped broker",
     },
+    "Back up and rebuild": {
+        "backup": "Store log directories, of a running broker too, at points in time",
+    },
     "Export and restore": {
         "export": "Write records to Parquet, CSV, JSON Lines, Iceberg or Delta",
         "compact-view": "Write the latest record of each key to Parquet",

@@ -212,8 +212,8 @@ def _named_objects(path: StorePath) -> list[Path]:
         return [path]
     found: set[Path] = set()
     for text in _without_braces(str(path)):
-        whole = StorePath(text)
-        level: list[Path] = [StorePath(*whole.parts[:2])]
+        whole = path_of(text)
+        level: list[Path] = [type(whole)(*whole.parts[:2])]
         for number, part in enumerate(whole.parts[2:], 3):
             is_last = number == len(whole.parts)
             if not _PATTERN.search(part):

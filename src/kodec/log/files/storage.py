@@ -341,10 +341,20 @@ def as_stat(status: Status) -> os.stat_result:
 def path_of(value: object) -> Path:
     """The path of a path or a URL: a `StorePath` for one of `SCHEMES`, that of a file for `file:`.
 
+    The path of a point of a backup, and of what is in it, is a `PointPath`.
     A URL that `Path` has made a path of is one too. A folder of this machine that is called `s3:` is no URL.
 
     Raises: ArgumentError for anything else, also for a URL with a password, a signature or `..` in it.
     """
+    found = _path_of(value)
+    if "/points/" in (text := str(found)) or text.startswith("points/"):
+        from kodec.log.files.backup_point import PointPath, as_point
+
+        return found if isinstance(found, PointPath) else as_point(found) or found
+    return found
+
+
+def _path_of(value: object) -> Path:
     if isinstance(value, StorePath):
         return value
     if not isinstance(value, (str, os.PathLike)):
@@ -461,7 +471,10 @@ def on_this_machine(path: str | os.PathLike[str]) -> Path:
     if isinstance(path, StorePath) or is_url(os.fspath(path)) not in (None, "file"):
         url = str(path) if "://" in str(path) else str(path).replace(":/", "://", 1)
         raise ArgumentError(f"{url} is not a path of this machine, where locks and renames keep changes safe")
-    return path_of(path)
+    found = path_of(path)
+    if isinstance(found, StorePath):
+        raise ArgumentError(f"{found} is in a point of a backup, which is only read")
+    return found
 
 
 def if_there(read: Callable[[Path], T], path: Path, default: T) -> T:

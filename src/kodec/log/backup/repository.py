@@ -1,0 +1,260 @@
+"""The place of a backup, a folder or a URL: its objects, its points, and the marks of those who write or
+delete.
+
+Every object is created only where none of that name is, and read back. A point's manifest comes last, so
+whatever ends a backup leaves objects that no point needs, and the next one finds them there.
+
+A backup makes a mark in `running`, a deletion one in `pruning`, and each then looks for marks of the other
+kind: so nothing is deleted that a backup is about to rely on.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import re
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+from kodec.log.files.backup_point import (
+    MARK,
+    OBJECTS,
+    POINTS,
+    SUFFIX,
+    BackupFile,
+    BackupPoint,
+    object_path,
+    point_bytes,
+    read_point,
+)
+from kodec.log.files.durable import make_root, sync_folder
+from kodec.log.files.storage import StorePath, entries, files_below, path_of, storage_of
+from kodec.runtime.errors import ArgumentError, FormatError, ReadFailed
+
+__all__ = ["PRUNING", "RUNNING", "Repository", "hash_of", "point_name"]
+
+RUNNING, PRUNING = "running", "pruning"
+_CHUNK = 8 << 20
+_NAME = re.compile(r"[0-9]{8}T[0-9]{6}Z")
+_MOST_OF_A_MARK = 4096
+
+
+def hash_of(path: Path) -> tuple[int, str]:
+    """The size and the SHA-256 of a file or an object. Raises OSError."""
+    digest, size = hashlib.sha256(), 0
+    with storage_of(path).open(path) as file:
+        while data := file.read(_CHUNK):
+            digest.update(data)
+            size += len(data)
+    return size, digest.hexdigest()
+
+
+class Repository:
+    """A backup.
+
+    Attributes: `target` is its folder or URL.
+    """
+
+    def __init__(self, target: str | os.PathLike[str]) -> None:
+        given = path_of(target)
+        if isinstance(given, StorePath) and given.scheme not in ("s3", "s3a", "gs", "az"):
+            raise ArgumentError(f"{given}: a backup is a folder, or a URL of s3:, gs: or az:")
+        self.target = given if isinstance(given, StorePath) else given.absolute()
+        self._storage = storage_of(self.target)
+        self._known_folders: set[Path] = set()
+
+    def __repr__(self) -> str:
+        return f"<Repository {self.target}>"
+
+    # -- whether it is one ------------------------------------------------------------------------
+
+    def exists(self) -> bool:
+        """Whether a backup is there. Raises ArgumentError where something else is; OSError."""
+        with suppress(FileNotFoundError):
+            names = [each.name for each in self._listed(self.target)]
+            if MARK in names:
+                try:
+                    with self._storage.open(self.target / MARK) as file:
+                        found = json.loads(file.read(_MOST_OF_A_MARK))
+                    if found["format"] == "kodec-backup" and found["version"] == 1:
+                        return True
+                except (ValueError, KeyError, TypeError):
+                    pass
+                raise ArgumentError(f"{self.target / MARK}: not one that this version of kodec has written")
+            if names:
+                reason = f"it holds {names[0]}, and is not a backup: name a new folder"
+                raise FileExistsError(errno.EEXIST, reason, str(self.target))
+        return False
+
+    def require(self) -> None:
+        """Raises FileNotFoundError where no backup is; as `exists`."""
+        if not self.exists():
+            raise FileNotFoundError(errno.ENOENT, "no backup is there", str(self.target))
+
+    def make(self) -> None:
+        """Begin a backup where nothing is. Raises as `exists`."""
+        if not self.exists():
+            with suppress(FileExistsError):
+                self._create(self.target / MARK, b'{"format":"kodec-backup","version":1}\n')
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def _listed(self, folder: Path) -> list[os.DirEntry[str]]:
+        with entries(folder) as found:
+            return sorted(found, key=lambda each: each.name)  # type: ignore[arg-type]
+
+    def _names(self, folder: str) -> list[str]:
+        try:
+            return [each.name for each in self._listed(self.target / folder) if not each.name.startswith(".")]
+        except FileNotFoundError:
+            return []
+
+    def _create(self, path: Path, data: bytes | Path) -> None:
+        """As `Storage.create`; durable."""
+        if not isinstance(path, StorePath) and path.parent not in self._known_folders:
+            make_root(path.parent)
+            self._known_folders.add(path.parent)
+        self._storage.create(path, data)
+        if not isinstance(path, StorePath):
+            sync_folder(path.parent)
+
+    def stored(self, folder: str) -> dict[str, int]:
+        """The objects of a folder by name, with their sizes. Raises OSError."""
+        try:
+            found = self._listed(self.target / OBJECTS / folder)
+        except FileNotFoundError:
+            return {}
+        return {each.name: each.stat().st_size for each in found if not each.name.startswith(".")}
+
+    def put(self, folder: str, name: str, file: BackupFile, content: Path) -> bool:
+        """Store the content of a file, read it back, and return whether it was new.
+
+        An object of this name whose content is another is damaged, as its name shows, and is replaced. Raises
+        ReadFailed where the store holds something else afterwards; OSError.
+        """
+        path = object_path(self.target, folder, name, file)
+        wanted = file.size, file.sha256
+        try:
+            self._create(path, content)
+        except FileExistsError:
+            if hash_of(path) == wanted:
+                return False
+            self._storage.remove(path)
+            self._create(path, content)
+        if (found := hash_of(path)) != wanted:
+            reason = f"{found[0]} bytes with SHA-256 {found[1]} were stored, not {wanted[0]} with {wanted[1]}"
+            raise ReadFailed(reason, errno.EIO, 0, str(path))
+        return True
+
+    # -- points -----------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """The names of all points, the oldest first. Raises OSError."""
+        found = (each.removesuffix(SUFFIX) for each in self._names(POINTS) if each.endswith(SUFFIX))
+        return sorted(each for each in found if _NAME.fullmatch(each))
+
+    def point(self, name: str) -> BackupPoint:
+        """A point. Raises FileNotFoundError, FormatError, OSError."""
+        return read_point(self.target, name)
+
+    def add(self, point: BackupPoint) -> None:
+        """Store a point; if another has its name, it gets the next second's. Raises OSError."""
+        while True:
+            try:
+                path = self.target / POINTS / f"{point.name}{SUFFIX}"
+                self._create(path, point_bytes(point))
+                return
+            except FileExistsError:
+                at = datetime.strptime(point.name, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp()
+                point.name = point_name(at + 1)
+
+    def newest_of(self, host: str, sources: list[str]) -> BackupPoint | None:
+        """The newest readable point with one of these log directories; of the last ten. Raises OSError."""
+        for name in self.names()[:-11:-1]:
+            try:
+                found = self.point(name)
+            except (FileNotFoundError, FormatError):
+                continue
+            if any(each.host == host and each.source in sources for each in found.directories):
+                return found
+        return None
+
+    def remove_point(self, name: str) -> None:
+        """Delete a point's manifest. Raises OSError."""
+        self._storage.remove(self.target / POINTS / f"{name}{SUFFIX}")
+
+    def all_objects(self) -> dict[str, int]:
+        """All objects with their sizes, and what a killed writer has left of one. Raises OSError."""
+        root = self.target / OBJECTS
+
+        def failed(error: OSError) -> None:
+            if not isinstance(error, FileNotFoundError):
+                raise error
+
+        found = {}
+        for path in files_below(root, failed):
+            with suppress(FileNotFoundError):
+                key = "/".join(path.parts[len(root.parts) :])
+                listed = getattr(path, "listed", None)
+                found[key] = path.stat().st_size if listed is None else listed.size
+        return found
+
+    def remove_object(self, key: str) -> None:
+        """Delete an object. Raises OSError."""
+        with suppress(FileNotFoundError):
+            self._storage.remove(self.target / OBJECTS / key)
+
+    # -- marks ------------------------------------------------------------------------------------
+
+    @contextmanager
+    def marked(self, kind: str) -> Iterator[None]:
+        """Do something while a mark shows it to others.
+
+        Raises BlockingIOError where another one deletes, or, to delete, where another one works; OSError.
+        """
+        name = f"{socket.gethostname()[:100]}-{os.getpid()}-{uuid4().hex}.json"
+        mark = self.target / kind / name
+        facts = {"host": socket.gethostname(), "pid": os.getpid(), "begun": point_name(time.time())}
+        self._create(mark, json.dumps(facts).encode())
+        try:
+            for other in (PRUNING, RUNNING) if kind == PRUNING else (PRUNING,):
+                for each in self._names(other):
+                    if each != name and not self._is_left(other, each):
+                        what = "deletes from" if other == PRUNING else "writes to"
+                        reason = f"another kodec {what} this backup; if it was killed, delete this mark"
+                        raise BlockingIOError(errno.EAGAIN, reason, str(self.target / other / each))
+            yield
+        finally:
+            with suppress(FileNotFoundError):
+                self._storage.remove(mark)
+
+    def _is_left(self, kind: str, name: str) -> bool:
+        """Whether a mark is that of a process of this host that has ended; it is deleted then."""
+        path = self.target / kind / name
+        try:
+            with self._storage.open(path) as file:
+                found = json.loads(file.read(_MOST_OF_A_MARK))
+            if found["host"] != socket.gethostname() or found["pid"] == os.getpid():
+                return False
+            os.kill(int(found["pid"]), 0)
+        except FileNotFoundError:
+            return True
+        except ProcessLookupError:
+            with suppress(FileNotFoundError):
+                self._storage.remove(path)
+            return True
+        except (ValueError, KeyError, TypeError, OSError):
+            return False
+        return False
+
+
+def point_name(seconds: float) -> str:
+    """The name of a point that is begun at a time, in s since 1970."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y%m%dT%H%M%SZ}"
