@@ -13,6 +13,9 @@ from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.editing.dump import log_lines
 from kodec.log.editing.load import LoadedLog, LoadPlan, plan_load
 from kodec.log.files.backup_point import BackupDirectory, BackupFile, BackupPartition, BackupPoint
+from kodec.log.rebuild.plan import RebuildPlan, RebuiltPartition
+from kodec.log.rebuild.planning import plan_rebuild
+from kodec.log.rebuild.records import NewPartition, NewTopic
 from kodec.log.views.epochs import EpochRange, LeaderEpochs, read_epochs
 from kodec.log.views.groups import CommittedOffset, Group, GroupMember, Groups, ShareOffset, read_groups
 from kodec.log.views.metadata import (
@@ -62,10 +65,14 @@ __all__ = [
     "LoadPlan",
     "LoadedLog",
     "Loss",
+    "NewPartition",
+    "NewTopic",
     "OpenTransaction",
     "PartitionAssignment",
     "Producers",
     "PrunePlan",
+    "RebuildPlan",
+    "RebuiltPartition",
     "RedactionPlan",
     "RedactionReport",
     "Retention",
@@ -85,6 +92,7 @@ __all__ = [
     "plan_conversion",
     "plan_load",
     "plan_prune",
+    "plan_rebuild",
     "plan_redaction",
     "plan_trim",
     "read_epochs",

@@ -44,6 +44,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Back up and rebuild": {
         "backup": "Store log directories, of a running broker too, at points in time",
+        "rebuild": "Make a cluster of backup points, remote storage or lost disks",
     },
     "Export and restore": {
         "export": "Write records to Parquet, CSV, JSON Lines, Iceberg or Delta",

@@ -21,9 +21,9 @@ from kodec.log.batches.records import ControlRecord, ControlRecordType, Record
 from kodec.log.messages.as_json import plain
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError
-from kodec.runtime.varint import read_uvarint32
+from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-__all__ = ["TOPICS", "Decoded", "decode", "decode_control", "decode_record"]
+__all__ = ["TOPICS", "Decoded", "decode", "decode_control", "decode_record", "framed"]
 
 _COORDINATORS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 _FRAMED = ("__cluster_metadata", "__remote_log_metadata")
@@ -184,6 +184,15 @@ def _coordinator(topic: str, key: bytes | None, value: bytes | None) -> tuple[De
         return first, Decoded(None, number, None, None, value, "no version")
     (version,) = _INT16.unpack_from(value)
     return first, _decoded(topic, "coordinator-value", number, version, value, {})
+
+
+def framed(message: Any, version: int) -> bytes:
+    """The value of a record in `__cluster_metadata` or `__remote_log_metadata` with this message.
+
+    Raises EncodeError.
+    """
+    head = b"".join(map(write_uvarint32, (_FRAME_VERSION, message.NUMBER, version)))
+    return head + cast(bytes, message.to_bytes(version=version))
 
 
 def _framed(topic: str, value: bytes) -> Decoded:

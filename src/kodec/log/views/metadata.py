@@ -73,6 +73,7 @@ __all__ = [
     "partition_count",
     "read_metadata",
     "read_metadata_snapshot",
+    "records_to_carry",
 ]
 
 _Item = TypeVar("_Item")
@@ -333,7 +334,24 @@ def partition_count(here: Replicas, topic: str, account: Completeness) -> int | 
     return None if found is None else len(found.partitions)
 
 
+def records_to_carry(*log_dirs: str | os.PathLike[str], limits: Limits = Limits()) -> list[object]:
+    """The newest record of each ACL, quota, SCRAM user and delegation token, with its secrets.
+
+    Raises as `read_metadata`.
+    """
+    (log,) = Replicas(*log_dirs, limits=limits).of_topic(METADATA_TOPIC)[:1]
+    state, _, _ = _replayed_state(log, None, Completeness())
+    return list(state.kept.values())
+
+
 def _replayed(log: PartitionLog, end_offset: int | None, account: Completeness) -> ClusterMetadata:
+    state, at, snapshot = _replayed_state(log, end_offset, account)
+    return state.result(at, snapshot)
+
+
+def _replayed_state(
+    log: PartitionLog, end_offset: int | None, account: Completeness
+) -> tuple[_State, int, Path | None]:
     state, at, snapshot = _from_snapshot(log, end_offset, account)
     start = log.start_offset
     if at < start:
@@ -359,7 +377,7 @@ def _replayed(log: PartitionLog, end_offset: int | None, account: Completeness) 
     if state.epoch not in state.leaders:
         _find_leader(log, state)
     log.close()
-    return state.result(at, snapshot)
+    return state, at, snapshot
 
 
 def _find_leader(log: PartitionLog, state: _State) -> None:
@@ -458,6 +476,8 @@ class _State:
         self._quotas: dict[tuple[tuple[str, str | None], ...], dict[str, float]] = {}
         self._acls: dict[UUID, Acl] = {}
         self._users: dict[tuple[str, int], int] = {}
+        # The newest record of what another cluster takes over as it is.
+        self.kept: dict[tuple[object, ...], object] = {}
         self._tokens: dict[str, Token] = {}
         self._voters: list[tuple[int, UUID]] = []
         self._next_producer_id: int | None = None
@@ -568,12 +588,15 @@ class _State:
                 self._register_controller(record)
             case RemoveAccessControlEntryRecord():
                 self._acls.pop(record.id, None)
+                self.kept.pop(("acl", record.id), None)
             case RemoveDelegationTokenRecord():
                 self._tokens.pop(record.token_id, None)
+                self.kept.pop(("token", record.token_id), None)
             case RemoveTopicRecord():
                 self._remove_topic(record)
             case RemoveUserScramCredentialRecord():
                 self._users.pop((record.name, record.mechanism), None)
+                self.kept.pop(("user", record.name, record.mechanism), None)
             case TopicRecord():
                 self._topic(record)
             case UnfenceBrokerRecord():
@@ -584,6 +607,7 @@ class _State:
                 self._controllers.pop(record.controller_id, None)
             case UserScramCredentialRecord():
                 self._users[record.name, record.mechanism] = record.iterations
+                self.kept["user", record.name, record.mechanism] = record
 
     def _odd(self, text: str) -> None:
         self.account.problem(f"{METADATA_TOPIC}: {text}")
@@ -705,10 +729,13 @@ class _State:
         quotas = self._quotas.setdefault(entity, {})
         if record.remove:
             quotas.pop(record.key, None)
+            self.kept.pop(("quota", entity, record.key), None)
         else:
             quotas[record.key] = record.value
+            self.kept["quota", entity, record.key] = record
 
     def _acl(self, record: AccessControlEntryRecord) -> None:
+        self.kept["acl", record.id] = record
         self._acls[record.id] = Acl(
             record.id,
             _named(_PERMISSIONS, record.permission_type),
@@ -721,6 +748,7 @@ class _State:
         )
 
     def _token(self, record: DelegationTokenRecord) -> None:
+        self.kept["token", record.token_id] = record
         self._tokens[record.token_id] = Token(
             record.token_id,
             record.owner,

@@ -1,0 +1,159 @@
+"""kodec rebuild: makes a working cluster of backup points, remote storage or the disks of lost brokers."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Annotated
+
+from kodec.cli import output
+from kodec.cli.outcome import FAILED, LEFT_TO_DO, errors_reported
+from kodec.cli.parser import BadParameter, Exit, Option
+from kodec.cli.progress import progress
+from kodec.cli.selection import TOPICS
+from kodec.log.adoption.adopt import RETENTION_MS
+from kodec.log.rebuild.plan import RebuildPlan, RebuiltPartition
+from kodec.log.rebuild.planning import plan_rebuild
+
+__all__ = ["rebuild"]
+
+
+def rebuild(
+    from_: Annotated[
+        list[Path],
+        Option(
+            "--from",
+            exists=True,
+            urls=True,
+            help="A point of a backup, log directory, remote storage; may be given several times.",
+        ),
+    ],
+    to: Annotated[
+        list[str],
+        Option(
+            "--to",
+            metavar="DIRS",
+            help="The log.dirs of a stopped broker, with commas between them; once for each broker.",
+        ),
+    ],
+    controller: Annotated[
+        list[Path] | None,
+        Option("--controller", file_okay=False, exists=True, help="A controller's metadata.log.dir."),
+    ] = None,
+    topic: Annotated[list[str] | None, TOPICS] = None,
+    lineage: Annotated[
+        Path | None,
+        Option("--lineage", exists=True, urls=True, help="The source whose leader epochs count."),
+    ] = None,
+    allow_missing: Annotated[
+        bool, Option("--allow-missing", help="Go on without offsets and partitions that no source has.")
+    ] = False,
+    allow_expired: Annotated[
+        bool, Option("--allow-expired", help="Go on even if retention would delete segments at once.")
+    ] = False,
+    hold_retention: Annotated[
+        bool, Option("--hold-retention", help="Give topics with such segments unlimited retention.")
+    ] = False,
+    retention_ms: Annotated[
+        int, Option(help="The brokers' log.retention.ms, for topics without their own.", min=-1)
+    ] = RETENTION_MS,
+    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
+) -> None:
+    """Write logs, topics, configs and groups into the log directories of stopped brokers; offsets stay.
+
+    The brokers are those of a new cluster, after kafka-storage.sh format, or of one that has other topics.
+    Topics keep their ids, settings and offsets; several sources are merged as by salvage. Sources are only
+    read. Until all is written no broker starts there; after a kill, run it again. Without --apply it is a
+    dry run.
+
+    example:  kodec rebuild --from backup/points/20261126T010500Z --to /data/kafka-logs --apply
+    example:  kodec rebuild --from disk-1 --from disk-2 --to new-1 --to new-2a,new-2b --hold-retention
+
+    exit:     0 done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    """
+    if allow_expired and hold_retention:
+        raise BadParameter("--allow-expired and --hold-retention do not go together")
+    brokers = [[Path(each) for each in text.split(",") if each] for text in to]
+    if missing := [str(each) for roots in brokers for each in roots if not each.is_dir()]:
+        raise BadParameter(f"--to {missing[0]}: no such folder")
+    with errors_reported():
+        try:
+            with progress("rebuild", 0) as step:
+                plan = plan_rebuild(
+                    from_,
+                    brokers,
+                    controllers=controller or (),
+                    topics=topic or None,
+                    lineage=lineage,
+                    allow_missing=allow_missing,
+                    allow_expired=allow_expired,
+                    hold_retention=hold_retention,
+                    retention_ms=retention_ms,
+                    progress=step,
+                )
+                done: list[RebuiltPartition] = []
+                kept: list[Path] = []
+                try:
+                    if apply and not plan.problems:
+                        kept = plan.apply(done=done.append)
+                finally:
+                    shown = done if apply and not plan.problems else plan.partitions
+                    for each in shown:
+                        facts = _facts(plan, each, apply and not plan.problems)
+                        output.show(*([output.as_json(facts)] if json else _text(plan, each)))
+                output.warn(*(f"note: {each}" for each in plan.notes), *plan.problems)
+        except KeyError as error:
+            output.warn(f"kodec: {error.args[0]}")
+            raise Exit(FAILED) from None
+    if not json and not plan.problems:
+        commits = sum(map(len, plan.groups.values()))
+        what = [
+            output.count(len(plan.topics), "topic"),
+            output.count(len(plan.partitions), "topic-partition"),
+        ]
+        what += [output.count(commits, "committed offset")] if commits else []
+        kind = "the new cluster" if plan.is_new else "cluster"
+        output.show(
+            f"{', '.join(what)} for {kind} {plan.cluster_id}: {output.ending(apply)}",
+            *(f"the old files of a log are in {place}" for place in sorted({each.parent for each in kept})),
+        )
+    raise Exit(FAILED if plan.problems else 0 if apply or not plan.has_changes else LEFT_TO_DO)
+
+
+def _topic(plan: RebuildPlan, each: RebuiltPartition) -> tuple[str, list[int]]:
+    topic = next(one for one in plan.topics if one.name == each.topic_partition.topic)
+    partition = next(one for one in topic.partitions if one.partition == each.topic_partition.partition)
+    shown = base64.urlsafe_b64encode(topic.topic_id.bytes).decode().rstrip("=")
+    return shown, partition.replicas
+
+
+def _facts(plan: RebuildPlan, each: RebuiltPartition, applied: bool) -> dict[str, object]:
+    topic_id, replicas = _topic(plan, each)
+    report = each.report
+    return {
+        "topic": each.topic_partition.topic,
+        "partition": each.topic_partition.partition,
+        "applied": applied,
+        "topicId": topic_id,
+        "replicas": replicas,
+        "sources": list(map(str, each.sources)),
+        "targets": list(map(str, each.targets)),
+        "startOffset": each.start_offset,
+        "endOffset": each.end_offset,
+        "records": 0 if report is None else report.records,
+        "bytes": 0 if report is None else report.bytes,
+        "expiredSegments": each.expired,
+        "missing": each.missing,
+    }
+
+
+def _text(plan: RebuildPlan, each: RebuiltPartition) -> list[str]:
+    topic_id, replicas = _topic(plan, each)
+    size = "0 B" if each.report is None else output.size_of(each.report.bytes)
+    brokers = ", ".join(map(str, replicas))
+    offsets = f"offsets {each.start_offset} to {each.end_offset}"
+    return [
+        f"{each.topic_partition}: id {topic_id}, {offsets}, {size}, on broker {brokers}",
+        *(f"{each.topic_partition}: missing: {text}" for text in each.missing),
+    ]

@@ -1,0 +1,334 @@
+"""Writes logs and metadata into the log directories of a cluster that is stopped.
+
+The brokers of the new cluster are formatted (`kafka-storage.sh format`) and stopped. Their log directories
+get the logs, under their offsets, and their controllers get the records of the topics at the end of the
+metadata log. So when they start, they find themselves as after a clean shutdown.
+
+From before the first file until all are there, each log directory has a folder `kodec-rebuild-unfinished`.
+It is not named like a topic-partition's, so no broker starts there.
+
+Followed: `LogManager.loadLogs`, `UnifiedLog.parseTopicPartitionName`, `ClusterControlManager.registerBroker`,
+`ReplicationControlManager.replay` and `KafkaRaftClient.initialize`, Kafka 3.9 and 4.3.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from uuid import UUID
+
+from kodec.log.batches.encode import encode
+from kodec.log.batches.records import Record
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.files.checkpoints import (
+    read_offsets,
+    write_clean_shutdown,
+    write_offsets,
+    write_partition_metadata,
+)
+from kodec.log.files.descriptors import keep_owner, open_file
+from kodec.log.files.durable import exchange, replace_file, sync_folder
+from kodec.log.files.listing import TopicPartition
+from kodec.log.files.lock import locked
+from kodec.log.files.names import (
+    CLEAN_SHUTDOWN,
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    PARTITION_METADATA,
+    RECOVERY_POINTS,
+)
+from kodec.log.files.quarantine import copy_from, default_quarantine, move_away
+from kodec.log.reading.reader import read_batches
+from kodec.log.rebuild.records import (
+    NewTopic,
+)
+from kodec.log.rebuild.target import FENCE, METADATA_LOG, PLAN, Target, newest_epoch, read_target
+from kodec.log.recovery.salvage import SalvagePlan, SalvageReport
+from kodec.log.views.groups import OFFSETS_TOPIC
+from kodec.log.writing.writer import LogWriter
+from kodec.runtime.dataclass import dataclass, field
+from kodec.runtime.errors import StalePlan
+from kodec.runtime.system import require_posix
+
+__all__ = ["RebuildPlan", "RebuiltPartition"]
+
+METADATA_ID = UUID(int=1)
+_BATCH = 2000
+
+
+@dataclass(slots=True)
+class RebuiltPartition:
+    """A topic-partition of the plan.
+
+    Attributes:
+        topic_partition: which one. sources: the folders that have it; none: it becomes empty.
+        targets: its folders, that of the preferred leader first.
+        report: what `salvage` keeps of the sources, and what is missing; None without sources.
+        expired: the segments that retention would delete at once.
+        start_offset: of the log. leader_epoch: the newest one in the sources.
+    """
+
+    topic_partition: TopicPartition
+    sources: list[Path]
+    targets: list[Path] = field(default_factory=list)
+    report: SalvageReport | None = None
+    expired: int = 0
+    start_offset: int = 0
+    leader_epoch: int = 0
+    _salvage: SalvagePlan | None = field(default=None, repr=False)
+
+    @property
+    def end_offset(self) -> int:
+        """The offset after the last record."""
+        return 0 if self.report is None else self.report.end_offset
+
+    @property
+    def missing(self) -> list[str]:
+        """The ranges of offsets that no source has, with the reasons."""
+        if self.report is None:
+            return ["no source has this partition"]
+        return [f"{each.offsets}: {'; '.join(each.reasons)}" for each in self.report.missing]
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildPlan:
+    """The plan of a rebuild; `apply` carries it out.
+
+    Attributes:
+        cluster_id: of the cluster that is made. is_new: whether it was never started.
+        topics: to be made. partitions: by topic and partition.
+        groups: the offsets to be committed in a cluster that has `__consumer_offsets` already: by partition
+        of that,
+            (group, topic, partition, offset).
+        problems: why it cannot be carried out; empty if it can.
+        notes: what is left out, and what to know before the start.
+
+    Example: see `plan_rebuild`.
+    """
+
+    cluster_id: str
+    is_new: bool
+    topics: list[NewTopic]
+    partitions: list[RebuiltPartition]
+    groups: dict[int, list[tuple[str, str, int, int]]]
+    problems: list[str]
+    notes: list[str]
+    _target: Target = field(repr=False)
+    _records: list[bytes] = field(repr=False)
+    _commits: dict[int, list[Record]] = field(repr=False)
+    _arguments: tuple[Sequence[Sequence[Path]], Sequence[Path]] = field(repr=False)
+    _progress: Callable[[int], None] = field(repr=False)
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether there is something to rebuild."""
+        return bool(self.topics)
+
+    def apply(self, done: Callable[[RebuiltPartition], None] = lambda _: None) -> list[Path]:
+        """Write the logs and the metadata. Sources are only read; no broker of the cluster may run.
+
+        The locks of all log directories are held. After a kill no broker starts there until the same plan,
+        made again, has finished.
+
+        Args:
+            done: called with each topic-partition once all its replicas are durable.
+
+        Returns: the files that logs of a cluster with topics had before, in quarantine.
+        Raises: ValueError for a plan with problems; StalePlan if the sources or the cluster have changed
+        since; BlockingIOError if a broker runs; PermissionError unless this is the brokers' user or root;
+        OSError.
+        """
+        if self.problems:
+            raise ValueError("; ".join(self.problems))
+        roots = self._target.roots
+        for root in roots:
+            require_posix(root)
+            owner = root.stat().st_uid
+            if os.geteuid() not in (0, owner):
+                text = f"belongs to the broker's user {owner}; run this as that user or as root"
+                raise PermissionError(f"{root} {text}")
+        with ExitStack() as stack:
+            for root in roots:
+                lock = stack.enter_context(locked(root))
+                stack.enter_context(lock.claim(root))
+            if read_target(*self._arguments) != self._target:
+                raise StalePlan(str(self._target.newest), "has changed")
+            for root in roots:
+                self._fence(root)
+            for each in self.partitions:
+                self._write(each)
+                done(each)
+            kept = []
+            for broker in self._target.brokers:
+                for root in broker.roots:
+                    self._checkpoints(root)
+            if self.is_new:
+                self._shut_down_cleanly()
+            for number, commits in self._commits.items():
+                kept += self._extend(f"{OFFSETS_TOPIC}-{number}", self._target.offsets[number], commits)
+            known = self._target.metadata.topics if self._target.metadata is not None else []
+            is_done = {each.topic_id for each in self.topics} <= {each.topic_id for each in known}
+            now = time.time_ns() // 1_000_000
+            records = [] if is_done else [Record(value=value, timestamp=now) for value in self._records]
+            controllers = sorted(self._target.controllers, key=lambda each: each != self._target.newest)
+            kept += self._extend(METADATA_LOG, controllers, records)
+            for root in roots:
+                shutil.rmtree(root / FENCE)
+                sync_folder(root)
+        return kept
+
+    # -- the fence --------------------------------------------------------------------------------
+
+    def digest(self) -> str:
+        """A hash of what is made, by which an unfinished rebuild is recognized."""
+        facts = [
+            [each.name, each.topic_id.hex, [[one.partition, one.replicas] for one in each.partitions]]
+            for each in self.topics
+        ]
+        ends = [
+            [str(each.topic_partition), each.end_offset, list(map(str, each.targets))]
+            for each in self.partitions
+        ]
+        return hashlib.sha256(json.dumps([facts, ends]).encode()).hexdigest()
+
+    def _fence(self, root: Path) -> None:
+        fence = root / FENCE
+        if not fence.is_dir():
+            fence.mkdir()
+            _own(fence, root)
+        facts = {"note": "kodec rebuild has not finished: run it again", "digest": self.digest()}
+        replace_file(fence / PLAN, json.dumps(facts).encode())
+        sync_folder(root)
+
+    # -- logs -------------------------------------------------------------------------------------
+
+    def _write(self, partition: RebuiltPartition) -> None:
+        """All replicas of a topic-partition; those that are in place were made before a kill."""
+        if partition._salvage is None:
+            return
+        topic = next(each for each in self.topics if each.name == partition.topic_partition.topic)
+        first, *others = partition.targets
+        if not first.exists():
+            made = partition._salvage.target
+            partition._salvage.apply()
+            write_partition_metadata(made / PARTITION_METADATA, topic.topic_id)
+            for path in (*made.iterdir(), made):
+                _own(path, first.parent)
+            made.rename(first)
+            sync_folder(first.parent)
+        for target in others:
+            if not target.exists():
+                made = target.parent / FENCE / target.name
+                _copy(first, made, self._progress)
+                for path in (*made.iterdir(), made):
+                    _own(path, target.parent)
+                made.rename(target)
+                sync_folder(target.parent)
+
+    def _checkpoints(self, root: Path) -> None:
+        """The entries of a log directory: all is durable, and on all replicas."""
+        here = [
+            each
+            for each in self.partitions
+            if each._salvage and any(one.parent == root for one in each.targets)
+        ]
+        ends = {each.topic_partition: each.end_offset for each in here}
+        found: dict[str, dict[TopicPartition, int]] = {RECOVERY_POINTS: ends, HIGH_WATERMARKS: ends}
+        for name in (LOG_START_OFFSETS, CLEANER_OFFSETS):
+            # as the salvage of the first replica has noted them
+            found[name] = {}
+            for each in here:
+                for noted in (each.targets[0].parent / FENCE).glob(f"**/{name}"):
+                    offset = read_offsets(noted).get(each.topic_partition)
+                    if offset is not None:
+                        found[name][each.topic_partition] = offset
+        for name, entries in found.items():
+            path = root / name
+            before = read_offsets(path) if path.exists() else {}
+            after = {owner: offset for owner, offset in before.items() if owner not in ends} | entries
+            if after != before:
+                write_offsets(path, after)
+                _own(path, root)
+
+    # -- logs of Kafka's own topics ---------------------------------------------------------------
+
+    def _extend(self, name: str, roots: Sequence[Path], records: Sequence[Record]) -> list[Path]:
+        """Append records to a log on all its replicas, of which the first is the longest.
+
+        Each gets a longer copy in the place of its folder: whole, or not at all.
+        """
+        newest = roots[0] / name
+        kept = []
+        for root in roots:
+            place, made, aside = root / name, root / FENCE / name, root / FENCE / f"{name}.replaced"
+            if aside.is_dir() and not place.exists():
+                aside.rename(place)
+            shutil.rmtree(made, ignore_errors=True)
+            if place.is_dir():
+                _copy(place, made)
+            else:
+                made.mkdir()
+            with PartitionLog(made) as log:
+                end, epoch = (log.end_offset, newest_epoch(log)) if log.segments else (0, 1)
+            if place != newest:
+                data = _batches_from(newest, end)
+            else:
+                data = encode(
+                    records, base_offset=end, partition_leader_epoch=max(epoch, 0), batch_records=_BATCH
+                )
+            if data:
+                batches = [each.partition_leader_epoch for each in read_batches(data)]
+                topic_id = METADATA_ID if name == METADATA_LOG else None
+                with LogWriter(made, topic_id=topic_id, leader_epoch=max(epoch, *batches)) as writer:
+                    writer.append(data, keep_offsets=True)
+                for path in (*made.iterdir(), made):
+                    _own(path, root)
+                if not place.exists():
+                    made.rename(place)
+                elif not exchange(made, place):
+                    place.rename(aside)
+                    made.rename(place)
+                    made = aside
+                sync_folder(root)
+            if data and made.is_dir() and list(made.glob("*.log")):
+                where = default_quarantine(root) / name
+                kept += [move_away(path, where) for path in sorted(made.iterdir())]
+            shutil.rmtree(made, ignore_errors=True)
+        return kept
+
+    def _shut_down_cleanly(self) -> None:
+        """The marker of each broker of a new cluster, in the epoch that its metadata has."""
+        for number, broker in enumerate(self._target.brokers):
+            for root in broker.roots:
+                write_clean_shutdown(root / CLEAN_SHUTDOWN, len(self._target.boot) + number)
+                _own(root / CLEAN_SHUTDOWN, root)
+
+
+def _own(path: Path, root: Path) -> None:
+    """Give a file or a folder to the owner of a log directory; durably."""
+    like = root.stat()
+    with open_file(path, os.O_RDONLY) as fd:
+        keep_owner(fd, like, None if path.is_dir() else like.st_mode & 0o666)
+        os.fsync(fd)
+
+
+def _copy(folder: Path, made: Path, progress: Callable[[int], None] = lambda _: None) -> None:
+    """Copy the files of a folder, durably."""
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir()
+    for path in sorted(folder.iterdir()):
+        copy_from(path, 0, made / path.name, progress if path.suffix == ".log" else None)
+    sync_folder(made)
+
+
+def _batches_from(folder: Path, offset: int) -> bytes:
+    """The batches of a log from an offset on."""
+    with PartitionLog(folder) as log:
+        return b"".join(bytes(each.data) for each in log.batches(offset) if each.base_offset >= offset)

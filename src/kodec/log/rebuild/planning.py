@@ -1,0 +1,589 @@
+"""Plans a rebuild: which topics, where each replica goes, what the sources lack, and what to know before."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from uuid import UUID
+
+from kodec.generated.messages.offset_commit_key import OffsetCommitKey
+from kodec.generated.messages.offset_commit_value import OffsetCommitValue
+from kodec.log.adoption.adopt import RETENTION_MS
+from kodec.log.batches.records import Limits, Record
+from kodec.log.cleaning.retention import plan_trim
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.files.listing import TopicPartition
+from kodec.log.files.paths import PartitionPath, require_apart
+from kodec.log.files.resolve import LogDirectoryPath, NotALog, RemoteStoragePath, find_logs, resolve
+from kodec.log.files.storage import on_this_machine, path_of
+from kodec.log.messages.decoding import framed
+from kodec.log.rebuild.plan import RebuildPlan, RebuiltPartition
+from kodec.log.rebuild.records import (
+    NewPartition,
+    NewTopic,
+    config,
+    producer_ids,
+    register,
+    topic_records,
+)
+from kodec.log.rebuild.target import FENCE, METADATA_LOG, Node, Target, follows, newest_epoch, read_target
+from kodec.log.recovery.salvage import plan_salvage
+from kodec.log.views.groups import OFFSETS_TOPIC, CommittedOffset, read_groups
+from kodec.log.views.metadata import (
+    METADATA_TOPIC,
+    ClusterMetadata,
+    PartitionAssignment,
+    read_metadata,
+    records_to_carry,
+)
+from kodec.log.views.producers import read_producers
+from kodec.log.views.transactions import read_transactions
+from kodec.runtime.dataclass import dataclass, field
+from kodec.runtime.errors import FormatError
+
+__all__ = ["group_partition", "plan_rebuild"]
+
+# Of the cluster that is left: its tier is not that of the new one.
+_NOT_TAKEN = (METADATA_TOPIC, "__remote_log_metadata")
+_OF_A_TIER = ("remote.storage.enable", "local.retention.ms", "local.retention.bytes", "remote.log.")
+_BROKER = 4
+# Resources that no node has: their codes in the metadata.
+_SHARED = {"client-metrics": 16, "group": 32}
+# Kafka assigns producer ids in blocks of so many.
+_ID_BLOCK = 1000
+_COMPACTED = {
+    "__consumer_offsets": {"cleanup.policy": "compact", "compression.type": "producer"},
+    "__transaction_state": {"cleanup.policy": "compact", "compression.type": "uncompressed"},
+    "__share_group_state": {"cleanup.policy": "delete", "retention.ms": "-1"},
+}
+
+
+def plan_rebuild(
+    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    brokers: Iterable[str | os.PathLike[str] | Iterable[str | os.PathLike[str]]],
+    *,
+    controllers: Iterable[str | os.PathLike[str]] = (),
+    topics: Collection[str] | None = None,
+    lineage: str | os.PathLike[str] | None = None,
+    allow_missing: bool = False,
+    allow_expired: bool = False,
+    hold_retention: bool = False,
+    retention_ms: int = RETENTION_MS,
+    now: int | None = None,
+    limits: Limits = Limits(),
+    progress: Callable[[int], None] = lambda _: None,
+) -> RebuildPlan:
+    """Plan to make a cluster of backup points, log directories and remote storage. Nothing is written.
+
+    The logs are read from start to end. If several sources have a topic-partition, they are merged as
+    replicas, as `plan_salvage` does. Topics, their ids and configs, ACLs, quotas, users and the next
+    producer id come from `__cluster_metadata` of the sources; without it, topics and ids from the folders.
+
+    Args:
+        sources: points of a backup, log directories, topic-partitions' folders, remote storage; paths or
+        URLs.
+        brokers: for each broker its entries of `log.dirs`, formatted for a new cluster, or those of a
+        stopped one.
+        controllers: the metadata log directories of controllers that are not brokers.
+        topics: only these; None: all, and Kafka's own.
+        lineage: the source whose leader epochs count, where it cannot be known.
+        allow_missing: make logs with gaps, and empty partitions, of what the sources lack.
+        allow_expired: also if retention would delete segments at once.
+        hold_retention: give topics whose segments retention would delete at once `retention.ms=-1` and
+            `retention.bytes=-1`.
+        retention_ms: for topics without their own setting: the brokers' `log.retention.ms`.
+        now: ms since epoch; the current time by default.
+        limits: how much may be allocated for one batch.
+        progress: called with the bytes read since the last call, and by `apply` with those copied.
+
+    Returns: a plan; `apply` writes.
+    Raises: NotALog for a source without logs; ValueError for log directories that are not formatted, are of
+    several clusters, or of one whose controllers are not all given; KeyError for a topic that no source
+    has; OSError; FormatError.
+
+    Example:
+        >>> import kodec
+        >>> plan = kodec.operations.plan_rebuild("/data/kafka-logs", ["formatted"], hold_retention=True)
+        >>> plan.problems
+        []
+        >>> _ = plan.apply()
+        >>> kodec.LogDirectory("formatted").partition("orders", 0).end_offset
+        421
+    """
+    given = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+    nodes = [
+        [on_this_machine(each).resolve() for each in ([one] if isinstance(one, (str, os.PathLike)) else one)]
+        for one in brokers
+    ]
+    others = [on_this_machine(each).resolve() for each in controllers]
+    target = read_target(nodes, others)
+    directories, replicas = _found(given)
+    for folders in replicas.values():
+        for folder in folders:
+            for root in target.roots:
+                require_apart(folder, root)
+    planner = _Planner(
+        target,
+        directories,
+        replicas,
+        topics,
+        None if lineage is None else path_of(lineage),
+        allow_missing,
+        allow_expired,
+        hold_retention,
+        retention_ms,
+        time.time_ns() // 1_000_000 if now is None else now,
+        limits,
+        progress,
+    )
+    return planner.plan((nodes, others))
+
+
+def _found(sources: Sequence[str | os.PathLike[str]]) -> tuple[list[Path], dict[TopicPartition, list[Path]]]:
+    """The log directories, and the folders of each topic-partition. Raises NotALog, OSError."""
+    directories: list[Path] = []
+    replicas: dict[TopicPartition, list[Path]] = {}
+    for source in sources:
+        for each in find_logs(source):
+            what = resolve(each.path) if isinstance(each, RemoteStoragePath) else each
+            if isinstance(what, PartitionPath):
+                replicas.setdefault(what.topic_partition, []).append(what.path)
+            elif isinstance(what, LogDirectoryPath):
+                directories.append(what.path)
+                for folder in what.partitions:
+                    replicas.setdefault(folder.topic_partition, []).append(folder.path)
+            else:
+                raise NotALog(f"{source}: a segment: give its folder, or its log directory")
+    return directories, dict(sorted(replicas.items()))
+
+
+@dataclass(slots=True)
+class _Planner:
+    """The inputs of a plan."""
+
+    target: Target
+    directories: list[Path]
+    replicas: dict[TopicPartition, list[Path]]
+    wanted: Collection[str] | None
+    lineage: Path | None
+    allow_missing: bool
+    allow_expired: bool
+    hold_retention: bool
+    retention_ms: int
+    now: int
+    limits: Limits
+    progress: Callable[[int], None]
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def plan(self, arguments: tuple[Sequence[Sequence[Path]], Sequence[Path]]) -> RebuildPlan:
+        with_metadata = [each for each in self.directories if (each / METADATA_LOG).is_dir()]
+        metadata = read_metadata(*with_metadata, limits=self.limits) if with_metadata else None
+        if metadata is not None and metadata.account.problems:
+            self.problems.append(f"the metadata cannot be read completely: {metadata.account.problems[0]}")
+        if metadata is None:
+            self.notes.append(
+                "no source has the cluster's metadata: configs, ACLs, quotas and users are unknown, and "
+                "topics have Kafka's defaults"
+            )
+        topics = self._topics(metadata)
+        partitions = []
+        for topic in topics:
+            partitions += [self._partition(topic, each) for each in topic.partitions]
+        for topic in topics:
+            own = [each for each in partitions if each.topic_partition.topic == topic.name]
+            self._retention(topic, own)
+        self._unsettled([each.topic_partition.topic for each in partitions])
+        commits, groups = self._commits(topics, partitions)
+        records = self._records(metadata, topics, with_metadata, partitions)
+        plan = RebuildPlan(
+            self.target.cluster_id,
+            self.target.metadata is None,
+            topics,
+            partitions,
+            groups,
+            self.problems,
+            self.notes,
+            self.target,
+            records,
+            commits,
+            arguments,
+            self.progress,
+        )
+        if self.target.unfinished is not None and self.target.unfinished != plan.digest():
+            self.problems.append(
+                "another rebuild has not finished here: run that one again, or format the log directories "
+                f"again ({FENCE} in them is its mark)"
+            )
+        elif self.target.unfinished is None:
+            for each in partitions:
+                self.problems += [f"{path} exists already" for path in each.targets if path.exists()]
+        return plan
+
+    # -- topics -----------------------------------------------------------------------------------
+
+    def _topics(self, metadata: ClusterMetadata | None) -> list[NewTopic]:
+        """The topics to be made, with their partitions assigned."""
+        known = {each.topic: set[int]() for each in self.replicas}
+        for each in self.replicas:
+            known[each.topic].add(each.partition)
+        if metadata is not None:
+            for name in sorted(known.keys() - {each.name for each in metadata.topics} - {*_NOT_TAKEN}):
+                self.notes.append(f"{name}: left out: the cluster's metadata has no such topic")
+            found: list[tuple[str, UUID, Mapping[str, str], dict[int, PartitionAssignment]]] = [
+                (each.name, each.topic_id, each.configs, {one.partition: one for one in each.partitions})
+                for each in metadata.topics
+            ]
+        else:
+            found = [(name, self._id_of(name), _COMPACTED.get(name, {}), {}) for name in sorted(known)]
+        names = {name for name, *_ in found}
+        if self.wanted is not None and (missing := set(self.wanted) - names):
+            raise KeyError(f"no source has the topic {', '.join(sorted(missing))}")
+        topics: list[NewTopic] = []
+        for name, topic_id, configs, assigned in found:
+            if name in _NOT_TAKEN or (self.wanted is not None and name not in {*self.wanted, *_INTERNAL}):
+                continue
+            if not self._is_free(name, topic_id):
+                continue
+            if name not in known and not assigned:
+                continue
+            numbers = sorted(assigned) or list(range(max(known[name]) + 1))
+            factor = max((len(each.replicas) for each in assigned.values()), default=3)
+            topic = NewTopic(name, topic_id, self._configs(name, configs))
+            for number in numbers:
+                replicas = self._replicas(len(topics) + number, factor)
+                epoch = assigned[number].leader_epoch if number in assigned else 0
+                topic.partitions.append(
+                    NewPartition(
+                        number, epoch, [each.node for each, _ in replicas], [one for _, one in replicas]
+                    )
+                )
+            least = int(configs.get("min.insync.replicas", 1))
+            if least > len(topic.partitions[0].replicas):
+                have = len(topic.partitions[0].replicas)
+                self.notes.append(f"{name}: min.insync.replicas is {least}, and it gets {have} replicas")
+            topics.append(topic)
+        return topics
+
+    def _id_of(self, topic: str) -> UUID:
+        """The id in the folders of a topic; a new one if they have none."""
+        ids = {
+            found
+            for owner, folders in self.replicas.items()
+            if owner.topic == topic
+            for folder in folders
+            if (found := _topic_id(folder)) is not None
+        }
+        if len(ids) > 1:
+            self.problems.append(
+                f"{topic}: the sources have it with several ids: {', '.join(map(_shown, ids))}"
+            )
+        if not ids:
+            # the same each time, so that an unfinished rebuild is recognized
+            digest = hashlib.sha256(f"{self.target.cluster_id} {topic}".encode()).digest()
+            return UUID(bytes=digest[:16], version=4)
+        return min(ids)
+
+    def _is_free(self, name: str, topic_id: UUID) -> bool:
+        """Whether the cluster has no such topic, or has it from this rebuild before a kill."""
+        there = None if self.target.metadata is None else self.target.metadata.topic(name)
+        if there is None:
+            return True
+        if self.target.unfinished is not None and there.topic_id == topic_id:
+            return True
+        if name == OFFSETS_TOPIC:
+            return False
+        if name in _INTERNAL:
+            self.notes.append(f"{name}: left out: the cluster has its own")
+        elif there.topic_id == topic_id:
+            self.problems.append(f"{name}: the cluster has this topic already")
+        else:
+            self.problems.append(f"{name}: the cluster has another topic of this name")
+        return False
+
+    def _configs(self, name: str, configs: Mapping[str, str]) -> dict[str, str]:
+        kept = {key: value for key, value in configs.items() if not key.startswith(_OF_A_TIER)}
+        if configs.get("remote.storage.enable") == "true":
+            self.notes.append(
+                f"{name}: all records return to the brokers; remote storage is off, enable it again"
+            )
+        return kept
+
+    def _replicas(self, start: int, factor: int) -> list[tuple[Node, UUID | None]]:
+        """The brokers of a partition, and the log directory of each, in turn."""
+        brokers = self.target.brokers
+        chosen = [brokers[(start + step) % len(brokers)] for step in range(min(factor, len(brokers)))]
+        return [(each, each.directories[start % len(each.roots)]) for each in chosen]
+
+    # -- partitions -------------------------------------------------------------------------------
+
+    def _partition(self, topic: NewTopic, new: NewPartition) -> RebuiltPartition:
+        owner = TopicPartition(topic.name, new.partition)
+        sources = []
+        for folder in self.replicas.get(owner, []):
+            identity = _topic_id(folder)
+            if identity is not None and identity != topic.topic_id:
+                self.notes.append(f"{folder}: left out: its topic id is {_shown(identity)}, of another topic")
+                continue
+            sources.append(folder)
+        found = RebuiltPartition(owner, sources)
+        places = {each.node: each for each in self.target.brokers}
+        for node, directory in zip(new.replicas, new.directories, strict=True):
+            roots = places[node].roots
+            at = places[node].directories.index(directory) if directory is not None else 0
+            found.targets.append(roots[at] / str(owner))
+        if not sources:
+            if not self.allow_missing:
+                self.problems.append(f"{owner}: no source has it: --allow-missing makes it empty")
+            return found
+        first, *others = sources
+        made = _new_place(found.targets[0].parent / FENCE, str(owner))
+        lineage = self.lineage if others else None
+        salvage = plan_salvage(
+            first, made, *others, lineage=lineage, limits=self.limits, progress=self.progress
+        )
+        found._salvage = salvage
+        found.report = report = salvage.preview()
+        self.problems += [
+            f"{owner}: {each}: --lineage with one of the sources decides" for each in report.conflicts
+        ]
+        if found.missing and not self.allow_missing:
+            more = f", and {len(found.missing) - 1} more" if len(found.missing) > 1 else ""
+            self.problems.append(
+                f"{owner}: missing {found.missing[0]}{more}: --allow-missing goes on without"
+            )
+        self.notes += [f"{owner}: {each}" for each in report.notes]
+        starts = []
+        for folder in sources:
+            with suppress(FormatError, OSError), PartitionLog(folder, limits=self.limits) as log:
+                starts.append(log.start_offset)
+                found.leader_epoch = max(found.leader_epoch, newest_epoch(log))
+        found.start_offset = min(starts, default=0)
+        new.leader_epoch = max(new.leader_epoch, found.leader_epoch)
+        return found
+
+    def _retention(self, topic: NewTopic, partitions: Sequence[RebuiltPartition]) -> None:
+        """Refuse what retention would delete minutes after the start, or hold it."""
+        if "delete" not in topic.configs.get("cleanup.policy", "delete"):
+            return
+        most_ms = int(topic.configs.get("retention.ms", self.retention_ms))
+        most_bytes = int(topic.configs.get("retention.bytes", -1))
+        for each in partitions:
+            for folder in each.sources[:1]:
+                with suppress(FormatError, OSError, ValueError):
+                    plan = plan_trim(
+                        folder,
+                        retention_ms=None if most_ms < 0 else most_ms,
+                        retention_bytes=None if most_bytes < 0 else most_bytes,
+                        now=self.now,
+                        limits=self.limits,
+                    )
+                    each.expired = len(plan.deleted)
+        expired = sum(each.expired for each in partitions)
+        if not expired:
+            return
+        limits = f"{most_ms} ms, {most_bytes} bytes"
+        what = f"{topic.name}: retention ({limits}) would delete {expired} segments at once"
+        if self.hold_retention:
+            topic.configs = {**topic.configs, "retention.ms": "-1", "retention.bytes": "-1"}
+            self.notes.append(f"{what}: it gets retention.ms=-1 and retention.bytes=-1; set them again later")
+        elif self.allow_expired:
+            self.notes.append(what)
+        else:
+            self.problems.append(f"{what}: --hold-retention keeps them, --allow-expired does not")
+
+    # -- what refers to records -------------------------------------------------------------------
+
+    def _with(self, topic: str) -> list[Path]:
+        """The log directories that have a topic."""
+        parents = {
+            folder.parent
+            for owner, folders in self.replicas.items()
+            if owner.topic == topic
+            for folder in folders
+        }
+        return [each for each in self.directories if each in parents]
+
+    def _unsettled(self, topics: Collection[str]) -> None:
+        """Note transactions that nothing will end."""
+        if not self._with("__transaction_state"):
+            return
+        for each in read_transactions(*self.directories, now=self.now, limits=self.limits).open:
+            if each.topic_partition.topic in topics and each.status in ("hanging", "unknown"):
+                self.notes.append(
+                    f"{each.topic_partition}: the transaction of producer {each.producer_id} from offset "
+                    f"{each.first_offset} is {each.status}: end it with kafka-transactions.sh --abort"
+                )
+
+    def _commits(
+        self, topics: Sequence[NewTopic], partitions: Sequence[RebuiltPartition]
+    ) -> tuple[dict[int, list[Record]], dict[int, list[tuple[str, str, int, int]]]]:
+        """The offsets to commit in a cluster that has `__consumer_offsets`; notes those past the end of a
+        log."""
+        roots = self._with(OFFSETS_TOPIC)
+        if not roots:
+            self.notes.append(f"no source has {OFFSETS_TOPIC}: no group has committed offsets")
+            return {}, {}
+        ends = {each.topic_partition: each.end_offset for each in partitions}
+        groups = read_groups(*roots, limits=self.limits)
+        self.notes += [f"groups may be incomplete: {each}" for each in groups.account.problems[:1]]
+        # one that this rebuild has made before a kill has all groups
+        counts = {} if any(each.name == OFFSETS_TOPIC for each in topics) else self.target.offsets
+        self._old_commits(groups.offsets)
+        taken: set[str] = set()
+        if counts:
+            mine = [root for each in self.target.brokers for root in each.roots]
+            mine = [
+                each for each in mine if any((each / f"{OFFSETS_TOPIC}-{one}").is_dir() for one in counts)
+            ]
+            known = read_groups(*mine, limits=self.limits) if mine else None
+            if known is not None:
+                taken = {each.group for each in known.groups} | {each.group for each in known.offsets}
+        commits: dict[int, list[Record]] = {}
+        shown: dict[int, list[tuple[str, str, int, int]]] = {}
+        left = set()
+        for each in groups.offsets:
+            owner = TopicPartition(each.topic, each.partition)
+            if owner not in ends or each.pending:
+                continue
+            if each.offset > ends[owner]:
+                self.notes.append(
+                    f"{each.group}: its offset {each.offset} of {owner} is past the end of the log, "
+                    f"{ends[owner]}"
+                )
+            if not counts:
+                continue
+            if each.group in taken:
+                left.add(each.group)
+                continue
+            number = group_partition(each.group, len(counts))
+            shown.setdefault(number, []).append((each.group, each.topic, each.partition, each.offset))
+            commits.setdefault(number, []).append(_commit(each, self.now))
+        self.notes += [f"group {each}: left out: the cluster has such a group" for each in sorted(left)]
+        if counts:
+            self.notes.append("members of groups and transactional ids are left out: the cluster has its own")
+        for number in commits:
+            self._require_replicas(number)
+        return commits, shown
+
+    def _old_commits(self, offsets: Sequence[CommittedOffset]) -> None:
+        """Note groups whose offsets brokers would delete soon."""
+        newest: dict[str, int] = {}
+        for each in offsets:
+            newest[each.group] = max(newest.get(each.group, 0), each.commit_timestamp)
+        old = [group for group, at in newest.items() if at < self.now - RETENTION_MS]
+        if old:
+            self.notes.append(
+                f"{len(old)} groups have committed nothing for 7 days, as {old[0]}: brokers delete their offsets "
+                "minutes after the start, unless offsets.retention.minutes is longer than its default"
+            )
+
+    def _require_replicas(self, number: int) -> None:
+        """All replicas of a partition of `__consumer_offsets` are needed, and the same log."""
+        metadata = self.target.metadata
+        topic = None if metadata is None else metadata.topic(OFFSETS_TOPIC)
+        assert topic is not None
+        assigned = next(each for each in topic.partitions if each.partition == number)
+        places = self.target.offsets[number]
+        if len(places) < len(assigned.replicas):
+            self.problems.append(f"{OFFSETS_TOPIC}-{number}: not all of its replicas are given")
+            return
+        name = f"{OFFSETS_TOPIC}-{number}"
+        for root in places[1:]:
+            if not follows(places[0] / name, root / name):
+                self.problems.append(f"{root / name} is not a part of {places[0] / name}")
+
+    # -- the metadata -----------------------------------------------------------------------------
+
+    def _records(
+        self,
+        metadata: ClusterMetadata | None,
+        topics: Sequence[NewTopic],
+        roots: Sequence[Path],
+        partitions: Sequence[RebuiltPartition],
+    ) -> list[bytes]:
+        """The records to append to the metadata log."""
+        target = self.target
+        made = list(topic_records(topics, target.level))
+        if target.metadata is not None:
+            if metadata is not None and (metadata.acls or metadata.quotas or metadata.users):
+                self.notes.append("ACLs, quotas and users are left out: the cluster has its own")
+            return made
+        begin = list(target.boot)
+        for each in target.brokers:
+            known = [one for one in each.directories if one is not None]
+            begin.append(register(each.node, len(begin), known, target.level))
+        for (kind, name), settings in () if metadata is None else metadata.configs.items():
+            if kind == "broker" and name == "":
+                begin += [config(_BROKER, "", key, value) for key, value in settings.items()]
+            elif kind in _SHARED:
+                begin += [config(_SHARED[kind], name, key, value) for key, value in settings.items()]
+            elif kind != "topic":
+                self.notes.append(f"the configs of {kind} {name} are left out")
+        if metadata is not None:
+            begin += [framed(each, 0) for each in records_to_carry(*roots, limits=self.limits)]
+        begin.append(producer_ids(self._next_producer_id(metadata, partitions)))
+        return begin + made
+
+    def _next_producer_id(
+        self, metadata: ClusterMetadata | None, partitions: Sequence[RebuiltPartition]
+    ) -> int:
+        """Above all ids that the logs have, so that no new producer has the sequences of an old one."""
+        most = -1
+        for each in partitions:
+            for folder in each.sources:
+                with suppress(FormatError, OSError), PartitionLog(folder, limits=self.limits) as log:
+                    most = max([most, *(one.producer_id for one in read_producers(log).producers)])
+        known = 0 if metadata is None else metadata.next_producer_id or 0
+        return max(known, (most // _ID_BLOCK + 1) * _ID_BLOCK, _ID_BLOCK)
+
+
+_INTERNAL = (OFFSETS_TOPIC, "__transaction_state", "__share_group_state")
+
+
+def _topic_id(folder: Path) -> UUID | None:
+    with suppress(FormatError, OSError), PartitionLog(folder) as log:
+        found = log.metadata()
+        return None if found is None else found.topic_id
+    return None
+
+
+def _shown(topic_id: UUID) -> str:
+    return urlsafe_b64encode(topic_id.bytes).decode("ascii").rstrip("=")
+
+
+def group_partition(group: str, count: int) -> int:
+    """The partition of `__consumer_offsets` that has a group: Java's `String.hashCode`, without its sign."""
+    found = 0
+    data = group.encode("utf-16-be", "surrogatepass")
+    for at in range(0, len(data), 2):
+        found = (found * 31 + int.from_bytes(data[at : at + 2], "big")) & 0xFFFF_FFFF
+    signed = found - (1 << 32) if found >= 1 << 31 else found
+    return 0 if signed == -(1 << 31) else abs(signed) % count
+
+
+def _commit(found: CommittedOffset, now: int) -> Record:
+    """A commit as clients make it, at this moment: brokers delete old ones."""
+    key = OffsetCommitKey(group=found.group, topic=found.topic, partition=found.partition)
+    value = OffsetCommitValue(
+        version=3,
+        committed_offset=found.offset,
+        leader_epoch=-1 if found.leader_epoch is None else found.leader_epoch,
+        metadata=found.metadata,
+        commit_timestamp=now,
+    )
+    return Record(key=key.to_bytes(), value=value.to_bytes(), timestamp=now)
+
+
+def _new_place(fence: Path, name: str) -> Path:
+    """Where to make a folder: what a killed rebuild has left is deleted when the plan is carried out."""
+    made, number = fence / name, 1
+    while made.exists():
+        number += 1
+        made = fence / str(number) / name
+    return made

@@ -1,0 +1,248 @@
+"""The cluster that is to get logs: its brokers, its controllers, and what their metadata logs have."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64decode
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from uuid import UUID
+
+from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.files.checkpoints import (
+    MetaProperties,
+)
+from kodec.log.files.names import (
+    META_PROPERTIES,
+)
+from kodec.log.reading.reader import read_batches
+from kodec.log.views.groups import OFFSETS_TOPIC
+from kodec.log.views.metadata import (
+    METADATA_TOPIC,
+    ClusterMetadata,
+    read_metadata,
+    read_metadata_snapshot,
+)
+from kodec.runtime.dataclass import dataclass
+
+__all__ = ["FENCE", "METADATA_LOG", "PLAN", "Node", "Target", "follows", "newest_epoch", "read_target"]
+
+FENCE = "kodec-rebuild-unfinished"
+"""The folder in each log directory until all is there: no broker starts with a folder of such a name."""
+PLAN = "plan.json"
+"""The file in it that shows which rebuild it is."""
+METADATA_LOG = f"{METADATA_TOPIC}-0"
+_BOOTSTRAP = "bootstrap.checkpoint"
+_VOTERS = f"{0:020}-{0:010}.checkpoint"
+
+
+@dataclass(slots=True)
+class Node:
+    """A broker or a controller of the new cluster."""
+
+    node: int
+    roots: list[Path]
+    directories: list[UUID | None]
+
+
+@dataclass(slots=True)
+class Target:
+    """The new cluster, as it is now.
+
+    Attributes:
+        metadata: None for one that was never started. level: its `metadata.version`.
+        boot: the records with which a new one begins.
+        newest: the controller's log directory with the longest metadata log.
+        ends: the end of each controller's metadata log.
+        offsets: the replicas of each partition of `__consumer_offsets`, the longest first.
+        unfinished: the digest of a rebuild that has not finished here; None for none.
+    """
+
+    cluster_id: str
+    brokers: list[Node]
+    controllers: list[Path]
+    metadata: ClusterMetadata | None
+    level: int
+    boot: list[bytes]
+    newest: Path
+    ends: dict[Path, tuple[int, int]]
+    offsets: dict[int, list[Path]]
+    unfinished: str | None
+
+    @property
+    def roots(self) -> list[Path]:
+        """All log directories."""
+        return list(
+            dict.fromkeys([*(root for each in self.brokers for root in each.roots), *self.controllers])
+        )
+
+
+def newest_epoch(log: PartitionLog) -> int:
+    """The newest leader epoch of a log; 0 if it has none. Raises FormatError, OSError."""
+    known = [each.epoch for each in log.leader_epochs()]
+    head = log.segments[-1].last_header() if log.segments else None
+    return max([0, *known, 0 if head is None else head.partition_leader_epoch])
+
+
+def read_target(brokers: Sequence[Sequence[Path]], controllers: Sequence[Path]) -> Target:
+    """The cluster to write to. Raises ValueError, OSError, FormatError."""
+    if not brokers:
+        raise ValueError("give the log directories of a broker")
+    nodes: dict[int, Node] = {}
+    clusters = set()
+    for roots in (*brokers, *([each] for each in controllers)):
+        for root in roots:
+            found = _properties(root)
+            clusters.add(found.cluster_id)
+            assert found.node_id is not None
+            node = nodes.setdefault(found.node_id, Node(found.node_id, [], []))
+            if root not in node.roots:
+                node.roots.append(root)
+                node.directories.append(None if found.directory_id is None else _uuid(found.directory_id))
+    if len(clusters) > 1:
+        raise ValueError(f"these log directories belong to several clusters: {', '.join(map(str, clusters))}")
+    made = [nodes[_node_of(roots)] for roots in brokers]
+    if len({each.node for each in made}) < len(made):
+        raise ValueError("the log directories of a broker are given as those of several")
+    for roots in brokers:
+        if len({_node_of([root]) for root in roots}) > 1:
+            raise ValueError(f"{', '.join(map(str, roots))} belong to several brokers")
+    quorum, metadata, newest, ends = _quorum(nodes, controllers)
+    level, boot = _boot(newest) if metadata is None else (metadata.features.get("metadata.version", 0), [])
+    if metadata is not None and metadata.open_transaction is not None:
+        raise ValueError("the metadata has a transaction that has not ended: start the cluster, and stop it")
+    (cluster,) = clusters
+    assert cluster is not None
+    broker_roots = [root for each in made for root in each.roots]
+    target = Target(cluster, made, quorum, metadata, level, boot, newest, ends, {}, _unfinished(nodes))
+    topic = None if metadata is None else metadata.topic(OFFSETS_TOPIC)
+    for each in [] if topic is None else topic.partitions:
+        places = [root for root in broker_roots if (root / f"{OFFSETS_TOPIC}-{each.partition}").is_dir()]
+        ends = {root: _end_of(root / f"{OFFSETS_TOPIC}-{each.partition}") for root in places}
+        target.offsets[each.partition] = sorted(places, key=lambda root, ends=ends: ends[root], reverse=True)
+    return target
+
+
+def _end_of(folder: Path) -> tuple[int, int]:
+    """The newest leader epoch of a log, and its end; -1 for the epoch of an empty one."""
+    with PartitionLog(folder) as log:
+        is_empty = not any(segment.size for segment in log.segments)
+        return (-1, 0) if is_empty else (newest_epoch(log), log.end_offset)
+
+
+def _node_of(roots: Sequence[Path]) -> int:
+    found = _properties(roots[0]).node_id
+    assert found is not None
+    return found
+
+
+def _properties(root: Path) -> MetaProperties:
+    found = LogRoot(root).meta_properties() if root.is_dir() else None
+    if found is None or found.version < 1 or found.cluster_id is None or found.node_id is None:
+        raise ValueError(
+            f"{root} has no {META_PROPERTIES} of a KRaft cluster: kafka-storage.sh format makes it"
+        )
+    return found
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(bytes=urlsafe_b64decode(text + "=="))
+    except ValueError:
+        raise ValueError(f"{text!r} is not the id of a log directory") from None
+
+
+def _unfinished(nodes: Mapping[int, Node]) -> str | None:
+    for node in nodes.values():
+        for root in node.roots:
+            if (root / FENCE).is_dir():
+                try:
+                    return str(json.loads((root / FENCE / PLAN).read_bytes())["digest"])
+                except (OSError, ValueError, KeyError, TypeError):
+                    return ""
+    return None
+
+
+def _quorum(
+    nodes: Mapping[int, Node], given: Sequence[Path]
+) -> tuple[list[Path], ClusterMetadata | None, Path, dict[Path, tuple[int, int]]]:
+    """The metadata log directories of all controllers, the metadata, the longest log, and the end of each.
+
+    Raises ValueError unless all controllers are there.
+    """
+    roots = [root for node in nodes.values() for root in node.roots if (root / METADATA_LOG).is_dir()]
+    started = {root: _end_of(root / METADATA_LOG) for root in roots}
+    newest = max(roots, key=lambda each: started[each], default=None)
+    metadata = None
+    voters: dict[int, UUID] = {}
+    if newest is not None and started[newest][0] >= 0:
+        metadata = read_metadata(newest)
+        if metadata.account.problems:
+            raise ValueError(f"the metadata cannot be read completely: {metadata.account.problems[0]}")
+        voters = dict(metadata.voters)
+    elif newest is not None:
+        for root in roots:
+            if (root / METADATA_LOG / _VOTERS).is_file():
+                voters |= dict(read_metadata_snapshot(root / METADATA_LOG / _VOTERS).voters)
+    if voters:
+        if missing := sorted(voters.keys() - nodes.keys()):
+            names = ", ".join(map(str, missing))
+            raise ValueError(f"the controllers {names} vote, and their log directories are not given")
+        quorum = [_metadata_root(nodes[each], voters[each]) for each in sorted(voters)]
+    elif given:
+        quorum = list(given)
+    else:
+        raise ValueError(
+            "this quorum is one of controller.quorum.voters, and it is not known which nodes are "
+            "controllers: name the metadata log directory of each"
+        )
+    chosen = max(quorum, key=lambda each: started.get(each, (-1, 0)))
+    for root in quorum:
+        if started.get(root, (-1, 0))[0] >= 0 and not follows(chosen / METADATA_LOG, root / METADATA_LOG):
+            raise ValueError(
+                f"the metadata log of {root} is not a part of that of {chosen}: start the "
+                "controllers, and stop them"
+            )
+    if metadata is not None and chosen != newest and started[chosen] < started[newest or chosen]:
+        raise ValueError(f"{newest} has a longer metadata log than all controllers that are given")
+    return quorum, metadata, chosen, {root: started.get(root, (-1, 0)) for root in quorum}
+
+
+def _metadata_root(node: Node, directory: UUID) -> Path:
+    for root, identity in zip(node.roots, node.directories, strict=True):
+        if identity == directory or (root / METADATA_LOG).is_dir():
+            return root
+    raise ValueError(f"the metadata log directory of the controller {node.node} is not given")
+
+
+def follows(newest: Path, folder: Path) -> bool:
+    """Whether a log is a beginning of another, by its newest leader epoch."""
+    if newest == folder:
+        return True
+    with PartitionLog(newest) as long, PartitionLog(folder) as short:
+        epoch, end = newest_epoch(short), short.end_offset
+        if end > long.end_offset or (long.segments and end < long.segments[0].base_offset):
+            return False
+        epochs = long.leader_epochs()
+        if epoch not in [each.epoch for each in epochs]:
+            return False
+        later = [each.start_offset for each in epochs if each.epoch > epoch]
+        return end <= min([*later, long.end_offset])
+
+
+def _boot(root: Path) -> tuple[int, list[bytes]]:
+    """The `metadata.version` of a formatted cluster, and the records that it begins with."""
+    path = root / _BOOTSTRAP
+    if not path.is_file():
+        raise ValueError(f"{path} is missing: kafka-storage.sh format makes it")
+    metadata = read_metadata_snapshot(path)
+    records = []
+    with read_batches(path) as reader:
+        for batch in reader:
+            if not batch.is_control:
+                records += [record.value or b"" for record in batch.records()]
+    level = metadata.features.get("metadata.version")
+    if level is None or metadata.account.problems:
+        raise ValueError(f"{path} has no metadata.version")
+    return level, records
