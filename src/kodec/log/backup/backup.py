@@ -51,6 +51,8 @@ class BackupReport:
         point: as stored.
         new, new_bytes: objects that the backup did not have yet.
         reused: files that were not read, since they have not changed since the last point.
+
+    Example: see `plan_backup`.
     """
 
     point: BackupPoint
@@ -89,7 +91,9 @@ class BackupPlan:
     Attributes:
         target: the backup.
         begun: when the directories were listed, in s since 1970.
-        notes: what is not backed up, such as folders that are marked for deletion.
+        sources: the log directories as they were listed.
+        limits: how much may be allocated for one batch.
+        progress: called with the bytes that were read, or need not be, since the last call.
 
     Example: see `plan_backup`.
     """

@@ -83,6 +83,8 @@ class BackupFile(NamedTuple):
         data: the content, if the manifest itself has it.
         seen: device, inode, size, and times (ns) of the file that was read; None if it may have been
         written since.
+
+    Example: see `plan_backup`.
     """
 
     size: int
@@ -104,6 +106,8 @@ class BackupPartition:
         end_offset: the offset after the last whole batch; None for an empty folder.
         high_watermark: that of the broker's checkpoint; None if it has none.
         damaged: what is wrong with its logs. They are in the point as they were.
+
+    Example: see `plan_backup`.
     """
 
     folder: str
@@ -126,6 +130,8 @@ class BackupDirectory:
         cluster_id, node_id, directory_id: from `meta.properties`; None if unknown.
         files: those next to the topic-partitions' folders. partitions: in the order in which they were read.
         missing: topic-partitions that are not in the point, with the reason.
+
+    Example: see `plan_backup`.
     """
 
     name: str
@@ -146,6 +152,8 @@ class BackupPoint:
     Attributes:
         name: when it was begun, as `20261126T010500Z`. begun, ended: in ms since 1970.
         directories: the log directories.
+
+    Example: see `plan_backup`.
     """
 
     name: str

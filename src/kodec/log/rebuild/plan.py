@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from kodec.log.batches.encode import encode
 from kodec.log.batches.records import Record
@@ -73,6 +73,8 @@ class RebuiltPartition:
         report: what `salvage` keeps of the sources, and what is missing; None without sources.
         expired: the segments that retention would delete at once.
         start_offset: of the log. leader_epoch: the newest one in the sources.
+
+    Example: see `plan_rebuild`.
     """
 
     topic_partition: TopicPartition
@@ -180,8 +182,11 @@ class RebuildPlan:
             controllers = sorted(self._target.controllers, key=lambda each: each != self._target.newest)
             kept += self._extend(METADATA_LOG, controllers, records)
             for root in roots:
-                shutil.rmtree(root / FENCE)
+                # in one step: what is left after a kill a broker deletes
+                done_with = root / f"kodec-0.{uuid4().hex}-delete"
+                (root / FENCE).rename(done_with)
                 sync_folder(root)
+                shutil.rmtree(done_with)
         return kept
 
     # -- the fence --------------------------------------------------------------------------------

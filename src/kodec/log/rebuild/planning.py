@@ -107,7 +107,13 @@ def plan_rebuild(
     has; OSError; FormatError.
 
     Example:
+        >>> import shutil
+        >>> from pathlib import Path
         >>> import kodec
+        >>> voters = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
+        >>> (Path("formatted") / voters).parent.mkdir(parents=True)
+        >>> for name in ("meta.properties", "bootstrap.checkpoint", voters):
+        ...     _ = shutil.copy(Path("/data/kafka-logs") / name, Path("formatted") / name)
         >>> plan = kodec.operations.plan_rebuild("/data/kafka-logs", ["formatted"], hold_retention=True)
         >>> plan.problems
         []
@@ -479,8 +485,8 @@ class _Planner:
         old = [group for group, at in newest.items() if at < self.now - RETENTION_MS]
         if old:
             self.notes.append(
-                f"{len(old)} groups have committed nothing for 7 days, as {old[0]}: brokers delete their offsets "
-                "minutes after the start, unless offsets.retention.minutes is longer than its default"
+                f"{len(old)} groups have committed nothing for 7 days, as {old[0]}: brokers delete their "
+                "offsets minutes after the start, unless offsets.retention.minutes is longer than its default"
             )
 
     def _require_replicas(self, number: int) -> None:

@@ -35,6 +35,8 @@ class NewPartition:
         partition: its number. leader_epoch: at least that of each batch.
         replicas: the brokers, the first one preferred. directories: the log directory of each; None if
         unknown.
+
+    Example: see `plan_rebuild`.
     """
 
     partition: int
@@ -49,6 +51,8 @@ class NewTopic:
 
     Attributes:
         name, topic_id: which one. configs: its own settings. partitions: by number.
+
+    Example: see `plan_rebuild`.
     """
 
     name: str

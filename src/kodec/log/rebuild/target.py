@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
@@ -120,7 +121,7 @@ def read_target(brokers: Sequence[Sequence[Path]], controllers: Sequence[Path]) 
     for each in [] if topic is None else topic.partitions:
         places = [root for root in broker_roots if (root / f"{OFFSETS_TOPIC}-{each.partition}").is_dir()]
         ends = {root: _end_of(root / f"{OFFSETS_TOPIC}-{each.partition}") for root in places}
-        target.offsets[each.partition] = sorted(places, key=lambda root, ends=ends: ends[root], reverse=True)
+        target.offsets[each.partition] = sorted(places, key=ends.__getitem__, reverse=True)
     return target
 
 
@@ -154,14 +155,19 @@ def _uuid(text: str) -> UUID:
 
 
 def _unfinished(nodes: Mapping[int, Node]) -> str | None:
+    """The digest of a rebuild that has not finished; "" for several; None for none.
+
+    A mark without a digest was made before anything else.
+    """
+    found = set()
     for node in nodes.values():
         for root in node.roots:
-            if (root / FENCE).is_dir():
+            with suppress(FileNotFoundError):
                 try:
-                    return str(json.loads((root / FENCE / PLAN).read_bytes())["digest"])
-                except (OSError, ValueError, KeyError, TypeError):
-                    return ""
-    return None
+                    found.add(str(json.loads((root / FENCE / PLAN).read_bytes())["digest"]))
+                except (ValueError, KeyError, TypeError):
+                    found.add("")
+    return None if not found else found.pop() if len(found) == 1 else ""
 
 
 def _quorum(
