@@ -24,6 +24,7 @@ import make_tiered
 import make_views
 import plugin_lab
 import remote_segments
+import rebuild_lab
 import repair_lab
 import repair_table
 import replicas_lab
@@ -163,6 +164,9 @@ def main(arguments: list[str] | None = None) -> int:
                 adoption_lab.make(options.maven_repository)
                 only(options.maven_repository, replicas=True)
                 only(options.maven_repository, replicas=False)
+            for line in rebuild_lab.LINES:
+                if line in names:
+                    say(rebuild_lab.make(line, options.maven_repository))
             for line in edit_lab.LINES:
                 if line in names:
                     edit_lab.make(line, options.maven_repository)

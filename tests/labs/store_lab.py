@@ -206,6 +206,29 @@ def writes(store: Store) -> None:
     say(f"{store.url}: export, compact-view, convert and salvage write there, and replace nothing")
 
 
+def backups(store: Store) -> None:
+    """A backup there has the rows of the files, stores nothing twice, and finds what was changed."""
+    logs, target = DATA / "kafka-4.3.1" / "logs", f"{store.url}/made/backup"
+    for turn in range(2):
+        report, requests, size = store.counted(lambda: kodec.operations.plan_backup(logs, target).apply())
+        require("problems of a backup", report.problems, [])
+        require("new objects", report.new > 0, not turn)
+        say(
+            f"{store.url}: backup {turn + 1}: {report.new} new objects, {requests} requests, {size >> 10} KiB"
+        )
+    here, there = kodec.LogDirectory(logs), kodec.LogDirectory(f"{target}/points/{report.point.name}")
+    for log in here:
+        found = list(there.partition(*log.topic_partition).records(control=True))
+        require(f"records of {log.path} in a point", found == list(log.records(control=True)), True)
+    require("prune", kodec_main(["backup", "--to", target, "--prune", "--keep", "1", "--apply"]), 0)
+    require("check", kodec_main(["backup", "--to", target, "--check"]), 0)
+    victim = next(iter(kodec.operations.list_points(target)[0].objects()))
+    store.delete(f"{target}/objects/{victim}")
+    require("check of a missing object", kodec_main(["backup", "--to", target, "--check"]), 1)
+    require("backup that stores it again", kodec_main(["backup", str(logs), "--to", target]), 0)
+    require("check", kodec_main(["backup", "--to", target, "--check"]), 0)
+
+
 def many_names(store: Store, work: Path) -> None:
     """A folder of more names than a page has."""
     folder = work / "many" / "many-0"
@@ -271,6 +294,7 @@ def trial(store: Store, work: Path, large: Path, delay: float) -> None:
     lookups(store, large, url)
     changes(store, large)
     writes(store)
+    backups(store)
     many_names(store, work / store.url.partition(":")[0])
     # The meter is in this process, and takes its turns: rates are those without it, or with its delay.
     metered = f"127.0.0.1:{store.meter.port}"
