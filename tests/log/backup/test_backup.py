@@ -143,10 +143,34 @@ def test_several_log_directories_are_folders_of_the_point(logs: Path, tmp_path: 
 def test_topics_are_chosen_and_kafkas_own_come_with_them(tmp_path: Path) -> None:
     report = plan_backup(LOGS, tmp_path / "backup", topics=["empty"]).apply()
     folders = [each.folder for each in report.point.directories[0].partitions]
-    own = ["__consumer_offsets-0", "__share_group_state-0", "__transaction_state-0", "__cluster_metadata-0"]
+    own = ["__transaction_state-0", "__consumer_offsets-0", "__share_group_state-0", "__cluster_metadata-0"]
     assert folders == [*own, "empty-0"]
     with pytest.raises(KeyError, match="no topic nobody"):
         plan_backup(LOGS, tmp_path / "backup", topics=["nobody"])
+
+
+def test_folders_are_listed_until_no_transaction_ends_meanwhile(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a transaction may have ended in one partition only."""
+    of = capture.Listing.of
+    seen: list[str] = []
+    busy = 3
+
+    def ends(folder: Path) -> capture.Listing:
+        found = of(folder)
+        seen.append(folder.name)
+        if seen.count("orders-0") <= busy and folder.name == "transactions-1":
+            with (logs / "__transaction_state-0" / f"{0:020}.log").open("ab") as file:
+                file.write(b"\0")
+        return found
+
+    monkeypatch.setattr(capture.Listing, "of", ends)
+    assert plan_backup(logs, tmp_path / "backup").notes == []
+    assert seen.count("orders-0") == 4 and seen[0] == "__transaction_state-0"
+    busy = 1000
+    (note,) = plan_backup(logs, tmp_path / "backup").notes
+    assert note.startswith("__transaction_state-0: transactions ended while the folders were listed")
 
 
 # -- beside a broker ------------------------------------------------------------------------------

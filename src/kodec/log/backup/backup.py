@@ -40,7 +40,10 @@ _BEFORE = (META_PROPERTIES, _BOOTSTRAP, LOG_START_OFFSETS, HIGH_WATERMARKS, RECO
 # After the logs: what has been compacted until then.
 _AFTER = (CLEANER_OFFSETS,)
 # What refers to records is listed before the records.
-_FIRST = ("__consumer_offsets", "__share_group_state", "__transaction_state", "__cluster_metadata")
+_TRANSACTIONS = "__transaction_state"
+_FIRST = (_TRANSACTIONS, "__consumer_offsets", "__share_group_state", "__cluster_metadata")
+# How often the folders are listed, until no transaction has ended meanwhile.
+_LOOKS = 20
 
 
 @dataclass(slots=True)
@@ -262,8 +265,18 @@ def plan_backup(
             require_apart(path, place.target)
             require_outside_logs(place.target)
     place.exists()
-    begun = time.time()
-    sources = [_listed(path, number, len(paths), topics) for number, path in enumerate(paths)]
+    unsettled: list[str] = []
+    for _ in range(_LOOKS):
+        begun = time.time()
+        sources = [_listed(path, number, len(paths), topics) for number, path in enumerate(paths)]
+        unsettled = [name for each in sources for name in _changed(each)]
+        if not unsettled:
+            break
+    if unsettled:
+        sources[0].notes.append(
+            f"{', '.join(unsettled)}: transactions ended while the folders were listed: some may have ended "
+            "in one partition and not in another"
+        )
     if topics is not None:
         found = {one.folder.name.rpartition("-")[0] for each in sources for one in each.listings}
         if missing := set(topics) - found:
@@ -302,6 +315,21 @@ def _listed(path: Path, number: int, count: int, topics: Collection[str] | None)
         None if properties is None else properties.directory_id,
     )
     return _Source(path, directory, listings, notes)
+
+
+def _changed(source: _Source) -> list[str]:
+    """The partitions of the coordinator's topic that have changed since they were listed, before all others.
+
+    Without changes, no transaction has got to its markers meanwhile, or the coordinator writes those that are
+    missing.
+    """
+    found = []
+    for each in source.listings:
+        if each.folder.name.startswith(f"{_TRANSACTIONS}-"):
+            with suppress(FileNotFoundError):
+                if Listing.of(each.folder).size != each.size:
+                    found.append(each.folder.name)
+    return found
 
 
 def _known(last: BackupPoint | None, directory: BackupDirectory) -> dict[str, BackupPartition]:
