@@ -61,8 +61,7 @@ MARK = "kodec-backup.json"
 POINTS, OBJECTS = "points", "objects"
 SUFFIX = ".json.gz"
 INLINE = 512
-"""A file of up to so many bytes is in the manifest itself: a request for each would cost more than its
-bytes."""
+"""Smaller files, and those of this size, are in the manifest itself: a request costs more than their bytes."""
 VERSION = 1
 
 _SCHEME = "point:"
