@@ -103,6 +103,9 @@ class Listing(NamedTuple):
                 return f"{name} was replaced"
             if after.st_size < before.st_size:
                 return f"{name} was truncated"
+            # an inode may be used again
+            if base != bases[-1] and before.st_mtime_ns != after.st_mtime_ns:
+                return f"{name} was written to"
         for base in later:
             if bases and base < bases[-1] and base not in bases:
                 return f"{file_name(base, 'log')} was not there"

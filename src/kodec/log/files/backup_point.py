@@ -61,7 +61,7 @@ MARK = "kodec-backup.json"
 POINTS, OBJECTS = "points", "objects"
 SUFFIX = ".json.gz"
 INLINE = 512
-"""Smaller files, and those of this size, are in the manifest itself: a request costs more than their bytes."""
+"""A file of at most this size is in the manifest itself: a request costs more than its bytes."""
 VERSION = 1
 
 _SCHEME = "point:"
