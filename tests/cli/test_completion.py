@@ -27,7 +27,7 @@ def complete(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
 
 def test_verbs(complete) -> None:
-    assert complete("re") == ["report", "retention", "recover", "reindex", "redact", "restore"]
+    assert complete("re") == ["report", "retention", "recover", "reindex", "redact", "rebuild", "restore"]
     assert complete("") == complete() == list(VERBS)
     assert complete("--v") == ["--version"]
     assert complete("nothing", "--co") == [] == complete("--version", "")

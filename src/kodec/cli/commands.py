@@ -43,8 +43,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "adopt": "Copy logs into the log directory of a stopped broker",
     },
     "Back up and rebuild": {
-        "backup": "Store log directories, of a running broker too, at points in time",
-        "rebuild": "Make a cluster of backup points, remote storage or lost disks",
+        "backup": "Store log directories, also of a running broker",
+        "rebuild": "Make a cluster of backups, remote storage or lost disks",
     },
     "Export and restore": {
         "export": "Write records to Parquet, CSV, JSON Lines, Iceberg or Delta",

@@ -20,6 +20,7 @@ from kodec.errors import StalePlan
 from kodec.log.files.checkpoints import (
     read_clean_shutdown,
     read_offsets,
+    write_clean_shutdown,
     write_meta_properties,
 )
 from kodec.log.files.lock import locked
@@ -226,10 +227,17 @@ def kodec_tier(path: Path) -> bool:
 # -- a cluster with topics ------------------------------------------------------------------------
 
 
+def stopped(root: Path) -> Path:
+    """The log directory of a broker that was shut down."""
+    shutil.copytree(LOGS, root)
+    (broker,) = kodec.operations.read_metadata(root).brokers
+    assert broker.epoch is not None
+    write_clean_shutdown(root / ".kafka_cleanshutdown", broker.epoch)
+    return root
+
+
 def test_a_cluster_that_has_topics_gets_others_and_groups(tmp_path: Path) -> None:
-    broker = shutil.copytree(LOGS, tmp_path / "broker")
-    for path in (broker / ".lock", broker / ".kafka_cleanshutdown"):
-        path.unlink(missing_ok=True)
+    broker = stopped(tmp_path / "broker")
     source = shutil.copytree(LOGS, tmp_path / "source")
     # a topic and a group that the cluster does not have
     plan = planned(LOGS, broker)
@@ -249,7 +257,9 @@ def test_a_cluster_that_has_topics_gets_others_and_groups(tmp_path: Path) -> Non
         assert list(kodec.PartitionLog(broker / f"wares-{partition}").records()) == list(
             kodec.PartitionLog(LOGS / f"orders-{partition}").records()
         )
-    assert not (broker / ".kafka_cleanshutdown").exists()
+    assert (broker / ".kafka_cleanshutdown").exists()
+    (broker / ".kafka_cleanshutdown").unlink()
+    assert "was not shut down cleanly" in planned(source, broker, topics=["wares"]).problems[0]
 
 
 def renamed(root: Path, old: str, new: str, topic_id: UUID) -> None:
@@ -275,7 +285,7 @@ def renamed(root: Path, old: str, new: str, topic_id: UUID) -> None:
 
 
 def test_offsets_are_committed_in_a_cluster_that_has_none_of_the_group(tmp_path: Path) -> None:
-    broker = shutil.copytree(LOGS, tmp_path / "broker")
+    broker = stopped(tmp_path / "broker")
     source = shutil.copytree(LOGS, tmp_path / "source")
     renamed(source, "orders", "wares", UUID(int=77))
     from kodec.log.rebuild import planning
@@ -313,7 +323,7 @@ def test_the_partition_of_a_group(group: str, count: int, partition: int | None)
 
 def test_controllers_whose_logs_differ(tmp_path: Path) -> None:
     """The shorter log gets what it lacks, if it is a beginning of the longer one."""
-    one = shutil.copytree(LOGS, tmp_path / "one")
+    one = stopped(tmp_path / "one")
     two = tmp_path / "two"
     shutil.copytree(one / "__cluster_metadata-0", two / "__cluster_metadata-0")
     old = kodec.operations.read_metadata(one)

@@ -16,6 +16,7 @@ from kodec.generated.messages.offset_commit_value import OffsetCommitValue
 from kodec.log.adoption.adopt import RETENTION_MS
 from kodec.log.batches.records import Limits, Record
 from kodec.log.cleaning.retention import plan_trim
+from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import PartitionPath, require_apart
@@ -197,6 +198,7 @@ class _Planner:
                 "no source has the cluster's metadata: configs, ACLs, quotas and users are unknown, and "
                 "topics have Kafka's defaults"
             )
+        self._require_clean_shutdowns()
         topics = self._topics(metadata)
         partitions = []
         for topic in topics:
@@ -230,6 +232,23 @@ class _Planner:
             for each in partitions:
                 self.problems += [f"{path} exists already" for path in each.targets if path.exists()]
         return plan
+
+    def _require_clean_shutdowns(self) -> None:
+        """With eligible leader replicas, a broker that did not shut down cleanly leaves all ISRs."""
+        known = self.target.metadata
+        if known is None or self.target.unfinished is not None:
+            return
+        if not known.features.get("eligible.leader.replicas.version"):
+            return
+        epochs = {each.id: each.epoch for each in known.brokers}
+        for each in self.target.brokers:
+            for root in each.roots:
+                marker = LogRoot(root).clean_shutdown()
+                if marker is None or marker.broker_epoch != epochs.get(each.node):
+                    self.problems.append(
+                        f"{root}: the broker was not shut down cleanly, and would lead none of the new "
+                        "partitions: start it, and stop it"
+                    )
 
     # -- topics -----------------------------------------------------------------------------------
 
