@@ -23,8 +23,8 @@ import make_logs
 import make_tiered
 import make_views
 import plugin_lab
-import remote_segments
 import rebuild_lab
+import remote_segments
 import repair_lab
 import repair_table
 import replicas_lab
