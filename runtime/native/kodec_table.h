@@ -319,6 +319,8 @@ static void kb_cut(kb_buffer *buffer, Py_ssize_t n) {
 
 /* Have a column have `rows` values: the row that was being filled when something was wrong is not one of them. */
 static int kb_finish(kb_column *column, Py_ssize_t rows) {
+  /* a column that no row has any value of stays empty */
+  if (column->rows == 0 && column->kind != KB_GROUP) return 0;
   if (kb_pad(column, rows) < 0) return -1;
   if (column->rows > rows) {
     int32_t end;
@@ -343,6 +345,8 @@ static int kb_finish(kb_column *column, Py_ssize_t rows) {
     if (column->kind == KB_LIST) column->items = end;
     else kb_cut(&column->data, end);
   }
+  /* the elements of a list are counted, whether they have values or not */
+  if (column->kind == KB_LIST && kb_pad(column->child, column->items) < 0) return -1;
   for (Py_ssize_t i = 0; i < column->children; i++)
     if (kb_finish(&column->child[i], column->kind == KB_LIST ? column->items : rows) < 0) return -1;
   return 0;
@@ -361,7 +365,8 @@ static PyObject *kb_taken(kb_buffer *buffer) {
   return found;
 }
 
-/* (values, nulls, valid, ends, data, new numbers of an enum, children); of a group its children alone count. */
+/* (values, nulls, valid, ends, data, new numbers of an enum, children); of a group its children alone count. A column
+ * without any value has none, however many rows there are. */
 static PyObject *kb_take(kb_column *column) {
   PyObject *parts[3] = {NULL, NULL, NULL}, *children = PyTuple_New(column->children), *numbers = Py_None, *found = NULL;
   if (column->places != NULL) numbers = column->places;

@@ -390,3 +390,14 @@ def test_a_plan_writes_nothing_outside_of_its_folder(capture: kodec.formats.Form
             archive.writestr(path, part)
     with pytest.raises(Malformed, match="outside of its folder"):
         kodec.formats.load_schema(plan)
+
+
+def test_lists_of_nothing_but_nulls(made: Callable[[str], kodec.formats.Format]) -> None:
+    format = made(
+        "meta: {id: nulls, endian: be}\nseq: [{id: all, type: row, repeat: eos}]\n"
+        "types:\n  row:\n    seq:\n      - {id: n, type: u1}\n"
+        "      - {id: list, type: {switch-on: n, cases: {9: one}}, repeat: expr, repeat-expr: 2}\n"
+        "  one: {seq: [{id: v, type: u1}]}\n"
+    )
+    for data in (b"\1\2", b"\1\x09\5\6\2"):
+        assert natively(format, data) == pure(format, data)

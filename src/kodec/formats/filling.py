@@ -135,6 +135,8 @@ def _array(kind: pa.DataType, form: tuple[Any, ...], result: tuple[Any, ...], co
     """The array of a column from its buffers."""
     name, *_, extra, forms = form
     rows, nulls, valid, ends, data, places, children = result
+    if rows == 0:
+        return pa.nulls(count, kind)
     assert rows == count
     first = None if valid is None or not nulls else pa.py_buffer(valid)
     nulls = nulls if first is not None else 0
