@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.storage import SCHEMES, is_url, path_of
+from kodec.log.files.storage import SCHEMES, is_url, is_view, path_of
 from kodec.log.values.decoder import TypedFormat
 from kodec.log.values.framing import FRAMINGS, Framing, Part
 from kodec.pipeline.columns import COLUMNS, QUARANTINE
@@ -519,9 +519,9 @@ def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
 
 def _readable(text: str) -> str:
     """A path or a URL that this source reads, for `path_of`. Raises OptionError."""
-    if is_url(text) in SCHEMES:
+    if is_view(text) or is_url(text) in SCHEMES:
         try:
-            return str(path_of(text))
+            return path_of(text).as_uri()
         except ArgumentError as error:
             raise OptionError("path", str(error)) from None
     return local_path(text, "read by the Python source")

@@ -34,7 +34,7 @@ from kodec.log.files.resolve import (
     find_logs,
     named_paths,
 )
-from kodec.log.files.storage import StorePath, one_look, path_of
+from kodec.log.files.storage import StorePath, is_view, one_look, path_of
 from kodec.log.files.tier_view import list_tiered, owner_of
 from kodec.log.files.tiered import TieredFolder
 from kodec.log.reading.reader import read_batches
@@ -150,6 +150,8 @@ def _earlier(one: int | None, other: int | None) -> int | None:
 
 def shown(path: str | os.PathLike[str]) -> str:
     """A path for messages, which Spark carries as UTF-8: other bytes as `\\xff`."""
+    if isinstance(path, str) and is_view(path):
+        path = path_of(path)
     text = str(path) if isinstance(path, StorePath) else path
     return os.fsencode(text).decode("utf-8", "backslashreplace")
 

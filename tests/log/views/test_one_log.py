@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
+import pyarrow.parquet
 import pytest
 
 import kodec
@@ -303,6 +304,30 @@ def test_remote_storage_is_one_of_the_replicas(
         assert found is not None
         assert found.topic_id == TOPIC_ID
     assert [str(each) for each in verify(tmp_path / "out")] == []
+
+
+def test_what_jobs_write_has_all_of_it(tmp_path: Path) -> None:
+    tier = ["--tier", str(TIER)]
+    records = list(kodec.LogDirectory(joined(LOGS, TIER)).partition("tiered", 0).records())
+    for name, place in {"directory": LOGS, "partition": LOGS / "tiered-0"}.items():
+        out = tmp_path / name
+        words = ["export", str(place), "--topic", "tiered", "--to", str(out), "--format", "jsonl"]
+        assert main([*words, *tier]) == 0
+        lines = [line for each in sorted(out.rglob("*.jsonl")) for line in each.read_text().splitlines()]
+        assert [json.loads(line)["offset"] for line in lines] == [record.offset for record in records]
+    out = tmp_path / "view"
+    assert main(["compact-view", str(LOGS), "--topic", "tiered", "--to", str(out), *tier]) == 0
+    newest = {record.key: record.offset for record in records if record.key is not None}
+    table = pyarrow.parquet.read_table(min(out.rglob("*.parquet")), partitioning=None)
+    assert sorted(table["offset"].to_pylist()) == sorted(
+        record.offset
+        for record in records
+        if newest.get(record.key) == record.offset and record.value is not None
+    )
+    words = ["convert", str(LOGS), "--topic", "tiered", "--to", str(tmp_path / "converted")]
+    assert main([*words, "--compression", "zstd", "--apply", *tier]) == 0
+    with kodec.PartitionLog(tmp_path / "converted" / "tiered-0") as log:
+        assert [record.offset for record in log.records()] == [record.offset for record in records]
 
 
 @pytest.fixture

@@ -38,10 +38,12 @@ __all__ = [
     "files_below",
     "if_there",
     "is_url",
+    "is_view",
     "on_this_machine",
     "one_look",
     "path_of",
     "readable",
+    "register_view",
     "storage_of",
     "use_s3_settings",
 ]
@@ -361,6 +363,9 @@ def _path_of(value: object) -> Path:
         hint = ": pass its `path`" if isinstance(getattr(value, "path", None), Path) else ""
         raise ArgumentError(f"expected a path, not {type(value).__name__}{hint}")
     text = os.fspath(value)
+    if isinstance(text, str) and is_view(text):
+        kind, _, rest = text.partition("://")
+        return _views[kind](f"{kind}:", *rest.split("/"))
     scheme = is_url(text)
     if scheme in SCHEMES:
         return _store_path(scheme, text)
@@ -483,6 +488,19 @@ def if_there(read: Callable[[Path], T], path: Path, default: T) -> T:
         return read(path)
     except FileNotFoundError:
         return default
+
+
+_views: dict[str, type[StorePath]] = {}
+
+
+def register_view(scheme: str, kind: type[StorePath]) -> None:
+    """Let `path_of` read the URIs of paths of a view, which has no storage of its own."""
+    _views[scheme] = kind
+
+
+def is_view(text: str) -> bool:
+    """Whether a text is the URI of a path of a view."""
+    return text.partition(":")[0] in _views
 
 
 _looks: ContextVar[dict[Path, list[Entry]] | None] = ContextVar("looks", default=None)

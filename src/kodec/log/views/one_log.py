@@ -23,7 +23,7 @@ from kodec.log.files.listing import parse_partition_dir, parse_segment_name
 from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import LogDirectoryPath, resolve
-from kodec.log.files.storage import Entry, Status, entries, not_found, path_of, readable
+from kodec.log.files.storage import Entry, Status, entries, not_found, path_of, readable, register_view
 from kodec.log.files.tier_lineage import RemoteSegments
 from kodec.log.files.tier_view import TierPath, TierStorage, ViewEntry, ViewFile, local_file, note
 from kodec.log.files.tiered import REMOTE_TOPIC, TieredFolder, holds_metadata, tiered_folders
@@ -35,7 +35,7 @@ from kodec.runtime.errors import ArgumentError, FormatError
 
 __all__ = ["OneLogPath", "tiers_beside_logs", "with_remote_storage"]
 
-_SCHEME = "logs:"
+_SCHEME = "kodec-logs:"
 
 
 class _Sources(NamedTuple):
@@ -76,11 +76,18 @@ class OneLogPath(TierPath):
     def storage(self) -> TierStorage:
         return _storage(self.parts[1])
 
+    def as_uri(self) -> str:
+        """What `path_of` makes this path of; not for people."""
+        return f"{_SCHEME}//{'/'.join(self.parts[1:])}"
+
     def __str__(self) -> str:
         if self.real is not None:
             return str(self.real)
         sources = self.sources
         return "/".join([sources.logs or sources.tier, *self.parts[2:]])
+
+
+register_view(_SCHEME.removesuffix(":"), OneLogPath)
 
 
 @lru_cache(maxsize=64)
