@@ -63,7 +63,11 @@ NEEDS = [
     ("pyruhvro", "values", "export VALUES --topic orders --value-format avro --to OUT"),
 ]
 # A command that does without a library.
-WORKS = [("rich", "cli", "export LOGS --to OUT"), ("isal", "fast", "verify LOGS")]
+WORKS = [
+    ("rich", "cli", "export LOGS --to OUT"),
+    ("isal", "fast", "verify LOGS"),
+    ("lz4", "fast", "verify LOGS"),
+]
 # Tests that `kodec generate` makes import `testing`, as the command reports; `all` has the others.
 OTHERS = {"testing", "all"}
 
