@@ -5,11 +5,23 @@
 // JOB is JSON: {"targets": ["python", ...], "schemas": {"log/record": {the schema as parsed YAML}, ...}}. Imports are
 // relative to the importing schema. Each target's files go to OUT/TARGET/. Prints one line of JSON: {"failures":
 // [{"target", "schema", "error"}]}. Several jobs are a list, each with its own `out`; the answers are a list too.
-// NODE_PATH is the folder with the package kaitai-struct-compiler.
+// NODE_PATH is the folder with the package kaitai-struct-compiler. With KSC_READ_WRITE=1 the classes can be written: the
+// command line of ksc has `--read-write`, which the library does not take, so the place where it is off is changed.
 "use strict";
 const fs = require("fs");
+const Module = require("module");
 const path = require("path");
-const ksc = require("kaitai-struct-compiler");
+const ksc = process.env.KSC_READ_WRITE ? readWrite() : require("kaitai-struct-compiler");
+
+function readWrite() {
+  const file = require.resolve("kaitai-struct-compiler");
+  const reading = "_RuntimeConfig((!debug), debug, false, true, false,";
+  const text = fs.readFileSync(file, "utf8");
+  if (text.split(reading).length !== 2) throw new Error("this version of ksc has its settings elsewhere");
+  const found = new Module(file, module);
+  found._compile(text.replace(reading, "_RuntimeConfig(false, false, false, false, true,"), file);
+  return found.exports;
+}
 
 // ksc itself resolves an import of an import, so every name that comes here is relative to the schema that it compiles.
 function importsFrom(schema, schemas) {

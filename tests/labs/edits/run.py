@@ -197,7 +197,7 @@ def main(arguments: list[str]) -> int:
     verdicts = [verdict.partition(":")[0] for each in ran for verdict in each.edits.values()]
     counts = {word: verdicts.count(word) for word in ("accepted", "refused", "rejected")}
     same = sum(each.back == "same bytes" for each in ran)
-    whole = sum(all(verdict == "accepted" for verdict in each.edits.values()) for each in ran)
+    whole = sum({*each.edits.values()} == {"accepted"} for each in ran)
     summary = (
         f"Measured {datetime.date.today()}: {len(ran)} of {len(results)} formats ran. {same} were written "
         f"back as the same bytes. Of {len(verdicts)} edits, {counts['accepted']} were accepted, "
