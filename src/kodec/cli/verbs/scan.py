@@ -94,7 +94,10 @@ def scan(
     try:
         with ExitStack() as stack:
             names = [stack.enter_context(stdin_as_file(each)) for each in files]
-            found = files_of(names)
+            try:
+                found = files_of(names)
+            except (FileNotFoundError, IsADirectoryError) as error:
+                raise BadParameter(str(error)) from None
             for each in found:
                 check_target(to, Path(each), overwrite=overwrite)
             several = len(found) > 1 or len(files) > 1 or found != [str(names[0])]
