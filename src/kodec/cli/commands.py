@@ -50,7 +50,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "export": "Write records to Parquet, CSV, JSON Lines, Iceberg or Delta",
         "compact-view": "Write the latest record of each key to Parquet",
         "restore": "Write Parquet or Arrow IPC back as a log directory",
-        "scan": "Write rows of any file with a schema to Parquet",
+        "scan": "Write rows of files of any schema to Parquet, CSV or DuckDB",
     },
     "Schemas": {
         "new": "Start a schema from sample files of an unknown format",

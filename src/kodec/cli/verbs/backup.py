@@ -45,8 +45,8 @@ def backup(
     """Store log directories as they are now, also those of a running broker, in a folder or an object store.
 
     Only what is new is stored, under the name of its SHA-256, and read back. A topic-partition is stored as
-    of one moment; the active segment up to its last whole batch. `points/NAME` of the backup is read as a
-    log directory by all verbs, and `kodec rebuild` makes a cluster of it. A killed backup has stored no
+    of one moment; the active segment up to its last whole batch. All verbs that read log directories read
+    `points/NAME` of the backup, and `kodec rebuild` makes a cluster of it. A killed backup has stored no
     point; the next one goes on.
 
     example:  kodec backup /data/kafka-logs --to backup

@@ -25,7 +25,7 @@ def rebuild(
             "--from",
             exists=True,
             urls=True,
-            help="A point of a backup, log directory, remote storage; may be given several times.",
+            help="A point of a backup, a log directory or remote storage; may be given several times.",
         ),
     ],
     to: Annotated[

@@ -90,7 +90,7 @@ def scan(
             f"scanning needs `{error.name}`: {install_command('generator', 'arrow')}"
         ) from error
     if compression != "zstd" and (format or to.suffix.lower().lstrip(".")) != "parquet":
-        raise BadParameter("--compression is of Parquet")
+        raise BadParameter("--compression applies to Parquet only")
     try:
         with ExitStack() as stack:
             names = [stack.enter_context(stdin_as_file(each)) for each in files]
