@@ -50,9 +50,9 @@ def backup(
     point; the next one goes on.
 
     example:  kodec backup /data/kafka-logs --to backup
-    example:  kodec backup --to backup --list
-    example:  kodec backup --to backup --check
-    example:  kodec backup --to backup --prune --keep 7 --apply
+              kodec backup --to backup --list
+              kodec backup --to backup --check
+              kodec backup --to backup --prune --keep 7 --apply
 
     exit:     0 done   1 failed, or not whole   2 bad usage   3 shown, --apply does it
     """

@@ -68,7 +68,7 @@ def rebuild(
     dry run.
 
     example:  kodec rebuild --from backup/points/20261126T010500Z --to /data/kafka-logs --apply
-    example:  kodec rebuild --from disk-1 --from disk-2 --to new-1 --to new-2a,new-2b --hold-retention
+              kodec rebuild --from disk-1 --from disk-2 --to new-1 --to new-2a,new-2b --hold-retention
 
     exit:     0 done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
     """
