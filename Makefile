@@ -70,6 +70,7 @@ fuzz: setup ## fuzz kernels under sanitizers, compare them with pure Python, fuz
 	@$(BIN)/python tests/fuzz/kernel_calls.py
 	@$(BIN)/python tests/fuzz/messages.py --seconds 20
 	@$(BIN)/python tests/fuzz/messages.py --seconds 25 --seed 2 --sanitize
+	@$(BIN)/python tests/fuzz/streams.py
 	@$(BIN)/python -m tests.fuzz.schemas --seconds 60
 
 mutants: setup ## mutation testing for half an hour; continues where it stopped

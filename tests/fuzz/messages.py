@@ -10,13 +10,10 @@ import argparse
 import dataclasses
 import gc
 import importlib
-import os
 import random
 import shutil
 import struct
-import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 import types
@@ -32,7 +29,7 @@ from kodec.generated.index import MESSAGES
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.messages import in_python
-from kodec.runtime.native import include_dir, native_module
+from kodec.runtime.native import native_module
 
 try:
     import _testcapi  # type: ignore[import-not-found]  # it has no types
@@ -42,13 +39,11 @@ except ImportError:  # not in every Python
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PACKAGE = "kodec_wire_kinds"
-SANITIZED = "KODEC_FUZZ_SANITIZED"
 CONTROL = {
     "kraft_version_record": "KraftVersionRecord",
     "leader_change_message": "LeaderChangeMessage",
     "voters_record": "VotersRecord",
 }
-FLAGS = ("-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-fno-sanitize-recover=all")
 SMALL = ReadOptions(elements=3)
 EDGES = (
     0,
@@ -407,70 +402,17 @@ def questions(seed: str) -> Iterator[tuple[Any, random.Random]]:
         yield rng.choice(kinds()), rng
 
 
-# -- under sanitizers -----------------------------------------------------------------------------
-
-
-def sanitized(command: str, folder: Path) -> dict[str, str] | None:
-    """Build the native code with sanitizers; the environment for Python to load it, None if it cannot."""
-    module = folder / f"messages{sysconfig.get_config_var('EXT_SUFFIX')}"
-    include = [f"-I{sysconfig.get_path('include')}", f"-I{include_dir()}"]
-    source = str(Path(include_dir(), "messages.c"))
-    flags = ["-shared", "-fPIC", "-fsanitize=address,undefined", *FLAGS]
-    try:
-        subprocess.run([command, *flags, *include, source, "-o", str(module)], check=True)
-        asked_for = [command, "-print-file-name=libasan.so"]
-        library = subprocess.run(asked_for, check=True, capture_output=True, text=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    environment = {
-        **os.environ,
-        "LD_PRELOAD": library,
-        "ASAN_OPTIONS": "detect_leaks=0",
-        "PYTHONMALLOC": "malloc",
-    }
-    environment[SANITIZED] = str(module)
-    probe = f"import sys; sys.path.insert(0, {str(HERE)!r}); import messages; messages.use_sanitized()"
-    done = subprocess.run(
-        [sys.executable, "-c", probe], env=environment, check=False, stdout=subprocess.DEVNULL
-    )
-    return environment if done.returncode == 0 else None
-
-
-def use_sanitized() -> None:
-    """Have the native code that was built with sanitizers, where this process was started for it."""
-    path = os.environ.pop(SANITIZED, None)
-    # processes that this one starts need none of it
-    os.environ.pop("LD_PRELOAD", None)
-    if path is None:
-        return
-    from importlib.machinery import ExtensionFileLoader
-    from importlib.util import module_from_spec, spec_from_file_location
-
-    name = "kodec.runtime.native.messages"
-    spec = spec_from_file_location(name, path, loader=ExtensionFileLoader(name, path))
-    assert spec is not None and spec.loader is not None
-    assert name not in sys.modules
-    sys.modules[name] = module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[name])
-    print(f"native code with sanitizers: {sys.modules[name].__file__}")
-
-
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seconds", type=float, default=20)
     options.add_argument("--seed", default="1")
     options.add_argument("--sanitize", action="store_true")
     given = options.parse_args()
+    import sanitized  # beside this script; tests import this module from a package
+
     if given.sanitize:
-        with tempfile.TemporaryDirectory(prefix="kodec-fuzz-") as folder:
-            found = (sanitized(command, Path(folder)) for command in ("gcc", "cc") if shutil.which(command))
-            environment = next((each for each in found if each is not None), None)
-            if environment is None:
-                print("no compiler has sanitizers that this Python can load: gcc or cc", file=sys.stderr)
-                return 1
-            command = [sys.executable, __file__, "--seconds", str(given.seconds), "--seed", given.seed]
-            return subprocess.run(command, env=environment, check=False).returncode
-    use_sanitized()
+        return sanitized.run("messages", [__file__, "--seconds", str(given.seconds), "--seed", given.seed])
+    sanitized.use()
     if native_module("messages") is None:
         print("the native code is not built", file=sys.stderr)
         return 1
