@@ -158,7 +158,8 @@ class Sample:
 
     def read(self, data: bytes) -> StreamNode:
         """The value of the bytes, with its instances."""
-        value = self.kind.from_bytes(data, *self.arguments, opt=_OPTIONS)
+        # bytes that nothing reads may follow what an instance reads
+        value = self.kind.from_bytes(data, *self.arguments, opt=_OPTIONS, exact=False)
         touch(value)
         return value
 

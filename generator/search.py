@@ -194,11 +194,8 @@ class _Search:
 
     def _allowed(self, made: Made, error: FormatError) -> Made | None:
         """The value that a rule requires, at the position of the error's field."""
-        needs = error.need if isinstance(error.need, tuple) else (error.need,)
         for spec in self._of(error):
-            if isinstance(needs[0], str) and spec.enum is not None:
-                needs = tuple(each.value for each in self.model.enum(spec.enum).items[:1])
-            for need in needs:
+            for need in self._needs(spec, error):
                 for part, before in zip(
                     self._stored(spec, need), self._stored(spec, error.have), strict=False
                 ):
@@ -208,6 +205,16 @@ class _Search:
                             if found is not None:
                                 return found
         return None
+
+    def _needs(self, spec: Field, error: FormatError) -> tuple[Any, ...]:
+        """The values that a rule of the field allows: those of the schema, else the error's."""
+        valid = spec.valid
+        if valid is not None and valid.in_enum and spec.enum is not None:
+            return tuple(each.value for each in self.model.enum(spec.enum).items[:1])
+        rules = () if valid is None else (valid.eq, valid.min, valid.max, *(valid.any_of or ()))
+        plain = [self._literal(each) for each in rules if each is not None]
+        found = tuple(each for each in plain if each is not None)
+        return found or (error.need if isinstance(error.need, tuple) else (error.need,))
 
     @staticmethod
     def _stored(spec: Field, value: Any) -> list[bytes]:

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -74,30 +75,38 @@ def test_python_of_pages_runs(pages: list[Path], tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-COMMANDS = [
-    (page, line.removeprefix("$ "))
-    for page in PAGES
-    if page.name not in FOLLOWED
-    for text in blocks(page, "console")
-    for line in text.splitlines()
-    if line.startswith("$ ") or not text.startswith("$ ")
-]
+def together() -> Iterator[tuple[Path, list[str]]]:
+    """The commands of each block, which may need what those before them made; alone in blocks with Spark."""
+    for page in PAGES:
+        for text in blocks(page, "console") if page.name not in FOLLOWED else ():
+            shown = text.startswith("$ ")
+            lines = [line for line in text.splitlines() if line.startswith("$ ") or not shown]
+            commands = [line.removeprefix("$ ") for line in lines]
+            if any(map(SPARK.search, commands)):
+                yield from ((page, [each]) for each in commands)
+            elif commands:
+                yield page, commands
 
 
 # Each that starts Spark starts a JVM.
 @pytest.mark.parametrize(
-    ("page", "command"),
+    ("page", "commands"),
     [
         pytest.param(
             page,
-            command,
-            id=f"{named(page)}: {command}",
-            marks=[pytest.mark.thorough] if SPARK.search(command) else [],
+            commands,
+            id=f"{named(page)}: {commands[0]}",
+            marks=[pytest.mark.thorough] if SPARK.search(commands[0]) else [],
         )
-        for page, command in COMMANDS
+        for page, commands in together()
     ],
 )
-def test_command_of_a_page_runs(page: Path, command: str) -> None:
+def test_commands_of_a_page_run(page: Path, commands: list[str]) -> None:
+    for command in commands:
+        run(page, command)
+
+
+def run(page: Path, command: str) -> None:
     words = shlex.split(command.replace("/data/kafka-logs", "tests/data/kafka-4.3.1/logs"))
     assert words[0] in ("kodec", "python"), f"{named(page)}: who runs `{command}`?"
     words[:1] = [sys.executable, "-m", "kodec"] if words[0] == "kodec" else [sys.executable]

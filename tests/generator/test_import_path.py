@@ -92,7 +92,7 @@ def test_files_are_read_with_an_import_path(
     monkeypatch.setenv("KODEC_CACHE", str(tmp_path / "cache"))
     schema = schemas / "3d/mesh.ksy"
     assert load_schema(schema, import_path=[library]).scan(DATA).read_all().to_pylist() == [
-        {"x": {"v": 1}, "y": {"v": 2}}
+        {"x.v": 1, "y.v": 2}
     ]
     found = Explainer(schema, [library]).explain(DATA)
     assert found.error is None and found.areas[0].parts[-1].fields == (("w.v", 8),)

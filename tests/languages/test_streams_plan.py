@@ -114,7 +114,10 @@ def compare(model: Model, inputs: list[bytes], name: str = "x") -> tuple[int, in
         for data in inputs:
             reader = StreamReader(program, data, OPT)
             mine = outcome(lambda: planned(reader, reader.read(name)))  # noqa: B023  # called here
-            other = outcome(lambda: generated(program, kind.from_bytes(data, opt=OPT), names))  # noqa: B023  # called here
+            # the plan's reader stops where the object ends
+            other = outcome(
+                lambda: generated(program, kind.from_bytes(data, opt=OPT, exact=False), names)  # noqa: B023  # called here
+            )
             assert mine == other, data
             refused += isinstance(mine, tuple)
     return len(inputs), refused
