@@ -79,7 +79,9 @@ ALL, INFINITE = (1 << 64) - 1, 0x7FF << 53
 def plain(value: Any) -> Any:
     """A value of the Python modules as Dump.java prints it."""
     if is_dataclass(value):
-        return {component(f.name.rstrip("_")): plain(getattr(value, f.name)) for f in fields(value)}
+        # what is not compared is no field, as numbers that are looked at before a field is read
+        own = [each.name for each in fields(value) if each.compare]
+        return {component(name.rstrip("_")): plain(getattr(value, name)) for name in own}
     match value:
         case bool() | None | str():
             return value

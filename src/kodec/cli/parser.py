@@ -428,12 +428,17 @@ def _with_tier(given: Any, tier: Any) -> Any:
 @contextmanager
 def _notes_shown() -> Iterator[None]:
     """Report at the end what answers from remote storage depend on."""
+
+    def taken() -> list[str]:
+        view = sys.modules.get("kodec.log.files.tier_view")
+        return [] if view is None else view.take_notes()
+
+    taken()  # what a program read before it called this
     try:
         yield
     finally:
-        if (view := sys.modules.get("kodec.log.files.tier_view")) is not None:
-            for text in view.take_notes():
-                warn(f"kodec: note: {text}")
+        for text in taken():
+            warn(f"kodec: note: {text}")
 
 
 def meant(word: str, words: Sequence[str]) -> str:
