@@ -29,7 +29,8 @@ for name in (
     if hasattr(os, name):
         delattr(os, name)
 for name in ("SIGPIPE", "SIGKILL", "SIGHUP"):
-    delattr(signal, name)
+    if hasattr(signal, name):  # Windows has none
+        delattr(signal, name)
 """
 
 
