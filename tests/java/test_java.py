@@ -79,7 +79,7 @@ ALL, INFINITE = (1 << 64) - 1, 0x7FF << 53
 def plain(value: Any) -> Any:
     """A value of the Python modules as Dump.java prints it."""
     if is_dataclass(value):
-        # what is not compared is no field, as numbers that are looked at before a field is read
+        # a number that is peeked at before a field is read is not compared, and is no field
         own = [each.name for each in fields(value) if each.compare]
         return {component(name.rstrip("_")): plain(getattr(value, name)) for name in own}
     match value:
