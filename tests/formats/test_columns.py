@@ -417,8 +417,8 @@ def test_modules_are_made_once_and_anew_for_another_schema(
 ) -> None:
     text = "seq:\n  - {id: all, type: tt, repeat: eos}\ntypes:\n  tt: {seq: [{id: n, type: u1}]}\n"
     calls = []
-    generate = cache.generate
-    monkeypatch.setattr(cache, "generate", lambda *a, **k: (calls.append(a), generate(*a, **k))[1])
+    make = cache._make
+    monkeypatch.setattr(cache, "_make", lambda *a: (calls.append(a), make(*a))[1])
     made(text)
     made(text)
     assert len(calls) == 1

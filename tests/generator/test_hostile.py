@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -313,8 +314,16 @@ def json_shape(value: Any) -> Any:
 def page_shape(source: str) -> None:
     """No tag and no link but our own; words may be more or fewer lines."""
     plain = re.sub(r"`[^`\n]*`", "", source.partition("\n")[2])
+    plain = re.sub(
+        r"^!\[The fields of each type, eight bytes in a line\]\([a-z_]+\.svg\)$", "", plain, flags=re.M
+    )
     plain = re.sub(r'<a id="[a-z_-]+"></a>|(\[\]|\[[a-z_/]+\.ksy\])\([a-z_/.]*(#[a-z_-]+)?\)', "", plain)
     assert re.search(r"(?<!\\)(<|\]\(|!\[)", plain) is None, plain
+
+
+def drawn_shape(source: str) -> list[Any]:
+    """The elements of a picture and the names of their attributes, not its texts or how long they are."""
+    return [(each.tag, sorted(each.attrib)) for each in ElementTree.fromstring(source).iter()]
 
 
 SHAPES: dict[str, Callable[[str], Any]] = {
@@ -323,6 +332,7 @@ SHAPES: dict[str, Callable[[str], Any]] = {
     ".c": c_tokens,
     ".h": c_tokens,
     ".md": page_shape,
+    ".svg": drawn_shape,
     ".json": lambda source: json_shape(json.loads(source)),
 }
 

@@ -241,7 +241,7 @@ FAILS: dict[str, tuple[str, bytes, type[FormatError], str]] = {
     "endless until": ("seq:\n- {id: a, type: p, repeat: until, repeat-until: a.size == -1}\ntypes:\n  p: {seq: []}\n", b"\1" * 9, LimitExceeded, "more elements without bytes"),
     "many lists": ("seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: n, type: u4}, {id: b, type: q, repeat: expr, repeat-expr: n}]}\n  q: {seq: []}\n", b"\0\0\x07\xd0" * 5, LimitExceeded, "a[2].b: more elements without bytes"),
     "too many": ("seq:\n- {id: a, type: u1, repeat: until, repeat-until: false}\n- {id: z, terminator: 0}\n", bytes(20_000), LimitExceeded, "too many elements"),
-    "endless eos": ("seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: []}\n  z: {seq: [{id: q, terminator: 0}]}\n", b"\1" * 9, Malformed, "repeat for ever"),
+    "endless eos": ("seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: []}\n  z: {seq: [{id: q, terminator: 0}]}\n", b"\1" * 9, Malformed, "repeat forever"),
     "count": ("seq:\n- {id: n, type: u4}\n- {id: a, type: p, repeat: expr, repeat-expr: n}\ntypes:\n  p: {seq: [{id: z, terminator: 0, if: _root.n == 0}]}\n", b"\xff" * 9, LimitExceeded, "more elements than bytes"),
     "bomb": ("seq:\n- {id: a, size-eos: true, process: zlib}\n", zlib.compress(bytes(1 << 21)), LimitExceeded, "decompressed_bytes"),
     "broken zlib": ("seq:\n- {id: a, size-eos: true, process: zlib}\n", b"abc", Malformed, "zlib"),

@@ -257,11 +257,12 @@ def register(spark: SparkSession) -> SparkSession:
         >>> from pathlib import Path
         >>> from kodec.kaitai import register
         >>> from kodec.pipeline import session
-        >>> _ = Path("x.ksy").write_text("{meta: {id: x}, seq: [{id: all, type: row, repeat: eos}], "
+        >>> schema, data = Path("x.ksy").resolve(), Path("one.bin").resolve()
+        >>> _ = schema.write_text("{meta: {id: x}, seq: [{id: all, type: row, repeat: eos}], "
         ...     "types: {row: {seq: [{id: n, type: u1}]}}}")
-        >>> _ = Path("one.bin").write_bytes(b"abc")
+        >>> _ = data.write_bytes(b"abc")
         >>> spark = register(session())
-        >>> spark.read.format("kaitai").option("schema", "x.ksy").load("one.bin").count()
+        >>> spark.read.format("kaitai").option("schema", str(schema)).load(str(data)).count()
         3
     """
     cast("Any", spark).dataSource.register(KaitaiDataSource)
