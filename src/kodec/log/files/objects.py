@@ -8,7 +8,6 @@ follow ahead of time, several at once.
 from __future__ import annotations
 
 import errno
-import io
 import os
 import re
 import threading
@@ -21,6 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from kodec.log.files.positioned import PositionedFile
 from kodec.log.files.storage import (
     UNFINISHED,
     WHOLE,
@@ -403,7 +403,7 @@ def _is_same(known: Status, now: Status) -> bool:
 # -- an object ------------------------------------------------------------------------------------
 
 
-class ObjectFile(io.RawIOBase):
+class ObjectFile(PositionedFile):
     """An object as a file. For one thread at a time, as files with a position are.
 
     Raises, when it is made, as `Storage.open`; reading raises ReadFailed where a request fails.
@@ -414,7 +414,6 @@ class ObjectFile(io.RawIOBase):
         self.name = str(path)
         self._storage = storage
         self._path = path
-        self._at = 0
         self._held = memoryview(b"")
         self._held_at = 0
         self._ahead: deque[tuple[int, int, Future[memoryview]]] = deque()
@@ -437,21 +436,9 @@ class ObjectFile(io.RawIOBase):
         path.listed = self._known
         return ObjectFile(self._storage, path)
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._known.size}[whence]
-        if base + offset < 0:
-            raise OSError(errno.EINVAL, "before the start", self.name)
-        self._at = base + offset
-        return self._at
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return self._known.size
 
     def readinto(self, buffer: Buffer) -> int:
         """Fill the buffer with what follows; fewer bytes only at the end."""
@@ -466,16 +453,10 @@ class ObjectFile(io.RawIOBase):
             self._at += len(part)
         return done
 
-    def read(self, size: int | None = -1) -> bytes:
-        """As `io.RawIOBase.read`, but always all that is asked for, up to the end."""
-        left = max(self._known.size - self._at, 0)
-        want = left if size is None or size < 0 else min(size, left)
-        data = bytearray(want)
+    def _bytes_at(self, position: int, size: int) -> bytes:
+        data = bytearray(size)
         count = self.readinto(data)
         return bytes(data[:count])
-
-    def readall(self) -> bytes:
-        return self.read()
 
     def _part(self, size: int) -> memoryview:
         """Some of the bytes at the position: at least one, at most `size`."""

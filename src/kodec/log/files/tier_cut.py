@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import os
 from typing import BinaryIO, NamedTuple
 
 from kodec.generated.log.offset_index import OffsetIndex
@@ -13,6 +11,7 @@ from kodec.generated.log.time_index import TimeIndex
 from kodec.generated.log.transaction_index import TransactionIndex
 from kodec.log.batches.format import Number
 from kodec.log.batches.frame import FRAME_SIZE, NEWEST, Frame
+from kodec.log.files.positioned import PositionedFile
 from kodec.log.files.tier_manifest import Piece
 from kodec.runtime.errors import Truncated
 
@@ -24,7 +23,7 @@ _LAST = Number(RecordBatch, "last_offset_delta")
 _HEADER = max(each.at + each.size for each in (_LARGEST, _LAST))
 
 
-class PartOfLog(io.RawIOBase, BinaryIO):
+class PartOfLog(PositionedFile, BinaryIO):
     """A part of a file, for reading at any position; the file is closed with it.
 
     Args:
@@ -34,44 +33,12 @@ class PartOfLog(io.RawIOBase, BinaryIO):
 
     def __init__(self, whole: BinaryIO, piece: Piece) -> None:
         super().__init__()
-        self._whole, self._piece = whole, piece
-        self._at = 0
+        self.size = piece.size
+        self._whole, self._start = whole, piece.position
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._piece.size}[whence]
-        if start + offset < 0:
-            raise ValueError("negative position")
-        self._at = start + offset
-        return self._at
-
-    def read(self, size: int | None = -1) -> bytes:
-        left = max(0, self._piece.size - self._at)
-        size = left if size is None or size < 0 else min(size, left)
-        self._whole.seek(self._piece.position + self._at)
-        found = self._whole.read(size) if size else b""
-        self._at += len(found)
-        return found
-
-    def readall(self) -> bytes:
-        parts = []
-        while part := self.read():
-            parts.append(part)
-        return b"".join(parts)
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        view = memoryview(buffer).cast("B")
-        data = self.read(len(view))
-        view[: len(data)] = data
-        return len(data)
+    def _bytes_at(self, position: int, size: int) -> bytes:
+        self._whole.seek(self._start + position)
+        return self._whole.read(size)
 
     def close(self) -> None:
         self._whole.close()

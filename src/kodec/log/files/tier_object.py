@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections import OrderedDict
 from typing import BinaryIO
 
+from kodec.log.files.positioned import PositionedFile
 from kodec.log.files.tier_keys import TierKeys, decrypted
 from kodec.log.files.tier_manifest import Chunk, Manifest
 from kodec.runtime.compression import decompress
@@ -19,7 +19,7 @@ _NO_KEYS = TierKeys()
 _HELD = 8 << 20
 
 
-class TierLog(io.RawIOBase, BinaryIO):
+class TierLog(PositionedFile, BinaryIO):
     """The log of a stored segment, for reading at any position; only the chunks that are read are decoded.
 
     Args:
@@ -44,7 +44,7 @@ class TierLog(io.RawIOBase, BinaryIO):
         self._stored = stored
         self._manifest = manifest
         self._name = name
-        self._at = 0
+        self.size = manifest.size
         self._held: OrderedDict[int, bytes] = OrderedDict()
         self._bytes_held = 0
         if size < manifest.stored:
@@ -56,38 +56,8 @@ class TierLog(io.RawIOBase, BinaryIO):
         encryption = manifest.encryption
         self._key = None if encryption is None else keys.data_key(encryption)
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._manifest.size}[whence]
-        if start + offset < 0:
-            raise ValueError("negative position")
-        self._at = start + offset
-        return self._at
-
-    def read(self, size: int | None = -1) -> bytes:
-        """The bytes from the current position, at most `size`; fewer only at the end of the log."""
-        left = max(0, self._manifest.size - self._at)
-        size = left if size is None or size < 0 else min(size, left)
-        found = self._plain(self._at, size) if self._manifest.is_plain else self._decoded(self._at, size)
-        self._at += len(found)
-        return found
-
-    def readall(self) -> bytes:
-        return self.read()
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        view = memoryview(buffer).cast("B")
-        data = self.read(len(view))
-        view[: len(data)] = data
-        return len(data)
+    def _bytes_at(self, position: int, size: int) -> bytes:
+        return self._plain(position, size) if self._manifest.is_plain else self._decoded(position, size)
 
     def close(self) -> None:
         self._held.clear()
