@@ -152,7 +152,7 @@ def with_cramjam() -> Library:
 
 
 def with_lz4() -> Library:
-    """The `lz4` package, which is optional: the same bytes, written three times as fast where they are few.
+    """The `lz4` package, which is optional: the same bytes, with less work for a small batch.
 
     Raises ImportError where it is not installed.
     """

@@ -401,3 +401,12 @@ def test_lists_of_nothing_but_nulls(made: Callable[[str], kodec.formats.Format])
     )
     for data in (b"\1\2", b"\1\x09\5\6\2"):
         assert natively(format, data) == pure(format, data)
+
+
+def test_a_schema_that_is_a_plan_inside_runs_nothing(capture: kodec.formats.Format, tmp_path: Path) -> None:
+    plan = tmp_path / "capture.kodec"
+    capture.save(plan)
+    with pytest.raises(ValueError, match=r"ends in \.kodec"):
+        capture.save(tmp_path / "capture.zip")
+    with pytest.raises(KodecError):
+        kodec.formats.load_schema(plan.rename(tmp_path / "capture.ksy"))

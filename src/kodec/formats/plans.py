@@ -1,8 +1,8 @@
 """A plan: a checked schema with its generated modules as one file, for machines without the generator.
 
 It is a zip of the folder of the cache, with `plan.json`: the version of this form, what made the modules,
-the path of
-the schema, the hash of each part.
+the path of the schema, the hash of each part. It holds code, so only its name makes a file a plan: a schema
+from elsewhere that is a zip is a wrong schema, and nothing of it is run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORM = 1
 _ABOUT = "plan.json"
 _MOST_BYTES = 256 << 20
 _MOST_PARTS = 20_000
-_MAGIC = b"PK\3\4"
+_SUFFIX = ".kodec"
 
 
 def packed(name: str, modules: Modules) -> bytes:
@@ -50,9 +50,8 @@ def packed(name: str, modules: Modules) -> bytes:
 
 
 def is_plan(path: Path) -> bool:
-    """Whether a file begins as a plan does. Raises: OSError."""
-    with path.open("rb") as file:
-        return file.read(len(_MAGIC)) == _MAGIC
+    """Whether a file is named as a plan."""
+    return path.suffix == _SUFFIX
 
 
 def opened(path: Path) -> tuple[str, Modules]:

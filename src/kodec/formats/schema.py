@@ -202,19 +202,19 @@ class Format:
     def save(self, to: str | os.PathLike[str]) -> None:
         """Write the checked schema and the generated modules as one file, a plan, which `load_schema` takes.
 
-        Elsewhere it needs no generator, no imported schemas and no compiler, if kodec is the same there;
-        any other
-        version generates the modules again from the schemas in it. Each part has its hash. A plan contains
-        code
-        that is run when it is loaded: take plans only from people whom you trust.
+        Elsewhere it needs no generator, no imported schemas and no compiler, if kodec is the same there; any
+        other version generates the modules again from the schemas in it. Each part has its hash. A plan
+        contains code that is run when it is loaded: take plans only from people whom you trust.
 
         Args:
-            to: the file, which is replaced.
+            to: the file, whose name ends in `.kodec`; it is replaced.
 
-        Raises: OSError.
+        Raises: ValueError for another name, OSError.
         """
-        from kodec.formats.plans import packed
+        from kodec.formats.plans import is_plan, packed
 
+        if not is_plan(Path(to)):
+            raise ValueError(f"{to}: the name of a plan ends in .kodec")
         made = Path(to).with_name(f".{Path(to).name}.{os.getpid()}")
         try:
             made.write_bytes(packed(self._name, self._modules))
