@@ -419,7 +419,7 @@ def test_a_reader_that_is_closed_has_its_file_no_more(read: Callable[..., Any], 
     file.write_bytes(kodec.encode(RECORD * 3))
 
     def held() -> int:
-        """How many of this process's descriptors are this file. The others may end meanwhile: other tests have left them."""
+        """How many descriptors are this file. Others, which other tests have left, may end meanwhile."""
         return sum(Path(os.path.realpath(link)) == file for link in Path("/proc/self/fd").iterdir())
 
     with read(file) as reader:
