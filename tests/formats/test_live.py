@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 import pytest
 
 import kodec
-from kodec.formats.dump import Dumper, plain
+from kodec.formats.dump import plain
 from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import ReadOptions
 
@@ -102,7 +102,7 @@ def send(other: socket.socket) -> None:
 
 @pytest.mark.parametrize("how", ["pipe", "buffered pipe", "pieces", "socket", "file"])
 def test_the_same_objects_as_from_a_file(how: str, schema: Path) -> None:
-    whole = Dumper(schema).read(DATA)[0].items
+    whole = kodec.formats.load_schema(schema).read(DATA).items
     source: Any
     if how == "socket":
         source, other = socket.socketpair()
@@ -139,15 +139,15 @@ def test_an_object_is_there_as_soon_as_its_last_byte_is(schema: Path) -> None:
 
 def test_a_truncated_end_is_an_error_with_its_place(schema: Path) -> None:
     data = DATA[: len(HEAD) + len(row(0)) + len(row(1))]
-    dumper = Dumper(schema)
+    format = kodec.formats.load_schema(schema)
     ends = {len(HEAD), len(HEAD) + len(row(0))}
     for size in range(len(data)):
         try:
-            whole: Any = len(dumper.read(data[:size])[0].items)
+            whole: Any = len(format.read(data[:size]).items)
         except FormatError as error:
             whole = type(error), error.path, error.at, error.reason
         try:
-            live: Any = len(list(dumper.each(io.BytesIO(data[:size]))[1]))
+            live: Any = len(list(kodec.formats.objects_of(io.BytesIO(data[:size]), format)))
         except FormatError as error:
             live = type(error), error.path, error.at, error.reason
         assert live == whole, size

@@ -15,6 +15,7 @@ from kodec.cli.parser import BadParameter, Exit
 from kodec.cli.stdin import is_stdin, stdin_as_file
 from kodec.runtime.errors import FormatError, KodecError, MissingDependency
 from kodec.runtime.extras import install_command
+from kodec.runtime.fields import DEFAULT_READ
 
 __all__ = ["dump_by_schema"]
 
@@ -23,6 +24,7 @@ def dump_by_schema(
     file: Path,
     schema: Path,
     import_path: Sequence[Path],
+    overlays: Sequence[str],
     form: str,
     path: str | None,
     *,
@@ -36,17 +38,19 @@ def dump_by_schema(
     Raises: BadParameter for a path that does not exist; Exit; KodecError.
     """
     try:
-        from kodec.formats.dump import Dumper, plain, select, tree_lines
+        from kodec.formats import load_schema
+        from kodec.formats.dump import plain, select, tree_lines
+        from kodec.formats.live import MOST_BYTES
         from kodec.generator.schema.load import as_yaml
     except ImportError as error:
         raise MissingDependency(f"this needs `{error.name}`: {install_command('generator')}") from error
     if file.is_dir():
         raise BadParameter(f"{file} is a directory: --schema reads one file")
     try:
-        dumper = Dumper(schema, import_path)
+        format = load_schema(schema, overlays, import_path=import_path)
         if each:
             with nullcontext(sys.stdin.buffer) if is_stdin(file) else file.open("rb") as source:
-                name, found = dumper.each(source, path)
+                name, found = format._each(source, path, DEFAULT_READ, MOST_BYTES)
                 try:
                     for index, item in enumerate(found):
                         value = plain(item, instances=instances, as_base64=base64)
@@ -57,7 +61,7 @@ def dump_by_schema(
         with stdin_as_file(file) as here:
             data = here.read_bytes()
         try:
-            found, left = dumper.read(data)
+            found, left = format._start(data)
             value = plain(select(found, path or ""), instances=instances, as_base64=base64)
         except FormatError as error:
             raise error.in_source(str(file)) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kodec.cli.parser import Option
 
-__all__ = ["IMPORT_PATH"]
+__all__ = ["IMPORT_PATH", "OVERLAY"]
 
 IMPORT_PATH = Option(
     "-I",
@@ -12,4 +12,8 @@ IMPORT_PATH = Option(
     exists=True,
     file_okay=False,
     help="A further folder of schemas to import from; may be repeated.",
+)
+OVERLAY = Option(
+    "--overlay",
+    help="Further keys for a schema: x.overlay.yaml, or the id of one that kodec has; may be repeated.",
 )

@@ -1,7 +1,6 @@
 """Schemas that are supplied at run time: files as columns, as objects, and as plain values."""
 
-from kodec.formats.live import objects_of
-from kodec.formats.schema import Format, FormatReader, load_schema
+from kodec.formats.schema import Format, FormatReader, load_schema, objects_of
 from kodec.formats.several import FileProblem, FilesReader, scan_files
 
 __all__ = [

@@ -4,81 +4,21 @@ from __future__ import annotations
 
 import base64
 import math
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from kodec.formats.cache import modules_of
-from kodec.formats.collect import collect
-from kodec.formats.live import MOST_BYTES, Readable, each_live
-from kodec.generator.driver import load
 from kodec.generator.problems import nearest
-from kodec.generator.targets.python.index import ModelIndex
-from kodec.generator.targets.python.names import attribute
 from kodec.runtime.dataclass import fields
 from kodec.runtime.errors import FormatError
-from kodec.runtime.fields import DEFAULT_READ, ReadOptions
-from kodec.runtime.streams import Buffer, StreamNode
+from kodec.runtime.streams import StreamNode
 
-__all__ = ["Dumper", "select", "tree_lines"]
+__all__ = ["plain", "select", "tree_lines"]
 
 _STEP = re.compile(r"\.?([a-z_][a-z0-9_]*)|\[([0-9]{1,12})\]")
 _MOST_ITEMS, _MOST_TEXT = 100, 200
-
-
-class Dumper:
-    """Reads objects of a schema, and turns them into plain values.
-
-    Args:
-        schema: the path of a .ksy file; its imports are searched for around it.
-        import_path: further folders in which imports are searched for.
-
-    Raises: SchemaError with all problems of the schema; ValueError for one that needs parameters; OSError.
-    """
-
-    def __init__(self, schema: str | os.PathLike[str], import_path: Sequence[Path] = ()) -> None:
-        name, files = collect(Path(schema), import_path)
-        modules = modules_of(files, streams=True)
-        model = load(modules.schemas, streams=True)
-        self._schema = next(each for each in model.schemas if each.path == name)
-        root = self._schema.root
-        if root.params:
-            raise ValueError(f"`{self._schema.id}` has parameters, whose values no file has")
-        self._class: Any = getattr(modules.module(self._schema.module), ModelIndex(model).classes[root.name])
-
-    def read(self, data: Buffer, options: ReadOptions = DEFAULT_READ) -> tuple[Any, int]:
-        """The object at the start of the bytes, and the number of bytes after it. Raises: FormatError."""
-        if not self._schema.streamed:
-            return self._class.from_bytes(data, options), 0
-        found = self._class.from_bytes(data, opt=options, exact=False)
-        return found, len(data) - found._stop
-
-    def each(
-        self,
-        source: Readable,
-        path: str | None = None,
-        options: ReadOptions = DEFAULT_READ,
-        most: int = MOST_BYTES,
-    ) -> tuple[str, Iterator[Any]]:
-        """The path of a list, and its elements as they arrive; with an empty path, one object after another.
-
-        Without a `path` it is the list at the end of the outermost type, if there is one. Raises: ValueError
-        for a path that is not a list which is read one by one; while reading FormatError, ReadFailed.
-        """
-        kind = self._class
-        if not self._schema.streamed:
-            raise ValueError(f"`{self._schema.id}` has keys of layouts, which are read as a whole")
-        ends = [each.id for each in self._schema.root.fields[-1:] if each.repeat is not None]
-        chosen = path if path is not None else ends[0] if ends and attribute(ends[0]) in kind._each else ""
-        steps = tuple(attribute(step) for step in chosen.split(".")) if chosen else ()
-        if steps and steps[0] not in kind._each:
-            known = ", ".join(each.removesuffix("_") for each in kind._each) or "none"
-            raise ValueError(f"`{chosen}` cannot be read one by one; lists that can: {known}")
-        return chosen, each_live(kind, steps, source, options, most)
 
 
 def members(value: Any, *, instances: bool) -> Iterator[tuple[str, Callable[[], Any]]]:

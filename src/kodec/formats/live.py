@@ -6,25 +6,21 @@ the objects that were read from them keep those that they need.
 
 from __future__ import annotations
 
-import os
 import socket
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import IO, Any, NoReturn
 
 from kodec.runtime.errors import (
     FormatError,
     LimitExceeded,
-    MissingDependency,
     ReadFailed,
     Truncated,
     Unsupported,
 )
-from kodec.runtime.extras import install_command
-from kodec.runtime.fields import DEFAULT_READ, ReadOptions, too_many
+from kodec.runtime.fields import ReadOptions, too_many
 from kodec.runtime.streams import ByteSource, ReadingState, StreamFields, StreamNode
 
-__all__ = ["MOST_BYTES", "Readable", "each_live", "objects_of"]
+__all__ = ["MOST_BYTES", "Readable", "each_live"]
 
 MOST_BYTES = 64 << 20
 """The most bytes of one element."""
@@ -269,47 +265,3 @@ def _again(io: LiveSource, kind: type[StreamNode]) -> Iterator[StreamNode]:
         if io.at + io.feed.dropped == before:
             raise Truncated("", "an object without bytes would repeat forever", at=io.at, need=1, have=0)
         index += 1
-
-
-def objects_of(
-    source: Readable,
-    schema: str | os.PathLike[str],
-    path: str | None = None,
-    *,
-    import_path: Iterable[str | os.PathLike[str]] = (),
-    options: ReadOptions = DEFAULT_READ,
-    most_bytes: int = MOST_BYTES,
-) -> Iterator[Any]:
-    """The objects that arrive on a pipe or a socket, each as soon as its last byte is there.
-
-    If the outermost type of the schema ends with a list, they are its elements, else one object of that type
-    after another. Memory is bounded: bytes of earlier objects are dropped. Positions before them cannot be
-    read, nor the size of the stream, and derived fields that cover more than an object are not checked.
-
-    Args:
-        source: a socket, or a file opened for reading in binary, with `read1` or unbuffered.
-        schema: the path of a `.ksy` file.
-        path: another list of the outermost type, or of an object that it holds: `body.rows`; "" for one
-            object of the outermost type after another.
-        import_path: further folders in which imports are found.
-        options: limits of the reader.
-        most_bytes: the most bytes of one object.
-
-    Returns: an iterator of objects, whose attributes are the fields.
-    Raises: SchemaError; ValueError for a path that cannot be read one by one; MissingDependency; OSError.
-        While reading: FormatError, with the place in the stream, also if that ends in an object; ReadFailed.
-
-    Example:
-        >>> import io, pathlib, tempfile
-        >>> import kodec
-        >>> schema = pathlib.Path(tempfile.mkdtemp()) / "message.ksy"
-        >>> _ = schema.write_text("{meta: {id: message}, seq: [{id: len, type: u1}, {id: body, size: len}]}")
-        >>> source = io.BytesIO(bytes([2]) + b"hi" + bytes([1]) + b"x")
-        >>> [each.body for each in kodec.formats.objects_of(source, schema)]
-        [b'hi', b'x']
-    """
-    try:
-        from kodec.formats.dump import Dumper
-    except ImportError as error:
-        raise MissingDependency(f"this needs `{error.name}`: {install_command('generator')}") from error
-    return Dumper(schema, [Path(each) for each in import_path]).each(source, path, options, most_bytes)[1]

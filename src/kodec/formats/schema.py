@@ -1,16 +1,19 @@
-"""Files of a format that a schema describes, as Arrow columns."""
+"""Files of a format that a schema describes, as objects and as Arrow columns."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from kodec.formats.live import MOST_BYTES, Readable, each_live
 from kodec.runtime.errors import FormatError, Malformed, MissingDependency, ReadFailed, Unsupported
 from kodec.runtime.extras import install_command
 from kodec.runtime.fields import DEFAULT_READ, ReadOptions
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from kodec.formats.shapes import Column, Shapes
     from kodec.generator.schema.model import Schema
 
-__all__ = ["Format", "FormatReader", "load_schema"]
+__all__ = ["Format", "FormatReader", "load_schema", "objects_of"]
 
 BATCH_ROWS = 8192
 BATCH_BYTES = 32 << 20
@@ -103,7 +106,8 @@ class Format:
 
     Attributes:
         id: the id of the schema.
-        lists: the paths of the lists that are the default rows: those nearest to the
+        module: the module that is generated from the schema, with a class for each of its types.
+        lists: the paths of the lists that are the default rows of `scan`: those nearest to the
             outermost type.
 
     Example:
@@ -135,9 +139,24 @@ class Format:
         self._by_enums: dict[str, Shapes] = {}
         self._plans: dict[tuple[Any, ...], _Plan] = {}
         self.id = self._schema.id
-        self.lists = tuple(self._shapes("names").lists(self._schema.root))
+
+    @cached_property
+    def module(self) -> ModuleType:
+        return self._modules.module(self._schema.module)
+
+    @cached_property
+    def lists(self) -> tuple[str, ...]:
+        return tuple(self._shapes("names").lists(self._schema.root))
+
+    @cached_property
+    def _kind(self) -> Any:
+        """The class of the outermost type."""
+        from kodec.generator.targets.python.index import ModelIndex
+
+        return getattr(self.module, ModelIndex(self._model).classes[self._schema.root.name])
 
     def _shapes(self, enums: str) -> Shapes:
+        _require_pyarrow()
         from kodec.formats.shapes import Shapes
 
         if enums not in ("names", "numbers"):
@@ -145,6 +164,53 @@ class Format:
         if enums not in self._by_enums:
             self._by_enums[enums] = Shapes(self._model, self._modules.module, enum_names=enums == "names")
         return self._by_enums[enums]
+
+    def read(
+        self,
+        source: Source,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        exact: bool | None = None,
+        options: ReadOptions = DEFAULT_READ,
+    ) -> Any:
+        """Read a file as an object of the outermost type, to look at, or to change and write.
+
+        It is one of the generated classes (`module`): fields are attributes, instances are properties, and
+        `to_bytes()` writes it. Lengths, counts, positions and what an overlay defines follow from what was
+        changed (docs/streamed-schemas.md).
+
+        Args:
+            source: a path, bytes-like, or a file opened for reading in binary.
+            parameters: the values of the outermost type's parameters, by their ids.
+            exact: whether bytes after the object are an error; None: unless instances may read them.
+            options: limits of the reader.
+
+        Raises: ValueError for parameters that are missing or unknown; OSError; FormatError.
+
+        Example:
+            >>> import pathlib, tempfile
+            >>> import kodec
+            >>> schema = pathlib.Path(tempfile.mkdtemp()) / "message.ksy"
+            >>> fields = "[{id: len, type: u1}, {id: body, size: len}]"
+            >>> _ = schema.write_text("{meta: {id: message}, seq: %s}" % fields)
+            >>> message = kodec.formats.load_schema(schema).read(bytes([2]) + b"hi")
+            >>> message.body = b"hello"
+            >>> message.to_bytes()
+            b'\\x05hello'
+        """
+        given = parameters or {}
+        wanted = [each.id for each in self._schema.root.params]
+        if sorted(given) != sorted(wanted):
+            names, found = (", ".join(each) or "none" for each in (wanted, given))
+            raise ValueError(f"`{self.id}` has the parameters {names}, not {found}")
+        data, name = bytes_of(source)
+        named = {attribute_of(each): value for each, value in given.items()}
+        if exact is not None:
+            named["exact"] = exact
+        try:
+            return self._kind.from_bytes(data, opt=options, **named)
+        except FormatError as error:
+            raise error.in_source(name) from error.__cause__
 
     def scan(
         self,
@@ -266,6 +332,7 @@ class Format:
     def _planned(
         self, rows: str | None, columns: Iterable[str] | None, where: Where | None, nested: bool, enums: str
     ) -> _Plan | tuple[Any, list[Column], int, Comparison | Test | None]:
+        _require_pyarrow()
         from kodec.formats.conditions import condition_of
 
         chosen = None if columns is None else list(columns)
@@ -350,6 +417,36 @@ class Format:
     def _read(self, kind: Any, data: Buffer, options: ReadOptions) -> Any:
         # a file may go on after what its schema describes; a layout describes all of it
         return kind.from_bytes(data, opt=options, exact=not self._schema.streamed)
+
+    def _start(self, data: Buffer) -> tuple[Any, int]:
+        """The object that bytes start with, and the number of bytes after it. Raises: ValueError for a type
+        with parameters; FormatError.
+        """
+        if self._schema.root.params:
+            raise ValueError(f"`{self.id}` has parameters, which a file does not define")
+        found = self._read(self._kind, data, DEFAULT_READ)
+        return found, len(data) - found._stop if self._schema.streamed else 0
+
+    def _each(
+        self, source: Readable, path: str | None, options: ReadOptions, most: int
+    ) -> tuple[str, Iterator[Any]]:
+        """The path of a list, and its elements as they arrive; with an empty path, one object after another.
+
+        Without a `path` it is the list at the end of the outermost type, if there is one. Raises: ValueError
+        for a path that is not a list which is read one by one; while reading FormatError, ReadFailed.
+        """
+        root, kind = self._schema.root, self._kind
+        if root.params:
+            raise ValueError(f"`{self.id}` has parameters, which a file does not define")
+        if not self._schema.streamed:
+            raise ValueError(f"`{self.id}` has keys of layouts, which are read as a whole")
+        ends = [each.id for each in root.fields[-1:] if each.repeat is not None]
+        chosen = path if path is not None else ends[0] if ends and attribute_of(ends[0]) in kind._each else ""
+        steps = tuple(attribute_of(step) for step in chosen.split(".")) if chosen else ()
+        if steps and steps[0] not in kind._each:
+            known = ", ".join(each.removesuffix("_") for each in kind._each) or "none"
+            raise ValueError(f"`{chosen}` cannot be read one by one; lists that can: {known}")
+        return chosen, each_live(kind, steps, source, options, most)
 
     def _only_list(self) -> str:
         root = self._schema.root
@@ -502,7 +599,7 @@ def load_schema(
             overlay beside a schema is found by itself.
         import_path: further folders in which imports are found, after those around the file.
 
-    Returns: the format; its `scan` reads files.
+    Returns: the format; its `read` and `scan` read files.
     Raises: SchemaError (a KodecError) with all problems of the schema; ValueError for an overlay
         that does not exist or is of another schema; MissingDependency; OSError.
 
@@ -513,17 +610,62 @@ def load_schema(
         'sensor_log'
     """
     try:
-        import pyarrow  # noqa: F401  # said here rather than at the first file
-
         return Format(Path(path), overlays, [Path(each) for each in import_path])
     except ImportError as error:
         if isinstance(error, MissingDependency):
             raise
-        if error.name not in ("jinja2", "yaml", "ruff", "pyarrow"):
+        if error.name not in ("jinja2", "yaml", "ruff"):
             raise
-        raise MissingDependency(
-            f"reading by a schema needs `{error.name}`: {install_command('generator', 'arrow')}"
-        ) from error
+        raise MissingDependency(f"this needs `{error.name}`: {install_command('generator')}") from error
+
+
+def objects_of(
+    source: Readable,
+    schema: Format | str | os.PathLike[str],
+    path: str | None = None,
+    *,
+    import_path: Iterable[str | os.PathLike[str]] = (),
+    options: ReadOptions = DEFAULT_READ,
+    most_bytes: int = MOST_BYTES,
+) -> Iterator[Any]:
+    """The objects that arrive on a pipe or a socket, each as soon as its last byte is there.
+
+    If the outermost type of the schema ends with a list, they are its elements, else one object of that type
+    after another. Memory is bounded: bytes of earlier objects are dropped. Positions before them cannot be
+    read, nor the size of the stream, and derived fields that cover more than an object are not checked.
+
+    Args:
+        source: a socket, or a file opened for reading in binary, with `read1` or unbuffered.
+        schema: a format, or what `load_schema` takes.
+        path: another list of the outermost type, or of an object that it holds: `body.rows`; "" for one
+            object of the outermost type after another.
+        import_path: further folders in which imports are found.
+        options: limits of the reader.
+        most_bytes: the most bytes of one object.
+
+    Returns: an iterator of objects, whose attributes are the fields.
+    Raises: SchemaError; ValueError for a path that cannot be read one by one; MissingDependency; OSError.
+        While reading: FormatError, with the place in the stream, also if that ends in an object; ReadFailed.
+
+    Example:
+        >>> import io, pathlib, tempfile
+        >>> import kodec
+        >>> schema = pathlib.Path(tempfile.mkdtemp()) / "message.ksy"
+        >>> _ = schema.write_text("{meta: {id: message}, seq: [{id: len, type: u1}, {id: body, size: len}]}")
+        >>> source = io.BytesIO(bytes([2]) + b"hi" + bytes([1]) + b"x")
+        >>> [each.body for each in kodec.formats.objects_of(source, schema)]
+        [b'hi', b'x']
+    """
+    format = schema if isinstance(schema, Format) else load_schema(schema, import_path=import_path)
+    return format._each(source, path, options, most_bytes)[1]
+
+
+def _require_pyarrow() -> None:
+    """Raises: MissingDependency."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise MissingDependency(f"columns need `pyarrow`: {install_command('arrow')}") from error
 
 
 def attribute_of(name: str) -> str:

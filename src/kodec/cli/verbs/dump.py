@@ -13,7 +13,7 @@ from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.schema_dump import dump_by_schema
-from kodec.cli.schemas import IMPORT_PATH
+from kodec.cli.schemas import IMPORT_PATH, OVERLAY
 from kodec.cli.selection import ON_ERROR, OnErrorChoice
 from kodec.cli.stdin import is_stdin
 from kodec.cli.wanted import chosen_logs
@@ -111,9 +111,12 @@ def dump(
     ] = False,
     schema: Annotated[
         Path | None,
-        Option("--schema", exists=True, dir_okay=False, help="The .ksy file of the format of PATH."),
+        Option(
+            "--schema", exists=True, dir_okay=False, help="The .ksy file of the format of PATH, or a plan."
+        ),
     ] = None,
     import_path: Annotated[list[Path] | None, IMPORT_PATH] = None,
+    overlay: Annotated[list[str] | None, OVERLAY] = None,
     yaml: Annotated[bool, Option("--yaml", help="With --schema: YAML.")] = False,
     part: Annotated[
         str | None, Option("--path", metavar="PATH", help="With --schema: only this part: body.rows[3].")
@@ -169,6 +172,7 @@ def dump(
         "--all": all,
     }
     schema_only["-I"] = import_path
+    schema_only["--overlay"] = overlay
     if schema is not None:
         if control or batches or decode or edit_format or no_crc or on_error is not OnErrorChoice.stop:
             raise BadParameter("--schema takes no option for Kafka's logs")
@@ -181,6 +185,7 @@ def dump(
             paths[0],
             schema,
             import_path or [],
+            overlay or [],
             form,
             part,
             each=each,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from kodec.cli import lines
 from kodec.cli.parser import BadParameter, Exit, Option
-from kodec.cli.schemas import IMPORT_PATH
+from kodec.cli.schemas import IMPORT_PATH, OVERLAY
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.extras import install_command
 
@@ -56,10 +56,7 @@ def generate(
         list[str] | None,
         Option(metavar="NAME=VALUE", help="For a target: package=orders, or go.package=orders."),
     ] = None,
-    overlay: Annotated[
-        list[str] | None,
-        Option(help="Further keys for a schema: x.overlay.yaml, or the id of one that kodec has."),
-    ] = None,
+    overlay: Annotated[list[str] | None, OVERLAY] = None,
     streams: Annotated[
         bool, Option("--streams", help="Modules with instances and derived fields, of every schema.")
     ] = False,

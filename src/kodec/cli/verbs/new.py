@@ -40,7 +40,7 @@ def new(
     exit:     0 done   1 a file cannot be read, or the target exists   2 bad usage
     """
     try:
-        from kodec.formats.dump import Dumper
+        from kodec.formats import load_schema
         from kodec.formats.guess import guess
     except ImportError as error:
         raise MissingDependency(f"schemas need `{error.name}`: {install_command('generator')}") from error
@@ -61,8 +61,8 @@ def new(
         with TemporaryDirectory() as folder:
             schema = Path(folder) / f"{ident}.ksy"
             schema.write_text(found.text, "utf-8")
-            dumper = Dumper(schema)
-            left = sum(dumper.read(each)[1] for each in data)
+            format = load_schema(schema)
+            left = sum(format._start(each)[1] for each in data)
         if to is None:
             sys.stdout.write(found.text)
         else:

@@ -9,7 +9,7 @@ from typing import Annotated
 from kodec.cli import lines
 from kodec.cli.compressions import PARQUET
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
-from kodec.cli.schemas import IMPORT_PATH
+from kodec.cli.schemas import IMPORT_PATH, OVERLAY
 from kodec.cli.stdin import stdin_as_file
 from kodec.runtime.errors import KodecError, MissingDependency
 from kodec.runtime.extras import install_command
@@ -27,7 +27,8 @@ def scan(
         ),
     ],
     schema: Annotated[
-        Path, Option("--schema", exists=True, dir_okay=False, help="The .ksy file of their format.")
+        Path,
+        Option("--schema", exists=True, dir_okay=False, help="Their format: a .ksy file or a plan."),
     ],
     to: Annotated[Path, Option("--to", help="The file to write: .parquet, .csv, .jsonl or .duckdb.")],
     rows: Annotated[
@@ -70,6 +71,7 @@ def scan(
         str | None, Option("--table", help="The table of a DuckDB file (default: rows).")
     ] = None,
     import_path: Annotated[list[Path] | None, IMPORT_PATH] = None,
+    overlay: Annotated[list[str] | None, OVERLAY] = None,
     compression: Annotated[str, PARQUET] = "zstd",
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
@@ -102,7 +104,7 @@ def scan(
                 check_target(to, Path(each), overwrite=overwrite)
             several = len(found) > 1 or len(files) > 1 or found != [str(names[0])]
             reader = scan_files(
-                load_schema(schema, import_path=import_path or ()),
+                load_schema(schema, overlay or (), import_path=import_path or ()),
                 found,
                 rows,
                 column or None,
