@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from kodec.runtime.dataclass import dataclass, replace
 from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
@@ -79,6 +79,9 @@ class ReadOptions:
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
     """How a generated writer compresses: `level` is the codec's own scale; None is its default."""
+
+    settling: ClassVar[bool] = False
+    """Whether what does not fit is computed: `kodec.runtime.settling`."""
 
     level: int | None = None
 

@@ -52,12 +52,15 @@ def decode(process: str, data: bytes, args: tuple[Any, ...], *, limit: int, name
     return made
 
 
-def encode(process: str, data: bytes, args: tuple[Any, ...], *, name: str) -> bytes:
-    """The bytes to store, from which the process makes `data`. Raises: EncodeError."""
+def encode(process: str, data: bytes, args: tuple[Any, ...], *, name: str, level: int | None = None) -> bytes:
+    """The bytes to store, from which the process makes `data`; `level` is zlib's. Raises: EncodeError."""
     if not isinstance(data, (bytes, bytearray)):
         raise EncodeError(name, "not given" if data is None else "not bytes", have=data)
     if process == "zlib":
-        return zlib.compress(data)
+        try:
+            return zlib.compress(data, -1 if level is None else level)
+        except zlib.error as error:
+            raise EncodeError(name, f"zlib: {error}", have=level) from None
     found = _KNOWN.get(process)
     if found is None or found.encode is None:
         raise EncodeError(name, f"process `{process}` cannot be undone: nobody registered how")

@@ -29,10 +29,19 @@ from kodec.runtime.errors import (
     Truncated,
     Unsupported,
 )
-from kodec.runtime.fields import DEFAULT_READ, ReadOptions, encode_text, ends_whole, too_many
+from kodec.runtime.fields import (
+    DEFAULT_READ,
+    DEFAULT_WRITE,
+    ReadOptions,
+    WriteOptions,
+    encode_text,
+    ends_whole,
+    too_many,
+)
 from kodec.runtime.floats import FloatStruct
 from kodec.runtime.native import native_module
 from kodec.runtime.process import decode, encode
+from kodec.runtime.settling import Key, Settling, Solve
 
 __all__ = [
     "REQUIRED",
@@ -49,20 +58,12 @@ _CODES = re.compile(r"\d*[a-zA-Z]")
 _SPARE = 4096
 _MOST_SHIFT = 128
 _MOST_ZEROS = 256 << 20
-_MOST_PASSES = 64
 _TOO_DEEP = "nested too deep for Python"
 REQUIRED: Any = None
 """The default of an attribute that has to be given before it is written."""
 
 Buffer = bytes | bytearray | memoryview | mmap
 """What is read; a file that is mapped into memory is not copied."""
-
-Solve = Callable[[Any], Iterable[Any]]
-"""Of a size that is wanted: (object, member, what it has to be), and of a list the index; or None."""
-Key = tuple[int, str]
-"""A field of an object, by the object's identity."""
-_Change = tuple[Any, str, Any, int | None]
-"""An object, its field, what that becomes, and of a list the index of what does."""
 
 T = TypeVar("T")
 N = TypeVar("N", bound="StreamNode")
@@ -515,15 +516,10 @@ def _packed(code: str) -> Callable[[ByteSink, Any, str], None]:
     return write
 
 
-class _Writing:
+class _Writing(Settling):
     """What all streams of one writing have in common.
 
-    Bytes are written in passes. Where a size does not fit what is written, the field that it follows from is
-    changed, and all is written again, until nothing changes. Then every field is what it was before.
-
     Attributes:
-        journal: what fields were before they were changed.
-        blank: the fields that were not given and are not computed yet, with what an error calls them.
         sizes: what streams whose size is asked for will have, by what is written to them.
         nodes: the objects that are being written.
         starts: where objects stand that were written, by their identity.
@@ -534,34 +530,26 @@ class _Writing:
 
     __slots__ = (
         "active",
-        "blank",
         "calculated",
-        "changes",
-        "doubtful",
         "guesses",
         "inserted",
-        "journal",
         "known",
         "later",
-        "lists",
         "moved",
         "nodes",
-        "number",
+        "opt",
         "origins",
         "own",
         "placed",
         "sizes",
         "starts",
-        "strict",
         "touched",
         "unread",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, opt: WriteOptions) -> None:
+        self.opt = opt
         self.active = True
-        self.strict = False
-        self.journal: dict[Key, tuple[Any, Any]] = {}
-        self.blank: dict[Key, str] = {}
         self.sizes: dict[int, int] = {}
         self.starts: dict[int, tuple[ByteSink, int]] = {}
         self.known: dict[tuple[int, int, int, type], StreamNode] = {}
@@ -569,131 +557,38 @@ class _Writing:
         self.own: set[int] = set()
         self.inserted: dict[int, dict[Key, _Placed]] = {}
         self.touched: set[int] = set()
-        self.number = 0
-        self.lists: dict[int, list[int]] = {}
-        self.begin()
+        super().__init__()
 
     def begin(self) -> None:
         """Begin a pass."""
-        self.doubtful = False
+        super().begin()
         self.guesses = 0
         self.nodes: set[int] = set()
         self.later: list[Callable[[], None]] = []
-        self.changes: list[tuple[Key, object, object, str]] = []
         self.moved: dict[tuple[int, int], dict[int, int]] = {}
         self.calculated: list[StreamNode] = []
         self.placed: list[StreamNode] = []
         self.unread: list[StreamNode] = []
 
-    def ways(self, found: Iterable[Any]) -> list[list[_Change]]:
-        """Each way to have what is wanted: the fields that change, with what they become.
+    def resumes(self) -> bool:
+        """Whether instances were not read yet that have to move: then all that were read are written."""
+        for each in self.unread:
+            each._touch()
+            self.touched.add(id(each))
+        return bool(self.unread)
 
-        Value instances and parameters follow from others. A list in `found` is of what changes together.
-        """
-        ways: dict[tuple[Any, ...], list[_Change]] = {}
-        for each in found:
-            for way in self._ways(each):
-                ways.setdefault(tuple((id(node), name, at) for node, name, _, at in way), way)
-        return list(ways.values())
+    def way_of(self, node: Any, name: str) -> Solve | None:
+        if not isinstance(node, StreamNode):
+            return None
+        solver = type(node)._solvers.get(name)
+        if solver is not None:
+            return partial(solver, node)
+        return None if node._taught is None else node._taught.get(name)
 
-    def _ways(self, found: Any) -> Iterator[list[_Change]]:
-        if isinstance(found, list):
-            parts = [list(self._ways(each)) for each in found]
-            if all(len(part) == 1 for part in parts):
-                yield [change for (way,) in parts for change in way]
-        elif found is not None and isinstance(found[0], StreamNode):
-            node, name, value, *index = found
-            solver = type(node)._solvers.get(name)
-            if solver is not None:
-                for each in solver(node, value):
-                    yield from self._ways(each)
-            elif node._taught is not None and name in node._taught:
-                for each in node._taught[name](value):
-                    yield from self._ways(each)
-            elif name in node._follows or isinstance(getattr(type(node), name, None), property):
-                yield [(node, name, value, index[0] if index else None)]
-
-    def settle(
-        self,
-        name: str,
-        wanted: Any,
-        stated: Any,
-        solve: Solve | None,
-        reason: str,
-        unit: str = "",
-        of: str = "",
-    ) -> None:
-        """Have the field change from which `stated` follows, so that it is `wanted`.
-
-        Raises: EncodeError where there is no such field, where there are several, or where it is of no use.
-        """
-        ways = [] if solve is None else self.ways(solve(wanted))
-        need, have = f"{stated}{unit}" if unit else stated, f"{wanted}{unit}" if unit else wanted
-        if len(ways) > 1:
-            blank = [way for way in ways if any((id(each[0]), each[1]) in self.blank for each in way)]
-            others = {key for key, _, _, by in self.changes if by != name}
-            free = [way for way in ways if not any((id(each[0]), each[1]) in others for each in way)]
-            ways = blank if len(blank) == 1 else free or ways
-        if len(ways) > 1:
-            names = sorted({f"`{field}`" for way in ways for _, field, _, _ in way})
-            text = f"{reason}, and it follows from {' and '.join(names)}: set one of them to None"
-            raise EncodeError(name, text, need=need, have=have)
-        if not ways or not sum(self._change(*each, name) for each in ways[0]):
-            hint = f", and it cannot be computed: set {of}" if of else ""
-            raise EncodeError(name, reason + hint, need=need, have=have)
-
-    def _change(self, node: Any, field: str, value: Any, index: int | None, by: str) -> bool:
-        """Set a field; False where it has the value already."""
-        key = (id(node), field)
-        old = getattr(node, field)
-        new = value
-        if index is not None:
-            new = list(old)
-            if not 0 <= index <= len(new):
-                return False
-            new[index : index + 1] = [value]
-        if isinstance(old, int) and not isinstance(old, bool) and not isinstance(new, bool):
-            new = _like(old, new)
-        self.blank.pop(key, None)
-        if new == old and type(new) is type(old):
+    def may_change(self, node: Any, name: str) -> bool:
+        if not isinstance(node, StreamNode):
             return False
-        self.journal.setdefault(key, (node, old))
-        setattr(node, field, new)
-        self.changes.append((key, index, repr(value), by))
-        return True
-
-    def satisfied(self, need: object, solve: Solve | None) -> None:
-        """A size is what it has to be: what it follows from is computed, if it was not given."""
-        if self.blank and solve is not None:
-            for way in self.ways(solve(need)):
-                for node, field, _, _ in way:
-                    self.blank.pop((id(node), field), None)
-
-    def fill(self, node: StreamNode, field: str, blank: object) -> None:
-        """Put something into a field that was not given, until what it follows from is written."""
-        key = (id(node), field)
-        if key not in self.journal:
-            self.journal[key] = node, None
-            self.blank[key] = f"{type(node).__name__}.{field}"
-        found = blank() if callable(blank) else list(blank) if isinstance(blank, list) else blank
-        if found == []:
-            self.lists[id(found)] = found
-        setattr(node, field, self.number if type(found) is int else found)
-
-    def try_another(self) -> bool:
-        """Put another number where nothing is known yet: 0 may mean something of its own."""
-        if self.number or not self.blank:
-            return False
-        self.number = 2
-        for (_, field), (node, _) in self.journal.items():
-            if (id(node), field) in self.blank and type(getattr(node, field)) is int:
-                setattr(node, field, self.number)
-        return True
-
-    def restore(self) -> None:
-        """Have all fields be what they were."""
-        for (_, field), (node, old) in self.journal.items():
-            setattr(node, field, old)
+        return name in node._follows or isinstance(getattr(type(node), name, None), property)
 
     def calculate(self) -> None:
         """Compute what follows from bytes that are there now."""
@@ -705,7 +600,7 @@ class _Writing:
                     if getattr(inner, member) != value:
                         self.settle(field, value, getattr(inner, member), _way(inner, member), "-derive")
                 elif getattr(node, name) is not None:
-                    self._change(node, field, value, None, f"-derive of {field}")
+                    self.change(node, field, value, None, f"-derive of {field}")
 
     def relocate(self) -> None:
         """Have positions follow what has moved."""
@@ -726,17 +621,6 @@ class _Writing:
 def _way(node: Any, member: str) -> Solve:
     """The way to have an instance of an object be a value."""
     return lambda value: ((node, member, value),)
-
-
-def _like(old: int, new: Any) -> Any:
-    """A number as a member of the enum of what it replaces, where it has one."""
-    kind = type(old)
-    if kind is not int and isinstance(new, int):
-        try:
-            return kind(new)
-        except ValueError:
-            return new
-    return new
 
 
 class ByteSink:
@@ -906,19 +790,6 @@ class ByteSink:
             self.state.doubtful = True
             return True
         return there
-
-    def chosen(self, value: object, on: object, cases: dict[type, Any], name: str, solve: Solve) -> None:
-        """See that the case of an object's class is chosen, if one case alone has it; else change the field.
-
-        `cases` are the values of such cases, by class.
-        """
-        wanted = cases.get(type(value))
-        if wanted is None:
-            return
-        if on == wanted:
-            self.state.satisfied(wanted, solve)
-        else:
-            self.state.settle(name, wanted, on, solve, f"a {type(value).__name__} has another case")
 
     def bits_be(self, value: Any, width: int, name: str) -> None:
         self._bits = self._bits << width | fitting(value, width, name)
@@ -1181,7 +1052,7 @@ class ByteSink:
 
     def processed(self, process: str, data: bytes, name: str, *args: Any) -> bytes:
         """The bytes to store, of which `process` makes `data`."""
-        return encode(process, data, args, name=name)
+        return encode(process, data, args, name=name, level=self.state.opt.level)
 
     def refuse(self, name: str, reason: str, need: object, have: object) -> None:
         """Raise EncodeError for a value that a rule does not allow, once all that rules ask for is known."""
@@ -1641,13 +1512,13 @@ class StreamNode:
         if exact is not False and not (cls._seeks or cls._tail_moves):
             ends_whole(node._stop, io.end)
 
-    def to_bytes(self) -> bytes:
-        """The bytes of this object. Raises: EncodeError; FormatError for instances that cannot be read."""
+    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
+        """The bytes of this object. Raises: EncodeError."""
         if self._part and self._parent is None and self._root is self:
             raise EncodeError("", f"a {type(self).__name__} is written as a part of what holds it")
-        state = _Writing()
+        state = _Writing(opt)
         try:
-            return self._written(state)
+            return state.run(partial(self._written, state))
         except FormatError as error:
             raise EncodeError(error.path, f"cannot be computed: {error}") from error
         finally:
@@ -1655,38 +1526,13 @@ class StreamNode:
             state.active = False
 
     def _written(self, state: _Writing) -> bytes:
-        """The bytes, in as many passes as it takes until nothing changes."""
-        before: list[Any] = []
-        for _ in range(_MOST_PASSES):
-            state.begin()
-            try:
-                data = self._pass(state)
-                if not state.changes:
-                    state.relocate()
-                if not state.changes:
-                    state.calculate()
-            except (EncodeError, FormatError):
-                if state.unread:
-                    for each in state.unread:
-                        each._touch()
-                        state.touched.add(id(each))
-                    continue
-                if not state.changes:
-                    if state.try_another():
-                        continue
-                    raise
-                data = b""
-            if not state.changes and state.doubtful and not state.strict:
-                state.strict = True
-                continue
-            if not state.changes:
-                for path in state.blank.values():
-                    raise EncodeError(path, "not given, and it does not follow from what is written")
-                return data
-            if state.changes == before:
-                self._contradicted(state)
-            before = state.changes
-        return self._contradicted(state)
+        """The bytes, and what changes with them."""
+        data = self._pass(state)
+        if not state.changes:
+            state.relocate()
+        if not state.changes:
+            state.calculate()
+        return data
 
     def _pass(self, state: _Writing) -> bytes:
         known = own_bytes(self) if self._parent is None else None
@@ -1697,18 +1543,6 @@ class StreamNode:
         for write in state.later:
             write()
         return out.finish(self)
-
-    def _contradicted(self, state: _Writing) -> NoReturn:
-        """Raise EncodeError for a field that several things want to be different."""
-        for key, *_ in state.changes:
-            names = list(dict.fromkeys(by for other, _, _, by in state.changes if other == key and by))
-            if key in state.journal:
-                node, old = state.journal[key]
-                who = " and ".join(names)
-                raise EncodeError(
-                    f"{type(node).__name__}.{key[1]}", f"no value of it is right for {who}", have=old
-                )
-        raise EncodeError("", "what it is computed of changes with it")
 
     def _nodes(self) -> Iterator[StreamNode]:
         """This object and all that it holds, also in instances that were read."""

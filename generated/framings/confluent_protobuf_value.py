@@ -23,10 +23,12 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bounded_count,
+    ends_whole,
     fixed_run,
     not_allowed,
     within,
 )
+from kodec.runtime.settling import choose, doubted, settled
 from kodec.runtime.uuids import uuid_of
 from kodec.runtime.varint import read_zigzag32, write_zigzag32
 
@@ -115,7 +117,7 @@ SchemaGuid._functions = (read_schema_guid, write_schema_guid)
 
 
 @dataclass(slots=True)
-class ConfluentProtobufValue(messages.Message):
+class ConfluentProtobufValue:
     """A key or value as Confluent's serializer for Protobuf writes it: the framing of a
     `confluent_value`, then the index of the message in its schema.
 
@@ -146,6 +148,32 @@ class ConfluentProtobufValue(messages.Message):
 
     payload: bytes = b""
     """The message, encoded as Protobuf."""
+
+    _follows: ClassVar[dict[str, object]] = {
+        "magic": 0,
+    }
+
+    @classmethod
+    def read_from(
+        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
+    ) -> tuple[ConfluentProtobufValue, int]:
+        """Read one from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
+        return read_confluent_protobuf_value(buf, pos, len(buf) if end is None else end, opt)
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
+    ) -> ConfluentProtobufValue:
+        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
+        buf = bytes(data)
+        value, pos = read_confluent_protobuf_value(buf, 0, len(buf), opt)
+        if exact:
+            ends_whole(pos, len(buf))
+        return value
+
+    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
+        """The bytes of this value; derived fields are computed. Raises EncodeError."""
+        return settled(self, write_confluent_protobuf_value, opt)
 
 
 def read_confluent_protobuf_value(
@@ -190,10 +218,19 @@ def write_confluent_protobuf_value(
     out: bytearray, v: ConfluentProtobufValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
     """Append `confluent_protobuf_value` to `out`. Raises EncodeError."""
-    if v.magic not in (0, 1):
+    if (v.magic not in (0, 1)) and not doubted(opt):
         raise EncodeError("magic", "value not allowed", need="one of 0, 1", have=v.magic)
     out += _RUN_3.packed(v.magic)
     chosen = v.magic
+    if opt.settling:
+        choose(
+            opt,
+            "schema",
+            v.schema,
+            chosen,
+            {SchemaNumber: 0, SchemaGuid: 1},
+            lambda wanted__: ((v, "magic", wanted__),),
+        )
     if chosen == 0 and isinstance(v.schema, SchemaNumber):
         within("schema", write_schema_number, out, v.schema, opt)
     elif chosen == 1 and isinstance(v.schema, SchemaGuid):
@@ -210,6 +247,3 @@ def write_confluent_protobuf_value(
         except EncodeError as error:
             raise error.within("message_indexes", count)
     out += v.payload
-
-
-ConfluentProtobufValue._functions = (read_confluent_protobuf_value, write_confluent_protobuf_value)

@@ -23,10 +23,12 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
+    ends_whole,
     fixed_run,
     not_allowed,
     within,
 )
+from kodec.runtime.settling import choose, doubted, settled
 from kodec.runtime.uuids import uuid_of
 
 __all__ = [
@@ -114,7 +116,7 @@ SchemaGuid._functions = (read_schema_guid, write_schema_guid)
 
 
 @dataclass(slots=True)
-class ConfluentValue(messages.Message):
+class ConfluentValue:
     """A key or value as Confluent's serializers for Avro and JSON Schema write it: the id of its
     schema, then the data. The serializer for Protobuf writes a `confluent_protobuf_value`.
 
@@ -143,6 +145,32 @@ class ConfluentValue(messages.Message):
     payload: bytes = b""
     """The data, in the format of the schema."""
 
+    _follows: ClassVar[dict[str, object]] = {
+        "magic": 0,
+    }
+
+    @classmethod
+    def read_from(
+        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
+    ) -> tuple[ConfluentValue, int]:
+        """Read one from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
+        return read_confluent_value(buf, pos, len(buf) if end is None else end, opt)
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
+    ) -> ConfluentValue:
+        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
+        buf = bytes(data)
+        value, pos = read_confluent_value(buf, 0, len(buf), opt)
+        if exact:
+            ends_whole(pos, len(buf))
+        return value
+
+    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
+        """The bytes of this value; derived fields are computed. Raises EncodeError."""
+        return settled(self, write_confluent_value, opt)
+
 
 def read_confluent_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
@@ -170,10 +198,19 @@ def read_confluent_value(
 
 def write_confluent_value(out: bytearray, v: ConfluentValue, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `confluent_value` to `out`. Raises EncodeError."""
-    if v.magic not in (0, 1):
+    if (v.magic not in (0, 1)) and not doubted(opt):
         raise EncodeError("magic", "value not allowed", need="one of 0, 1", have=v.magic)
     out += _RUN_3.packed(v.magic)
     chosen = v.magic
+    if opt.settling:
+        choose(
+            opt,
+            "schema",
+            v.schema,
+            chosen,
+            {SchemaNumber: 0, SchemaGuid: 1},
+            lambda wanted__: ((v, "magic", wanted__),),
+        )
     if chosen == 0 and isinstance(v.schema, SchemaNumber):
         within("schema", write_schema_number, out, v.schema, opt)
     elif chosen == 1 and isinstance(v.schema, SchemaGuid):
@@ -181,6 +218,3 @@ def write_confluent_value(out: bytearray, v: ConfluentValue, opt: WriteOptions =
     elif v.schema is not None or chosen in (0, 1):
         raise EncodeError("schema", "no case for this value", have=(chosen, type(v.schema).__name__))
     out += v.payload
-
-
-ConfluentValue._functions = (read_confluent_value, write_confluent_value)

@@ -25,13 +25,13 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     ends_whole,
-    exact_size,
     fixed_run,
     given,
     not_allowed,
     span,
     within,
 )
+from kodec.runtime.settling import choose, doubted, settle, settled, teach
 
 __all__ = [
     "ChunkSizes",
@@ -96,6 +96,10 @@ class Others:
     count: int | None = field(default=None, compare=False)
     """Number of sizes stored as differences."""
 
+    _follows: ClassVar[dict[str, object]] = {
+        "width": 0,
+    }
+
     @classmethod
     def read_from(
         cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ, *, count_: int
@@ -122,9 +126,7 @@ class Others:
     def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, count_: int | None = None) -> bytes:
         """The bytes of this value; derived fields are computed. Raises EncodeError."""
         count_ = given("count", self.count if count_ is None else count_)
-        out = bytearray()
-        write_others(out, self, opt, count_)
-        return bytes(out)
+        return settled(self, write_others, opt, count_)
 
 
 def read_others(buf: bytes, pos: int, end: int, opt: ReadOptions, count_: int) -> tuple[Others, int]:
@@ -159,16 +161,33 @@ def read_others(buf: bytes, pos: int, end: int, opt: ReadOptions, count_: int) -
 
 def write_others(out: bytearray, v: Others, opt: WriteOptions, count_: int) -> None:
     """Append `others` to `out`. Raises EncodeError."""
-    if v.width < 1:
+    if (v.width < 1) and not doubted(opt):
         raise EncodeError("width", "value not allowed", need="at least 1", have=v.width)
-    if v.width > 4:
+    if (v.width > 4) and not doubted(opt):
         raise EncodeError("width", "value not allowed", need="at most 4", have=v.width)
     out += _RUN_1.packed(v.width)
-    if len(v.differences) != count_:
-        raise EncodeError("differences", "wrong number of elements", need=count_, have=len(v.differences))
+    if opt.settling or len(v.differences) != count_:
+        settle(
+            opt,
+            "differences",
+            len(v.differences),
+            count_,
+            lambda wanted__: ((v, "count", wanted__),),
+            "wrong number of elements",
+        )
     for count, item in enumerate(v.differences):
         try:
-            out += exact_size("", item, v.width)
+            if opt.settling or len(item) != v.width:
+                settle(
+                    opt,
+                    "",
+                    len(item),
+                    v.width,
+                    lambda wanted__: ((v, "width", wanted__),),
+                    "wrong size",
+                    " bytes",
+                )
+            out += item
         except EncodeError as error:
             raise error.within("differences", count)
     if v.last < 0:
@@ -177,7 +196,7 @@ def write_others(out: bytearray, v: Others, opt: WriteOptions, count_: int) -> N
 
 
 @dataclass(slots=True)
-class ChunkSizes(messages.Message):
+class ChunkSizes:
     """Sizes, in bytes and in order, of the chunks in which a segment's log is stored after
     compression. The segment's manifest contains it in `chunkIndex.transformedChunks`, compressed
     with zstd and encoded as base64.
@@ -207,6 +226,32 @@ class ChunkSizes(messages.Message):
     others: NoOthers | Others = field(default_factory=NoOthers)
     """The other sizes."""
 
+    _follows: ClassVar[dict[str, object]] = {
+        "count": 0,
+    }
+
+    @classmethod
+    def read_from(
+        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
+    ) -> tuple[ChunkSizes, int]:
+        """Read one from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
+        return read_chunk_sizes(buf, pos, len(buf) if end is None else end, opt)
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
+    ) -> ChunkSizes:
+        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
+        buf = bytes(data)
+        value, pos = read_chunk_sizes(buf, 0, len(buf), opt)
+        if exact:
+            ends_whole(pos, len(buf))
+        return value
+
+    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
+        """The bytes of this value; derived fields are computed. Raises EncodeError."""
+        return settled(self, write_chunk_sizes, opt)
+
 
 def read_chunk_sizes(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
@@ -231,18 +276,19 @@ def read_chunk_sizes(
 
 def write_chunk_sizes(out: bytearray, v: ChunkSizes, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `chunk_sizes` to `out`. Raises EncodeError."""
-    if v.count < 1:
+    if (v.count < 1) and not doubted(opt):
         raise EncodeError("count", "value not allowed", need="at least 1", have=v.count)
     if v.base < 0:
         raise EncodeError("base", "value not allowed", need="at least 0", have=v.base)
     out += _RUN_3.packed(v.count, v.base)
     chosen = v.count
+    if opt.settling:
+        choose(opt, "others", v.others, chosen, {NoOthers: 1}, lambda wanted__: ((v, "count", wanted__),))
     if chosen == 1 and isinstance(v.others, NoOthers):
         within("others", write_no_others, out, v.others, opt)
     elif isinstance(v.others, Others):
+        if opt.settling:
+            teach(opt, v.others, {"count": lambda wanted__: ((v, "count", wanted__ + 1),)})
         within("others", write_others, out, v.others, opt, v.count - 1)
     else:
         raise EncodeError("others", "no case for this value", have=(chosen, type(v.others).__name__))
-
-
-ChunkSizes._functions = (read_chunk_sizes, write_chunk_sizes)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import reduce
 
 from kodec.generator.plan.bind import Binder, Types
+from kodec.generator.plan.follows import followed
 from kodec.generator.plan.layouts import Layout, Layouts
 from kodec.generator.plan.places import Places
-from kodec.generator.plan.solve import solutions
+from kodec.generator.plan.solve import choices, solutions
 from kodec.generator.plan.steps import (
     Case,
     Chars,
@@ -41,6 +42,7 @@ from kodec.generator.plan.steps import (
     SetNull,
     Size,
     Slot,
+    Solution,
     Step,
     Stored,
     Tagged,
@@ -65,6 +67,8 @@ from kodec.generator.plan.values import (
     Value,
     Whole,
     in_versions,
+    is_number,
+    values_in,
 )
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import (
@@ -111,7 +115,7 @@ def program_of(model: Model) -> Program:
     """
     global _latest
     if _latest is None or _latest[0] is not model:
-        _latest = model, _ProgramBuilder(model).build()
+        _latest = model, followed(_ProgramBuilder(model).build())
     return _latest[1]
 
 
@@ -214,7 +218,7 @@ class _UnitBuilder:
     def _with_implied(self, struct: Struct) -> Struct:
         """The type in which plain sizes and counts imply what they are computed of: `size: len_x - 4`."""
         found: dict[str, Derive] = {}
-        for spec in struct.fields if self.keeps else ():
+        for spec in struct.fields:
             size = spec.size if spec.repeat is None else spec.repeat_expr
             if size is None or (spec.contents, spec.condition, spec.nullable, spec.codec) != (None,) * 4:
                 continue
@@ -537,7 +541,23 @@ class _UnitBuilder:
         return self._sized(spec.size, spec)
 
     def _sized(self, expr: ex.Expr | None, spec: Field) -> Size | None:
-        return None if expr is None else Size(self.bind(expr), self._is_implied(expr, spec))
+        if expr is None:
+            return None
+        value, implied = self.bind(expr), self._is_implied(expr, spec)
+        return Size(value, implied, () if implied else self._known(solutions(value)))
+
+    def _known(self, solved: tuple[Solution, ...]) -> tuple[Solution, ...]:
+        """Those of the fields that something follows from whose values a writer knows."""
+        late = {spec.id for spec, _ in self._ranges()}
+
+        def is_known(solution: Solution) -> bool:
+            parts = [part for each in (solution.value, *solution.tests) for part in values_in(each)]
+            return not any(
+                isinstance(part, Peeked) or (isinstance(part, FieldOf) and part.name in late)
+                for part in parts
+            ) and all(map(is_known, solution.also))
+
+        return tuple(filter(is_known, solved))
 
     def _is_implied(self, expr: ex.Expr, spec: Field) -> bool:
         """Whether a size follows from the field itself: what it names is derived of that, or peeked."""
@@ -569,10 +589,11 @@ class _UnitBuilder:
                 if wire in INTRINSICS:
                     return FixedNumber(wire, "be")
                 given = tuple(self.bind(self.layouts.inline(self.struct, each)) for each in args)
-                return Nested(target, given, self._size(spec), spec.size_eos)
+                told = tuple(self._known(solutions(each)) if is_number(each.type) else () for each in given)
+                return Nested(target, given, self._size(spec), spec.size_eos, told=told)
             case Switch(on, cases, default):
                 bare = Field(spec.id, spec.type, spec.place)
-                return Choice(
+                made = Choice(
                     on=self.bind(self.layouts.inline(self.struct, on)),
                     cases=tuple(self._case(self.bind(case), each, bare) for case, each in cases),
                     other=None if default is None else self._case(None, default, bare),
@@ -581,6 +602,8 @@ class _UnitBuilder:
                     may_lack=_may_lack_case(spec),
                     peeked=any(name in self.peeks for name in ex.names(self.layouts.inline(self.struct, on))),
                 )
+                solved = self._known(choices(made.on)) if made.only and not made.peeked else ()
+                return dataclasses.replace(made, solved=solved)
         raise TypeError(kind)
 
     def _case(self, value: Value | None, kind: TypeRef, bare: Field) -> Case:

@@ -1,4 +1,4 @@
-"""Which fields of streamed units follow from others, and what of the bytes a writer needs for them."""
+"""Which fields follow from sizes, counts, positions and bytes, and which bytes a writer needs for them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ from kodec.generator.plan.steps import (
 )
 from kodec.generator.plan.stream_values import Here, StreamBinder, either
 from kodec.generator.plan.values import (
+    FLAG,
     OCTETS,
     Around,
     Cast,
     Computed,
+    Constant,
     ElementOf,
     FieldOf,
     MemberOf,
@@ -37,6 +39,7 @@ from kodec.generator.plan.values import (
     Value,
     Whole,
     bare,
+    is_number,
     values_in,
 )
 from kodec.generator.schema import expr as ex
@@ -171,9 +174,9 @@ class _Follows:
         """What a value instance or a parameter is computed of in turn; nothing of a field."""
         name, member = key
         unit = self.program.units.get(name)
-        if unit is None or unit.streamed is None:
+        if unit is None:
             return
-        for instance in unit.streamed.instances:
+        for instance in _instances(unit):
             if instance.name == member and instance.value is not None:
                 yield from ((unit, each) for each in instance.solved)
         for index, parameter in enumerate(unit.parameters):
@@ -198,9 +201,11 @@ class _Follows:
 
     def _is_field(self, key: _Key) -> bool:
         unit = self.program.units.get(key[0])
-        if unit is None or unit.streamed is None:
+        if unit is None:
             return False
-        read = [each.name for each in unit.streamed.instances if each.step is not None]
+        if unit.streamed is None:
+            return key[1] in _plain_numbers(unit)
+        read = [each.name for each in _instances(unit) if each.step is not None]
         return key[1] in read or any(each.name == key[1] for each in unit.fields)
 
     def follow(self, unit: Unit, solution: Solution) -> None:
@@ -212,6 +217,27 @@ class _Follows:
                 self.found.add(key)
                 for owner, each in self.solutions(key):
                     self.follow(owner, each)
+
+
+def _instances(unit: Unit) -> tuple[InstancePlan, ...]:
+    return () if unit.streamed is None else unit.streamed.instances
+
+
+def _determined(unit: Unit) -> Iterator[str]:
+    """The fields that a derivation determines."""
+    if unit.streamed is not None:
+        yield from (each.name for each in unit.streamed.calculated if not each.into)
+    yield from (each.name for each in (*unit.derived, *unit.ranges))
+
+
+def _plain_numbers(unit: Unit) -> Iterator[str]:
+    """The numbers of objects of a layout that are always there, and that nothing determines."""
+    known = {unit.version_name, *_determined(unit)}
+    for each in unit.fields if unit.stands_for is None else ():
+        absent = isinstance(each.default, Constant) and each.default.value is None
+        number = bare(each.type) == FLAG or is_number(bare(each.type))
+        if each.kept and number and not absent and each.name not in known:
+            yield each.name
 
 
 def _units_of(kind: Type) -> list[str]:
@@ -236,13 +262,7 @@ def followed(program: Program) -> Program:
     them: of `total - 4 * words`, where `words` is the size of something else, it is `total`.
     """
     search = _Follows(program, set())
-    calculated = {
-        (unit.name, each.name)
-        for unit in program.units.values()
-        if unit.streamed is not None
-        for each in unit.streamed.calculated
-        if not each.into
-    }
+    calculated = {(unit.name, name) for unit in program.units.values() for name in _determined(unit)}
     alone = set(calculated)
     for unit in program.units.values():
         for solved in _asked(unit):
@@ -267,8 +287,7 @@ def followed(program: Program) -> Program:
     units = {name: _changed(unit, shortened(unit)) for name, unit in program.units.items()}
     search = _Follows(Program(units), set())
     for unit in units.values():
-        assert unit.streamed is not None
-        for each in unit.streamed.calculated:
+        for each in unit.streamed.calculated if unit.streamed is not None else ():
             for name in _units_of(unit.field(each.name).type) if each.into else ():
                 target = MemberOf(FieldOf(each.name, unit.field(each.name).type), each.into, ObjectOf(name))
                 search.follow(unit, Solution(target, target))
@@ -293,13 +312,13 @@ def followed(program: Program) -> Program:
         return change
 
     found = {name: _changed(unit, pruned(unit)) for name, unit in units.items()}
-    return Program({name: _with_follows(unit, search.found | calculated) for name, unit in found.items()})
+    # a layout computes what is derived before it writes
+    late = {key for key in calculated if units[key[0]].streamed is not None}
+    return Program({name: _with_follows(unit, search.found | late) for name, unit in found.items()})
 
 
 def _with_follows(unit: Unit, found: set[_Key]) -> Unit:
-    assert unit.streamed is not None
-    names = tuple(each.name for each in unit.fields if (unit.name, each.name) in found)
-    return replace(unit, streamed=replace(unit.streamed, follows=names))
+    return replace(unit, follows=tuple(each.name for each in unit.fields if (unit.name, each.name) in found))
 
 
 def _changed(part: Any, change: Callable[[Any], Any]) -> Any:

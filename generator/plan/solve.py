@@ -28,11 +28,12 @@ from kodec.generator.plan.values import (
     Whole,
     arithmetic,
     is_number,
+    text_of,
     values_in,
     whole_of,
 )
 
-__all__ = ["choices", "presence", "solutions", "with_places"]
+__all__ = ["asked", "choices", "presence", "solutions", "with_places"]
 
 _ANY = Whole(-(1 << 64), 1 << 64)
 _FLIPPED = {"==": "!=", "!=": "=="}
@@ -54,6 +55,14 @@ def choices(on: Value) -> tuple[Solution, ...]:
 def presence(test: Value) -> tuple[Solution, ...]:
     """Each flag that could be changed so that a condition becomes the `Item`, true or false."""
     return tuple(_present(test, Item(FLAG), ()))
+
+
+def asked(value: Value) -> list[str]:
+    """The fields that a value is computed of, as errors name them."""
+    fields = [text_of(each) for each in values_in(value) if isinstance(each, (FieldOf, MemberOf))]
+    return [
+        each for each in dict.fromkeys(fields) if not any(each in other for other in fields if other != each)
+    ]
 
 
 def _present(test: Value, wanted: Value, tests: tuple[Value, ...]) -> Iterator[Solution]:

@@ -622,8 +622,7 @@ class Streamed:
         loose: whether types of the model may end within a byte, so that what is read in bytes drops the
             bits that are left of one first.
         each: the lists, and the fields with such lists inside, whose elements can be given one by one.
-        follows: the fields that a writer computes of others where they are null, or do not fit these.
-        calculated: those that follow from bytes.
+        calculated: the fields that follow from bytes.
         marked: the fields and instances whose bytes are asked for.
         tail_moves: whether undescribed bytes after it stay after it when it grows.
     """
@@ -632,7 +631,6 @@ class Streamed:
     part: bool
     loose: bool
     each: tuple[str, ...] = ()
-    follows: tuple[str, ...] = ()
     calculated: tuple[Calculated, ...] = ()
     marked: tuple[str, ...] = ()
     tail_moves: bool = False
@@ -653,6 +651,7 @@ class Unit:
         peeked: values that follow from `peeks` alone, by their names.
         computed: values that follow from what objects have, by their names: value instances.
         fixed: fields that are the same bytes in every object.
+        follows: fields that a writer computes of sizes and counts where they do not fit these, or are null.
         streamed: what it is besides where its schema is streamed.
     """
 
@@ -672,6 +671,7 @@ class Unit:
     peeked: tuple[tuple[str, Value], ...] = ()
     computed: tuple[tuple[str, Value], ...] = ()
     fixed: tuple[tuple[str, bytes], ...] = ()
+    follows: tuple[str, ...] = ()
     streamed: Streamed | None = None
 
     def field(self, name: str) -> FieldPlan:

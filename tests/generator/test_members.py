@@ -156,16 +156,94 @@ def test_plain_sizes_and_counts_are_computed(streams: bool, tmp_path: Path) -> N
         read.to_bytes()
 
 
-def test_what_a_layout_cannot_compute_is_checked(codec: Codec) -> None:
-    x = codec(
-        "seq:\n- {id: n, type: u1}\n- {id: a, size: n * 2}\n- {id: m, type: u1}\n"
-        "- {id: b, size: m}\n- {id: c, size: m}\n"
-    ).X
-    assert x(n=1, a=b"ab", b=b"x", c=b"y").to_bytes() == b"\1ab\1xy"
-    with pytest.raises(EncodeError, match=r"^a: "):
-        x(n=1, a=b"abc").to_bytes()
-    with pytest.raises(EncodeError, match=r"^c: "):
-        x(b=b"x", c=b"yz").to_bytes()
+OTHER_SIZES = """\
+seq:
+- {id: n, type: u1}
+- {id: a, size: n * 2}
+- {id: hdr, type: hdr}
+- {id: b, type: u2, repeat: expr, repeat-expr: hdr.len}
+- {id: w, type: u1}
+- {id: p, type: part(w)}
+- {id: flags, type: u1}
+- {id: c, size: flags & 15}
+- {id: lo, type: u1}
+- {id: hi, type: u1}
+- {id: d, size: lo + (hi << 8)}
+- {id: tag, type: u1}
+- {id: e, type: {switch-on: tag, cases: {1: hdr, 2: part(0)}}, size: len_e}
+instances:
+  len_e: {value: 'tag == 1 ? 2 : 1'}
+types:
+  hdr: {seq: [{id: len, type: u1}, {id: other, type: u1}]}
+  part:
+    params: [{id: width, type: u1}]
+    seq: [{id: data, size: width + 1}]
+"""
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["layout", "streamed"])
+def test_other_expressions_are_inverted(streams: bool, tmp_path: Path) -> None:
+    made = module(OTHER_SIZES, tmp_path, streams=streams)
+    part = made.Part(width=0, data=b"xyz")
+    value = made.X(n=0, a=b"abcd", hdr=made.Hdr(0, 7), b=[1, 2], w=0, p=part, flags=0x30, c=b"ccccc")
+    value.lo, value.hi, value.d, value.tag, value.e = 0, 0, b"d" * 300, 0, made.Part(width=0, data=b"e")
+    data = b"\2abcd\2\7\0\1\0\2\2xyz\x35ccccc\x2c\1" + b"d" * 300 + b"\2e"
+    assert value.to_bytes() == data
+    assert (value.n, value.hdr.len, value.w, value.flags, value.tag) == (0, 0, 0, 0x30, 0)
+    read = made.X.from_bytes(data)
+    read.a, read.hdr.len, read.tag, read.e = b"ab", None, None, made.Hdr(3, 4)
+    read.b.append(9)
+    again = made.X.from_bytes(read.to_bytes())
+    assert (again.n, again.hdr.len, again.hdr.other, again.tag, again.e.other) == (1, 3, 7, 1, 4)
+    read.a = b"abc"
+    with pytest.raises(EncodeError, match=r"^a: wrong size"):
+        read.to_bytes()
+    read.a, read.p.data = b"", b"x" * 300
+    with pytest.raises(EncodeError, match=r"^w: "):
+        read.to_bytes()
+
+
+SEVERAL = """\
+seq:
+- {id: n, type: u1, valid: {max: 9}}
+- {id: m, type: u1, valid: {min: 20}}
+- {id: a, size: m - n}
+- {id: k, type: u1}
+- {id: b, size: k * n}
+"""
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["layout", "streamed"])
+def test_what_cannot_be_computed_names_the_fields_to_set(streams: bool, tmp_path: Path) -> None:
+    x = module(SEVERAL, tmp_path, streams=streams).X
+    assert x(n=1, m=21, a=b"a" * 20, k=3, b=b"bbb").to_bytes() == b"\1\x15" + b"a" * 20 + b"\3bbb"
+    with pytest.raises(EncodeError, match="it follows from `m` and `n`: set one of them to None"):
+        x(n=1, m=21, a=b"a" * 22, k=0, b=b"").to_bytes()
+    assert x(n=1, m=None, a=b"a" * 22, k=0, b=b"").to_bytes()[:2] == b"\1\x17"
+    with pytest.raises(EncodeError, match=r"^b: wrong size, and it cannot be computed: set `k`, `n`"):
+        x(n=1, m=21, a=b"a" * 20, k=1, b=b"bb").to_bytes()
+
+
+VERSIONED = """\
+-versions: 0-1
+params: [{id: version, type: s2}]
+seq:
+- {id: len_a, type: u1}
+- {id: a, size: len_a}
+- {id: num, type: u1}
+- {id: b, type: u2, repeat: expr, repeat-expr: num * 2, if: version >= 1, -since: 1}
+- {id: h, type: hdr}
+- {id: c, size: h.len}
+types:
+  hdr: {seq: [{id: len, type: u1}]}
+"""
+
+
+def test_types_with_versions_compute_too(codec: Codec) -> None:
+    made = codec(VERSIONED)
+    value = made.X(a=b"abc", b=[1, 2, 3, 4], c=b"cc")
+    assert value.to_bytes(version=1) == b"\3abc\2\0\1\0\2\0\3\0\4\2cc"
+    assert made.X(a=b"abc", num=7, c=b"cc").to_bytes(version=0) == b"\3abc\7\2cc"
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["layout", "streamed"])

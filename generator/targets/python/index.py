@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.places import Places
-from kodec.generator.plan.steps import Checksum, Fixed, Many, One, Program, Stored, Tagged, Unit, When
+from kodec.generator.plan.steps import (
+    Checksum,
+    Choice,
+    Fixed,
+    Many,
+    One,
+    Program,
+    Size,
+    Stored,
+    Tagged,
+    Unit,
+    When,
+    values_of,
+)
 from kodec.generator.schema.model import Model, Schema
 from kodec.generator.targets.python.names import RUNTIME, camel
 
@@ -22,12 +36,31 @@ class ModelIndex:
         self.model = model
         self.program: Program = program_of(model)
         self.places = Places(self.program)
+        self.settled = frozenset(self._settled())
         self._ids = {schema.id: Counter(each.id for each in schema.structs) for schema in model.schemas}
         self.classes = {
             struct.name: camel(self.function(struct.name))
             for schema in model.schemas
             for struct in schema.structs
         }
+
+    def _settled(self) -> Iterator[str]:
+        """The types of objects in which a writer computes numbers that do not fit what they are about."""
+        asking = {
+            unit.name
+            for unit in self.program.units.values()
+            if any(isinstance(part, (Choice, Size)) and part.solved for part in values_of(unit.steps))
+        }
+        found: dict[str, bool] = {}
+
+        def holds(name: str) -> bool:
+            if name not in found:
+                found[name] = False
+                unit = self.program.units.get(name)
+                found[name] = name in asking or (unit is not None and any(map(holds, unit.holds)))
+            return found[name]
+
+        yield from filter(holds, self.program.units)
 
     def function(self, name: str) -> str:
         """The suffix of `read_` and `write_`: the type's name, or its path if two have that name."""

@@ -158,6 +158,7 @@ class Module(Types):
             base=self._base(unit) if is_class else "",
             contents=tuple(self._contents(unit, struct)) if is_class else (),
             properties=tuple(self._properties(printer, struct)) if is_class else (),
+            settled=unit.name in self.back.settled and is_class,
             told=tuple(
                 (local(each.name), attribute(each.name), self.type_text(each.type))
                 for each in unit.parameters
@@ -166,7 +167,9 @@ class Module(Types):
         )
 
     def _base(self, unit: Unit) -> str:
-        """The class that has the methods; empty if the parameters are others."""
+        """The class that has the methods; empty if the parameters are others, or numbers are computed."""
+        if unit.name in self.back.settled:
+            return ""
         return {(): "Message", (("version", "int"),): "VersionedMessage"}.get(
             tuple(self.parameters(unit)), ""
         )

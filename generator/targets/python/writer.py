@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
+from kodec.generator.plan.solve import asked
 from kodec.generator.plan.steps import (
     Case,
     Chars,
@@ -19,7 +21,9 @@ from kodec.generator.plan.steps import (
     Octets,
     One,
     Rule,
+    Size,
     Slot,
+    Solution,
     Step,
     Stored,
     Tagged,
@@ -34,6 +38,7 @@ from kodec.generator.plan.values import (
     Binary,
     Constant,
     FieldOf,
+    MemberOf,
     ObjectOf,
     SizeOf,
     Unary,
@@ -73,8 +78,17 @@ class Writer(Printer):
         for slot in step.slots:
             if slot.contents is None and slot.path[0] not in self.derived and slot.path[0] not in self.ranged:
                 field = self._beside(slot) if slot.path[1:] else self.get
+                holders = dict(step.objects)
+                holder = holders.get(slot.path[:-1], self.unit.name)
+                follows = slot.path[-1] in self.module.program.units[holder].follows
                 for rule in slot.rules:
-                    yield slot, self.place(slot), self.refusal(rule, self.place(slot), field)
+                    found = self.refusal(rule, self.place(slot), field)
+                    yield slot, self.place(slot), _late(found) if follows else found
+
+    def own_refusals(self, step: One) -> Iterator[Refusal]:
+        """The rules of a field that is written by itself."""
+        found = self.refusals(step.rules, self.field(step.name))
+        return map(_late, found) if step.name in self.unit.follows else found
 
     def _beside(self, slot: Slot) -> Callable[[str], str]:
         head = self.place(slot).rpartition(".")[0]
@@ -332,6 +346,60 @@ class Writer(Printer):
             return f"end_of_{check.last}"
         return f"stop_of_{check.name}" if self.ends_early(check) else ""
 
+    # -- what follows from what is written ----------------------------------------------------------
+
+    def solve(self, solutions: Sequence[Solution]) -> str:
+        """A function of the wanted size: each field that determines it, and the value that this must have."""
+        if not solutions:
+            return "None"
+        return f"lambda wanted__: ({', '.join(map(self._solution, solutions))},)"
+
+    def _solution(self, solution: Solution) -> str:
+        target = solution.target
+        assert isinstance(target, (FieldOf, MemberOf))
+        owner = "v" if isinstance(target, FieldOf) else self.text(target.of)
+        made = f'({owner}, "{attribute(target.name)}", {self.text(solution.value, "wanted__")})'
+        if solution.also:
+            made = f"[{', '.join([made, *map(self._solution, solution.also)])}]"
+        if not solution.tests:
+            return made
+        tests = " and ".join(self.text(each, binds=BINDS["|"]) for each in solution.tests)
+        return f"{made} if {tests} else None"
+
+    def settle(self, name: str, have: str, size: Size, reason: str, unit: str = "") -> str:
+        """The call that compares a size or a count with what is written."""
+        names = ", ".join(f"`{each}`" for each in asked(size.value))
+        rest = f', "{unit}"' if unit else ""
+        rest += f", of={names!r}" if names and not size.solved else ""
+        head = f'settle(opt, "{name}", {have}, {self.text(size.value)}, {self.solve(size.solved)}'
+        return f'{head}, "{reason}"{rest})'
+
+    def only(self, choice: Choice) -> str:
+        """The classes that one case alone has, each with the value of that case."""
+        found = (f"{self.module.class_of(unit)}: {self.text(value)}" for unit, value in choice.only)
+        return f"{{{', '.join(found)}}}"
+
+    def is_constant(self, size: Size) -> bool:
+        return isinstance(size.value, Constant)
+
+    def taught(self, element: Nested) -> str:
+        """The sources of each argument from which a size of an object follows; empty if there are none."""
+        parameters = self.module.program.units[element.unit].parameters
+        found = (
+            f'"{attribute(param.name)}": {self.solve(solved)}'
+            for param, solved in zip(parameters, element.told, strict=False)
+            if solved
+        )
+        text = ", ".join(found)
+        return f"{{{text}}}" if text else ""
+
+    @property
+    def blanks(self) -> dict[str, str]:
+        """The initial value of each field that follows from sizes or counts."""
+        return {
+            attribute(each): "False" if self.plans[each].type == FLAG else "0" for each in self.unit.follows
+        }
+
     # -- switches ---------------------------------------------------------------------------------
 
     def cases(self, choice: Choice, source: str) -> Iterator[tuple[str, Case]]:
@@ -395,6 +463,11 @@ class Writer(Printer):
             form = ENCODINGS[element.encoding]
             return f'encode_text("{name}", {source}, "{form.python}", "{form.errors}")'
         return source
+
+
+def _late(refusal: Refusal) -> Refusal:
+    """A rule of a field that may still be computed."""
+    return replace(refusal, bad=f"({refusal.bad}) and not doubted(opt)")
 
 
 def _counted(value: Value, name: str) -> Value:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kodec.generator.plan.follows import is_local
+from kodec.generator.plan.solve import asked
 from kodec.generator.plan.steps import (
     Bits,
     Bounds,
@@ -54,7 +55,6 @@ from kodec.generator.plan.values import (
     Type,
     Value,
     Whole,
-    text_of,
     values_in,
 )
 from kodec.generator.targets.python.context import BIT_CODES, Context
@@ -380,13 +380,8 @@ class Printer:
         """The end of a call: the fields that a size is computed from, or those to set so that it fits."""
         if solutions or value is None:
             return self.solved(solutions, at)
-        fields = [text_of(each) for each in values_in(value) if isinstance(each, (FieldOf, MemberOf))]
-        names = [
-            each
-            for each in dict.fromkeys(fields)
-            if not any(each in other for other in fields if other != each)
-        ]
-        return f", of={', '.join(f'`{each}`' for each in names)!r}" if names else ""
+        names = ", ".join(f"`{each}`" for each in asked(value))
+        return f", of={names!r}" if names else ""
 
     def only(self, choice: Choice, at: Where) -> str:
         """The classes that one case alone has, each with the value of that case."""
@@ -418,7 +413,7 @@ class Printer:
     @property
     def blanks(self) -> dict[str, str]:
         """The initial value of each derived field; None for one that may be absent."""
-        fields = [self.unit.field(name) for name in self.streamed.follows]
+        fields = [self.unit.field(name) for name in self.unit.follows]
         return {
             attribute(each.name): "None" if isinstance(each.type, Maybe) else self._blank_of(each)
             for each in fields
@@ -426,7 +421,7 @@ class Printer:
 
     def blank(self, name: str) -> str | None:
         """The same of one that may be absent; None of a field that follows from nothing."""
-        if name not in self.streamed.follows:
+        if name not in self.unit.follows:
             return None
         return self._blank_of(self.unit.field(name))
 

@@ -106,7 +106,7 @@ class StructView:
     `writer` what writes it, `holder` what opens its compressed content, and `rows` what reads and writes its
     rows. `base` is the class of `kodec.runtime.messages` that has the methods; empty if it has them.
     `contents` are the fields that are the same bytes in every object. `told` are the parameters that objects
-    have: names, attributes and types.
+    have: names, attributes and types. `settled` tells whether numbers are computed that do not fit.
     """
 
     name: str
@@ -128,6 +128,7 @@ class StructView:
     contents: tuple[Attribute, ...] = ()
     properties: tuple[Property, ...] = ()
     told: tuple[tuple[str, str, str], ...] = ()
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
