@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 from kodec.runtime.dataclass import MISSING, fields
-from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions, WriteOptions, ends_whole
+from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions, WriteOptions, ends_whole, given
 from kodec.runtime.native import native_module
 
 __all__ = ["Counted", "Message", "Only", "VersionedMessage", "Wire", "in_python", "use_native_methods"]
@@ -110,9 +110,13 @@ class Message(_Functions):
 
 
 class VersionedMessage(_Functions):
-    """A message, or a part of one, whose version the caller passes: its bytes do not contain it."""
+    """A message, or a part of one, whose version the caller passes: its bytes do not contain it.
+
+    Objects keep the version with which they were read, which is that of `to_bytes` if no other is passed.
+    """
 
     __slots__ = ()
+    version: int | None
 
     @classmethod
     def read_from(
@@ -147,8 +151,9 @@ class VersionedMessage(_Functions):
             ends_whole(pos, len(buf))
         return value
 
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
+    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int | None = None) -> bytes:
         """The bytes of this value; derived fields are computed. Raises EncodeError."""
+        version = given("version", self.version if version is None else version)
         out = bytearray()
         self._functions[1](out, self, opt, version)
         return bytes(out)

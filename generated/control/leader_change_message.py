@@ -69,6 +69,9 @@ class Voter(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions, version: int) -> tuple[Voter, int]:
     """Read `voter`, versions 0-1, from `buf[pos:end]`; return it and the position after it.
@@ -93,7 +96,7 @@ def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions, version: int) -
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return Voter(voter_id, voter_directory_id, tagged_fields), pos
+    return Voter(voter_id, voter_directory_id, tagged_fields, version), pos
 
 
 def write_voter(out: bytearray, v: Voter, opt: WriteOptions, version: int) -> None:

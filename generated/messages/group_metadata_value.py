@@ -106,6 +106,9 @@ class MemberMetadata(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_member_metadata(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -152,6 +155,7 @@ def read_member_metadata(
         subscription,
         assignment,
         tagged_fields,
+        version,
     ), pos
 
 

@@ -77,6 +77,9 @@ class PartitionsSchema(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_partitions_schema(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -118,7 +121,7 @@ def read_partitions_schema(
         for tag, pos, limit in found:
             tagged_fields.append((tag, buf[pos:limit]))
         pos = after
-    return PartitionsSchema(topic, partition_ids, tagged_fields), pos
+    return PartitionsSchema(topic, partition_ids, tagged_fields, version), pos
 
 
 def write_partitions_schema(out: bytearray, v: PartitionsSchema, opt: WriteOptions, version: int) -> None:

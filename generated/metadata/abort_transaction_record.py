@@ -61,6 +61,9 @@ class AbortTransactionRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_abort_transaction_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -81,7 +84,7 @@ def read_abort_transaction_record(
         else:
             tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return AbortTransactionRecord(reason, tagged_fields), pos
+    return AbortTransactionRecord(reason, tagged_fields, version), pos
 
 
 def write_abort_transaction_record(

@@ -98,6 +98,9 @@ class AccessControlEntryRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_access_control_entry_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -139,6 +142,7 @@ def read_access_control_entry_record(
         operation,
         permission_type,
         tagged_fields,
+        version,
     ), pos
 
 

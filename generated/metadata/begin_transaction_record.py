@@ -63,6 +63,9 @@ class BeginTransactionRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_begin_transaction_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -83,7 +86,7 @@ def read_begin_transaction_record(
         else:
             tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return BeginTransactionRecord(name, tagged_fields), pos
+    return BeginTransactionRecord(name, tagged_fields, version), pos
 
 
 def write_begin_transaction_record(

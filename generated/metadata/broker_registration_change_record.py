@@ -175,6 +175,9 @@ class BrokerRegistrationChangeRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_broker_registration_change_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -216,7 +219,14 @@ def read_broker_registration_change_record(
             tagged_fields.append((tag, buf[pos:limit]))
     pos = after
     return BrokerRegistrationChangeRecord(
-        broker_id, broker_epoch, fenced, in_controlled_shutdown, log_dirs, cordoned_log_dirs, tagged_fields
+        broker_id,
+        broker_epoch,
+        fenced,
+        in_controlled_shutdown,
+        log_dirs,
+        cordoned_log_dirs,
+        tagged_fields,
+        version,
     ), pos
 
 

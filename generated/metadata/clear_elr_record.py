@@ -50,6 +50,9 @@ class ClearElrRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_clear_elr_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -66,7 +69,7 @@ def read_clear_elr_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return ClearElrRecord(topic_name, tagged_fields), pos
+    return ClearElrRecord(topic_name, tagged_fields, version), pos
 
 
 def write_clear_elr_record(out: bytearray, v: ClearElrRecord, opt: WriteOptions, version: int) -> None:

@@ -125,6 +125,9 @@ class ClientQuotaRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_client_quota_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -150,7 +153,7 @@ def read_client_quota_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return ClientQuotaRecord(entity, key, value, remove, tagged_fields), pos
+    return ClientQuotaRecord(entity, key, value, remove, tagged_fields, version), pos
 
 
 def write_client_quota_record(out: bytearray, v: ClientQuotaRecord, opt: WriteOptions, version: int) -> None:

@@ -76,6 +76,9 @@ class ConfigRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_config_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -98,7 +101,7 @@ def read_config_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return ConfigRecord(resource_type, resource_name, name, value, tagged_fields), pos
+    return ConfigRecord(resource_type, resource_name, name, value, tagged_fields, version), pos
 
 
 def write_config_record(out: bytearray, v: ConfigRecord, opt: WriteOptions, version: int) -> None:

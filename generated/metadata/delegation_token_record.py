@@ -93,6 +93,9 @@ class DelegationTokenRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_delegation_token_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -129,6 +132,7 @@ def read_delegation_token_record(
         expiration_timestamp,
         token_id,
         tagged_fields,
+        version,
     ), pos
 
 

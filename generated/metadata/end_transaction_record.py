@@ -42,6 +42,9 @@ class EndTransactionRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_end_transaction_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -57,7 +60,7 @@ def read_end_transaction_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return EndTransactionRecord(tagged_fields), pos
+    return EndTransactionRecord(tagged_fields, version), pos
 
 
 def write_end_transaction_record(

@@ -65,6 +65,9 @@ class FeatureLevelRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_feature_level_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -85,7 +88,7 @@ def read_feature_level_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return FeatureLevelRecord(name, feature_level, tagged_fields), pos
+    return FeatureLevelRecord(name, feature_level, tagged_fields, version), pos
 
 
 def write_feature_level_record(

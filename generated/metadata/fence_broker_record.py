@@ -55,6 +55,9 @@ class FenceBrokerRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_fence_broker_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -74,7 +77,7 @@ def read_fence_broker_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return FenceBrokerRecord(id, epoch, tagged_fields), pos
+    return FenceBrokerRecord(id, epoch, tagged_fields, version), pos
 
 
 def write_fence_broker_record(out: bytearray, v: FenceBrokerRecord, opt: WriteOptions, version: int) -> None:

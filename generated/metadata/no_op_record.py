@@ -44,6 +44,9 @@ class NoOpRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_no_op_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -59,7 +62,7 @@ def read_no_op_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return NoOpRecord(tagged_fields), pos
+    return NoOpRecord(tagged_fields, version), pos
 
 
 def write_no_op_record(out: bytearray, v: NoOpRecord, opt: WriteOptions, version: int) -> None:

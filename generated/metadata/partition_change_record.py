@@ -219,6 +219,9 @@ class PartitionChangeRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_partition_change_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -295,6 +298,7 @@ def read_partition_change_record(
         last_known_elr,
         directories,
         tagged_fields,
+        version,
     ), pos
 
 

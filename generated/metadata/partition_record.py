@@ -177,6 +177,9 @@ class PartitionRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_partition_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -269,6 +272,7 @@ def read_partition_record(
         eligible_leader_replicas,
         last_known_elr,
         tagged_fields,
+        version,
     ), pos
 
 

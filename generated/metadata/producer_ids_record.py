@@ -60,6 +60,9 @@ class ProducerIdsRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_producer_ids_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -79,7 +82,7 @@ def read_producer_ids_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return ProducerIdsRecord(broker_id, broker_epoch, next_producer_id, tagged_fields), pos
+    return ProducerIdsRecord(broker_id, broker_epoch, next_producer_id, tagged_fields, version), pos
 
 
 def write_producer_ids_record(out: bytearray, v: ProducerIdsRecord, opt: WriteOptions, version: int) -> None:

@@ -308,6 +308,9 @@ class RegisterBrokerRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_register_broker_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -387,6 +390,7 @@ def read_register_broker_record(
         log_dirs,
         cordoned_log_dirs,
         tagged_fields,
+        version,
     ), pos
 
 

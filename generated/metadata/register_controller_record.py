@@ -210,6 +210,9 @@ class RegisterControllerRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_register_controller_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -245,7 +248,7 @@ def read_register_controller_record(
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
     return RegisterControllerRecord(
-        controller_id, incarnation_id, zk_migration_ready, end_points, features, tagged_fields
+        controller_id, incarnation_id, zk_migration_ready, end_points, features, tagged_fields, version
     ), pos
 
 

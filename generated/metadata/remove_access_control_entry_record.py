@@ -52,6 +52,9 @@ class RemoveAccessControlEntryRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_remove_access_control_entry_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -72,7 +75,7 @@ def read_remove_access_control_entry_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return RemoveAccessControlEntryRecord(id, tagged_fields), pos
+    return RemoveAccessControlEntryRecord(id, tagged_fields, version), pos
 
 
 def write_remove_access_control_entry_record(

@@ -50,6 +50,9 @@ class RemoveDelegationTokenRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_remove_delegation_token_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -66,7 +69,7 @@ def read_remove_delegation_token_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return RemoveDelegationTokenRecord(token_id, tagged_fields), pos
+    return RemoveDelegationTokenRecord(token_id, tagged_fields, version), pos
 
 
 def write_remove_delegation_token_record(

@@ -52,6 +52,9 @@ class RemoveTopicRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_remove_topic_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -72,7 +75,7 @@ def read_remove_topic_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return RemoveTopicRecord(topic_id, tagged_fields), pos
+    return RemoveTopicRecord(topic_id, tagged_fields, version), pos
 
 
 def write_remove_topic_record(out: bytearray, v: RemoveTopicRecord, opt: WriteOptions, version: int) -> None:

@@ -63,6 +63,9 @@ class RemoveUserScramCredentialRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_remove_user_scram_credential_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -83,7 +86,7 @@ def read_remove_user_scram_credential_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return RemoveUserScramCredentialRecord(name, mechanism, tagged_fields), pos
+    return RemoveUserScramCredentialRecord(name, mechanism, tagged_fields, version), pos
 
 
 def write_remove_user_scram_credential_record(

@@ -65,6 +65,9 @@ class TopicRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_topic_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -86,7 +89,7 @@ def read_topic_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return TopicRecord(name, topic_id, tagged_fields), pos
+    return TopicRecord(name, topic_id, tagged_fields, version), pos
 
 
 def write_topic_record(out: bytearray, v: TopicRecord, opt: WriteOptions, version: int) -> None:

@@ -53,6 +53,9 @@ class UnregisterBrokerRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_unregister_broker_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -72,7 +75,7 @@ def read_unregister_broker_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return UnregisterBrokerRecord(broker_id, broker_epoch, tagged_fields), pos
+    return UnregisterBrokerRecord(broker_id, broker_epoch, tagged_fields, version), pos
 
 
 def write_unregister_broker_record(

@@ -50,6 +50,9 @@ class UnregisterControllerRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_unregister_controller_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -69,7 +72,7 @@ def read_unregister_controller_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return UnregisterControllerRecord(controller_id, tagged_fields), pos
+    return UnregisterControllerRecord(controller_id, tagged_fields, version), pos
 
 
 def write_unregister_controller_record(

@@ -84,6 +84,9 @@ class UserScramCredentialRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_user_scram_credential_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -112,7 +115,7 @@ def read_user_scram_credential_record(
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
     return UserScramCredentialRecord(
-        name, mechanism, salt, stored_key, server_key, iterations, tagged_fields
+        name, mechanism, salt, stored_key, server_key, iterations, tagged_fields, version
     ), pos
 
 

@@ -51,6 +51,9 @@ class ZkMigrationStateRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_zk_migration_state_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -70,7 +73,7 @@ def read_zk_migration_state_record(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return ZkMigrationStateRecord(zk_migration_state, tagged_fields), pos
+    return ZkMigrationStateRecord(zk_migration_state, tagged_fields, version), pos
 
 
 def write_zk_migration_state_record(

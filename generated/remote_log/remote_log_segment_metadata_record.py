@@ -285,6 +285,9 @@ class RemoteLogSegmentMetadataRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_remote_log_segment_metadata_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -355,6 +358,7 @@ def read_remote_log_segment_metadata_record(
         remote_log_segment_state,
         txn_index_empty,
         tagged_fields,
+        version,
     ), pos
 
 

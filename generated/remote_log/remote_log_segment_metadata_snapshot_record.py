@@ -180,6 +180,9 @@ class RemoteLogSegmentMetadataSnapshotRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_remote_log_segment_metadata_snapshot_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -250,6 +253,7 @@ def read_remote_log_segment_metadata_snapshot_record(
         remote_log_segment_state,
         txn_index_empty,
         tagged_fields,
+        version,
     ), pos
 
 

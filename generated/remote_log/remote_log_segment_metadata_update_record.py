@@ -198,6 +198,9 @@ class RemoteLogSegmentMetadataUpdateRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_remote_log_segment_metadata_update_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -232,6 +235,7 @@ def read_remote_log_segment_metadata_update_record(
         custom_metadata,
         remote_log_segment_state,
         tagged_fields,
+        version,
     ), pos
 
 

@@ -136,6 +136,9 @@ class RemotePartitionDeleteMetadataRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    version: int | None = field(default=None, compare=False)
+    """Version of the message."""
+
 
 def read_remote_partition_delete_metadata_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
@@ -157,7 +160,12 @@ def read_remote_partition_delete_metadata_record(
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
     return RemotePartitionDeleteMetadataRecord(
-        topic_id_partition, broker_id, event_timestamp_ms, remote_partition_delete_state, tagged_fields
+        topic_id_partition,
+        broker_id,
+        event_timestamp_ms,
+        remote_partition_delete_state,
+        tagged_fields,
+        version,
     ), pos
 
 

@@ -88,7 +88,6 @@ from kodec.generator.schema.model import (
 from kodec.generator.schema.type_roles import (
     codec_enum,
     codec_field,
-    keeps_parameters,
     may_be_null,
     tagged_section,
     transparent,
@@ -151,7 +150,7 @@ class _ProgramBuilder:
         struct = self.model.struct(name)
         if struct.wire or struct.versions or name in self._making or any(f.derive for f in struct.fields):
             return None
-        if struct.params and keeps_parameters(self.model, struct):
+        if struct.params:
             return None
         match self.unit(name).steps:
             case (Fixed(slots) as run,) if len(slots) <= _MOST_SLOTS:
@@ -180,7 +179,6 @@ class _UnitBuilder:
         self.model = builder.model
         self.struct = struct
         self.types = Types(builder.model)
-        self.keeps = keeps_parameters(builder.model, struct)
         self.peeks = {each.name: each for each in self._peeked()}
         self.bind = Binder(self.types, struct, self.peeks)
         self.struct = struct = self._with_implied(struct)
@@ -196,7 +194,7 @@ class _UnitBuilder:
         return Unit(
             name=struct.name,
             parameters=tuple(
-                Parameter(each.id, self.types.parameter(struct, each.id), self.keeps)
+                Parameter(each.id, self.types.parameter(struct, each.id), stands_for is None)
                 for each in struct.params
             ),
             fields=tuple(self._field_plans()),
@@ -207,7 +205,7 @@ class _UnitBuilder:
             version=version,
             version_name=struct.version_field if struct.versions else "",
             peeks=tuple(self.peeks.values()),
-            keeps_peeks=bool(self.peeks) and stands_for is None and self.keeps,
+            keeps_peeks=bool(self.peeks) and stands_for is None,
             packed=self._packed(steps),
             derived=tuple(self._written()),
             peeked=tuple(self._of_peeks()),
@@ -258,8 +256,7 @@ class _UnitBuilder:
         """The value instances of what objects have: not of lengths that follow from others."""
         struct = self.struct
         there = {each.id for each in struct.fields if self._is_kept(each)}
-        if self.keeps:
-            there |= {each.id for each in struct.params} | self.peeks.keys()
+        there |= {each.id for each in struct.params} | self.peeks.keys()
         for each in struct.instances:
             value = None if each.value is None else self.layouts.inline(struct, each.value)
             if value is not None and set(ex.names(value)) <= there:

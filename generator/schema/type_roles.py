@@ -46,12 +46,6 @@ def transparent(struct: Struct) -> Field | None:
     return None
 
 
-def keeps_parameters(model: Model, struct: Struct) -> bool:
-    """Whether objects of a type that is a layout have its parameters: not those of messages with versions."""
-    schema = model.schema_of(struct.name)
-    return not any(each.versions or each.wire or each.row or each.message for each in schema.structs)
-
-
 def tagged_section(model: Model, field: Field) -> tuple[Tag, ...] | None:
     """The known tags of a tagged section, possibly none; None for a field that is not a tagged section."""
     section = model.struct(field.type.target) if isinstance(field.type, Ref) else None

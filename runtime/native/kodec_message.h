@@ -70,6 +70,8 @@ struct km_layout {
   km_field *tag;   /* of the section of tags, by their numbers */
   km_field *gone;  /* fields that this version does not have */
   Py_ssize_t least; /* the smallest size in bytes; a lower bound if it is not known */
+  Py_ssize_t told;  /* the slot of the version that the caller passes */
+  PyObject *version; /* what is in it; NULL if objects do not have one. A reference. */
   int whole;        /* completed without an error */
 };
 
@@ -254,6 +256,12 @@ static int km_fill(km_message *message, long version, km_layout *layout) {
       if (km_set_field(message, i, version, &layout->gone[layout->absent++], 0) < 0) return -1;
     }
   }
+  if (message->versions && !message->inside) {
+    PyObject *const name = PyUnicode_FromString("version");
+    layout->told = name == NULL ? -1 : kd_slot(layout->cls, name);
+    Py_XDECREF(name);
+    if (layout->told < 0 || (layout->version = PyLong_FromLong(version)) == NULL) return -1;
+  }
   if (layout->tags > KM_MOST_TAGS || (layout->tags && layout->field[layout->fields - 1].value.kind != KM_TAGS)) {
     PyErr_SetString(PyExc_ValueError, "tags without a section of tags at the end");
     return -1;
@@ -281,6 +289,7 @@ static void km_layout_clear(km_layout *layout) {
     }
     PyMem_Free(lists[i]);
   }
+  Py_CLEAR(layout->version);
   memset(layout, 0, sizeof *layout);
 }
 

@@ -303,6 +303,10 @@ static PyObject *km_blank(km_reader *r, const km_layout *layout) {
         Py_DECREF(object);
         return NULL;
       }
+  if (layout->version != NULL) {
+    Py_INCREF(Py_None);
+    *kd_in(object, layout->told) = Py_None;
+  }
   return object;
 }
 
@@ -374,6 +378,10 @@ static PyObject *km_read_object(km_reader *r, const km_layout *layout) {
     if (*kd_in(object, field->slot) == NULL && (*kd_in(object, field->slot) = km_initial(r, field)) == NULL) goto bad;
   for (const km_field *field = layout->gone, *const stop = field + layout->absent; field < stop; field++)
     if ((*kd_in(object, field->slot) = km_initial(r, field)) == NULL) goto bad;
+  if (layout->version != NULL) {
+    Py_INCREF(layout->version);
+    *kd_in(object, layout->told) = layout->version;
+  }
   r->depth--;
   return object;
 bad:

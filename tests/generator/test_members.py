@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from kodec.generated.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
+from kodec.generated.metadata.topic_record import TopicRecord
 from kodec.generator.driver import generate, load
 from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
+from kodec.runtime.messages import in_python
 
 from .conftest import package, write
 
@@ -325,3 +328,21 @@ def test_both_report_the_same_errors(tmp_path: Path) -> None:
     found = [outcome(layout, each) for each in changed]
     assert found == [outcome(streamed, each) for each in changed]
     assert 50 < sum(isinstance(each, tuple) for each in found) < len(found)
+
+
+def test_messages_keep_the_version_that_they_were_read_with() -> None:
+    member = MemberMetadata(member_id="m")
+    value = GroupMetadataValue(version=3, members=[member])
+    data = value.to_bytes()
+    for read in (GroupMetadataValue.from_bytes, in_python(GroupMetadataValue.from_bytes)):
+        found = read(data)
+        (inner,) = found.members
+        assert (inner.version, member.version) == (3, None)
+        assert inner == member
+        assert inner.to_bytes() == member.to_bytes(version=3) != inner.to_bytes(version=0)
+    topic = TopicRecord.from_bytes(TopicRecord(name="t").to_bytes(version=0), version=0)
+    assert (topic.version, topic.to_bytes()) == (0, topic.to_bytes(version=0))
+    with pytest.raises(EncodeError, match="version: not given"):
+        member.to_bytes()
+    with pytest.raises(EncodeError, match="version: not given"):
+        in_python(MemberMetadata.to_bytes)(member)

@@ -101,8 +101,8 @@ types:
                 "stop = pos + (n & 3)",
                 'span("blob", n & 3, pos, end)',
                 'stop = span("part", n & 3, pos, end)',
-                'out += exact_size("blob", v.blob, v.n & 3)',
-                "if len(v.numbers) != v.n & 3:",
+                "if opt.settling or len(v.blob) != v.n & 3:",
+                "if opt.settling or len(v.numbers) != v.n & 3:",
             ],
         ),
         (
