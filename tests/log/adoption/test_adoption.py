@@ -680,5 +680,8 @@ def test_a_leader_epoch_up_to_the_clusters_is_taken(tmp_path: Path, broker: Path
     with kodec.LogDirectoryWriter(tmp_path / "made") as directory:
         directory.partition("orders", 0, leader_epoch=epoch).append([kodec.Record(value=b"v", timestamp=NOW)])
     problems = plan_adoption(tmp_path / "made", broker, now=NOW).problems
-    wanted = f"its newest leader epoch is {epoch}, but the cluster's is {epoch - 1}"
+    wanted = (
+        f"its newest leader epoch is {epoch}, but the cluster's is {epoch - 1}: delete the topic in the "
+        "cluster, and kodec rebuild makes it with the epochs of this log"
+    )
     assert [wanted in each for each in problems] == [True] * above

@@ -320,3 +320,84 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkey
     clash = three(tmp_path / "clash", OLD, [written(0, 0, b"xxx 0"), *OLD[1:]])
     assert main(["salvage", *map(str, clash), "--to", str(tmp_path / "not"), "--apply"]) == 1
     assert "--lineage" in capsys.readouterr().err and not (tmp_path / "not").exists()
+
+
+def ends(tmp_path: Path, *counts: int) -> list[Path]:
+    """Replicas with the first batches of one log, in one segment: of offsets 0 to 2, 3 to 5, ..."""
+    log = [written(3 * number, 1, b"v" * 40) for number in range(max(counts))]
+    folders = []
+    for number, count in enumerate(counts):
+        folder = tmp_path / f"broker-{number}" / "topic-0"
+        folder.parent.mkdir()
+        with kodec.LogWriter(folder, leader_epoch=1) as writer:
+            for each in log[:count]:
+                writer.append(each.data, keep_offsets=True)
+        folders.append(folder)
+    return folders
+
+
+def cut(folder: Path, left: int) -> None:
+    """Leave the first bytes of the last batch."""
+    (segment,) = folder.glob("*.log")
+    data = segment.read_bytes()
+    segment.write_bytes(data[: list(kodec.read_batches(data))[-1].position + left])
+
+
+@pytest.mark.parametrize("left", [1, 30, 61, 70])
+def test_a_torn_tail_that_another_replica_has_shows_nothing_missing(left: int, tmp_path: Path) -> None:
+    folders = ends(tmp_path, 3, 4, 2)
+    cut(folders[0], left)
+    report = salvaged(folders, tmp_path / "out" / "topic-0")
+    assert (report.missing, report.end_offset) == ([], 12)
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_the_header_of_a_torn_batch_states_what_is_missing(others: int, tmp_path: Path) -> None:
+    folders = ends(tmp_path, 4, *[2] * others)
+    cut(folders[0], 61)
+    (missing,) = salvaged(folders, tmp_path / "out" / "topic-0").missing
+    assert (missing.first_offset, missing.last_offset) == (9, 11)
+    assert any("states offsets 9 to 11, and nothing shows later ones" in each for each in missing.reasons)
+
+
+def test_a_torn_tail_without_a_header_is_named_with_what_is_left_of_it(tmp_path: Path) -> None:
+    folders = ends(tmp_path, 4, 3)
+    cut(folders[0], 30)
+    (missing,) = salvaged(folders, tmp_path / "out" / "topic-0").missing
+    assert missing.offsets == "offsets from 9 on"
+    assert f"{folders[0]}: 30 bytes after what others have" in missing.reasons
+
+
+def test_damage_at_the_end_that_is_larger_than_what_others_have(tmp_path: Path) -> None:
+    folders = ends(tmp_path, 6, 5)
+    (segment,) = folders[0].glob("*.log")
+    data = segment.read_bytes()
+    begin = list(kodec.read_batches(data))[3].position
+    segment.write_bytes(data[:begin] + bytes(len(data) - begin))
+    (missing,) = salvaged(folders, tmp_path / "out" / "topic-0").missing
+    size = len(data) // 6
+    assert missing.offsets == "offsets from 15 on"
+    assert f"{folders[0]}: {size} bytes after what others have" in missing.reasons
+    # as much as the other has: nothing shows more
+    segment.write_bytes(data[:begin] + bytes(2 * size))
+    assert salvaged(folders, tmp_path / "again" / "topic-0").missing == []
+
+
+def test_an_empty_first_segment_stays(tmp_path: Path) -> None:
+    """As a cleaner may leave it: the log begins there."""
+    folders = ends(tmp_path, 3, 3)
+    for folder in folders:
+        (segment,) = folder.glob("*.log")
+        data = segment.read_bytes()
+        for path in folder.glob("0*"):
+            path.unlink()
+        batches_of = list(kodec.read_batches(data))
+        segment.write_bytes(b"")
+        (folder / f"{3:020}.log").write_bytes(data[batches_of[1].position :])
+        write_offsets(folder.parent / "cleaner-offset-checkpoint", {OWNER: 9})
+    report = salvaged(folders, tmp_path / "out" / "topic-0")
+    assert report.missing == []
+    found = kodec.PartitionLog(tmp_path / "out" / "topic-0")
+    assert [each.base_offset for each in found.segments] == [0, 3]
+    assert (found.start_offset, found.end_offset) == (0, 9)
+    assert [each for each in kodec.repair.verify(tmp_path / "out") if not each.note] == []

@@ -576,7 +576,8 @@ class _Planner:
             )
         if epoch > place.leader_epoch:
             found.append(
-                f"its newest leader epoch is {epoch}, but the cluster's is {place.leader_epoch}: rewrite it "
+                f"its newest leader epoch is {epoch}, but the cluster's is {place.leader_epoch}: delete the "
+                "topic in the cluster, and kodec rebuild makes it with the epochs of this log; or rewrite it "
                 "from Parquet or by Spark"
             )
         return found

@@ -227,13 +227,30 @@ class Merged:
             if "compacted" in kinds or kinds == {"start"} or last < self.start_offset:
                 continue
             is_tail = last == NO_END - 1
-            if is_tail and kinds <= _TAILS:
+            # a replica whose damaged bytes are all on another one shows nothing that none has
+            left = {number: self._bytes_left(number, hole) for number, hole in holes} if is_tail else {}
+            if is_tail and not any(left.values()):
                 if first < self.high_watermark:
                     why = (f"below the high watermark {self.high_watermark}", *self._reasons(holes))
                     self._miss(first, self.high_watermark - 1, why)
                 continue
-            self._miss(first, None if is_tail else last, self._reasons(holes))
+            more = [
+                f"{self.replicas[number].path}: {size} bytes after what others have"
+                for number, size in left.items()
+                if size
+            ]
+            self._miss(first, None if is_tail else last, (*self._reasons(holes), *more))
         self.missing.sort(key=lambda each: each.first_offset or 0)
+
+    def _bytes_left(self, number: int, hole: Hole) -> int:
+        """The damaged bytes at the end of a replica that the chosen batches do not account for."""
+        if hole.kind in _TAILS:
+            return 0
+        at = bisect_left(range(len(self)), hole.first, key=self._last)
+        there = sum(
+            self.replicas[self.replica[each]].size[self.number[each]] for each in range(at, len(self))
+        )
+        return max(self.replicas[number].bytes_after - there, 0)
 
     def _reasons(self, holes: Sequence[tuple[int, Hole]]) -> tuple[str, ...]:
         return tuple(f"{self.replicas[number].path}: {hole.reason}" for number, hole in holes)

@@ -135,6 +135,15 @@ class Replica:
             return None
 
     @property
+    def bytes_after(self) -> int:
+        """Damaged bytes after the last good batch, which nothing bounds the offsets of."""
+        return sum(
+            each.end - each.start
+            for each in self.missing
+            if each.last_offset is None and each.first_offset is not None
+        )
+
+    @property
     def start_offset(self) -> int:
         """The base offset of the first segment; 0 if there is none."""
         return self.segments[0].base_offset if self.segments else 0

@@ -7,10 +7,11 @@ mostly good: salvage keeps it, with its offsets.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
+from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_RELATIVE
@@ -32,7 +33,7 @@ from kodec.log.recovery.merge import Dropped, Merged, require_one_topic
 from kodec.log.recovery.replica import Replica
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
-from kodec.runtime.dataclass import dataclass, field
+from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import FormatError
 
 __all__ = ["Dropped", "MissingRange", "SalvagePlan", "SalvageReport", "plan_salvage"]
@@ -56,6 +57,7 @@ class SalvageReport:
         end_offset: the offset after the last one that was kept.
         replicas: the folders of several replicas, and how many batches were taken from each; empty for one.
         dropped: batches of replicas whose lineage of leader epochs does not count.
+        leader_epochs: of the new log, as its checkpoint has them.
         notes: what nothing proves, and what a broker would do with it.
         conflicts: why it cannot be known which replica is right; then `apply` refuses, unless the plan has a
             `lineage`.
@@ -76,6 +78,7 @@ class SalvageReport:
     end_offset: int = 0
     replicas: dict[Path, int] = field(default_factory=dict)
     dropped: list[Dropped] = field(default_factory=list)
+    leader_epochs: list[LeaderEpoch] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
 
@@ -83,6 +86,16 @@ class SalvageReport:
     def bytes_missing(self) -> int:
         """Bytes of the source's segments that were not kept."""
         return sum(each.end - each.start for each in self.missing)
+
+
+class LogBefore(NamedTuple):
+    """The part of a log that is kept elsewhere, as in remote storage: a new log begins after it.
+
+    Attributes: `end_offset` is that after its last record; `producers` is the snapshot of them there.
+    """
+
+    end_offset: int
+    producers: ProducerSnapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +110,7 @@ class SalvagePlan:
         progress: called with the bytes of the source read since the last call.
         others: further replicas of the topic-partition; lineage: the one whose lineage counts, None: by
         epoch.
+        after: what comes before the new log, and is kept elsewhere; None: nothing.
 
     Example: see `plan_salvage`.
     """
@@ -109,6 +123,7 @@ class SalvagePlan:
     progress: Callable[[int], None] | None = None
     others: tuple[Fingerprint, ...] = ()
     lineage: Path | None = None
+    after: LogBefore | None = None
 
     def preview(self) -> SalvageReport:
         """Read the log and return what would be kept; write nothing.
@@ -119,7 +134,7 @@ class SalvagePlan:
             with self._merge() as merge:
                 return merge.run(None)
         with PartitionLog(self.path, limits=self.limits) as log:
-            return _Salvage(log, self.progress).run(None)
+            return _Salvage(log, self.progress, self.after).run(None)
 
     def apply(self) -> SalvageReport:
         """Write the target; the source is only read. After a crash the folder is whole or absent.
@@ -139,14 +154,14 @@ class SalvagePlan:
                 return report
         with PartitionLog(self.path, limits=self.limits) as log:
             with new_folder(log, self.target, self.fingerprint) as folder:
-                report = _Salvage(log, self.progress).run(folder)
+                report = _Salvage(log, self.progress, self.after).run(folder)
             report.target = self.target
             return report
 
     def _merge(self) -> _Merge:
         folders = [self.path, *(each.folder for each in self.others)]
         chosen = None if self.lineage is None else _number_of(self.lineage, folders)
-        return _Merge(folders, chosen, self.limits, self.progress)
+        return _Merge(folders, chosen, self.limits, self.progress, self.after)
 
 
 def plan_salvage(
@@ -230,9 +245,11 @@ def _number_of(lineage: Path, folders: Sequence[Path]) -> int:
 class _Copy:
     """Good batches on their way into a new log."""
 
-    def __init__(self, log: PartitionLog) -> None:
+    def __init__(self, log: PartitionLog, after: LogBefore | None) -> None:
         self._log = log
-        self._state = ProducerState()
+        # What begins below is not copied.
+        self._first = 0 if after is None else after.end_offset
+        self._state = ProducerState(None if after is None else after.producers)
         self._epochs = EpochRuns()
         # The offset after the last one that was kept, or could have been.
         self._reached = 0
@@ -251,9 +268,27 @@ class _Copy:
         if ended is not None and ended.aborted:
             writer.add_aborted(ended.index_entry())
 
+    def _is_before(self, segment: Path, first: int, last: int) -> bool:
+        """Whether a batch is kept elsewhere."""
+        if first < self._first <= last:
+            why = f"offsets {first} to {last} of one batch, and what is kept elsewhere ends at {self._first}"
+            self.report.conflicts.append(f"{segment}: {why}")
+        return first < self._first
+
+    def _told_missing(self, missing: Iterable[MissingRange]) -> list[MissingRange]:
+        """What is missing of the new log."""
+        found = []
+        for each in missing:
+            if each.last_offset is not None and each.last_offset < self._first:
+                continue
+            if each.first_offset is not None and each.first_offset < self._first:
+                each = replace(each, first_offset=self._first)
+            found.append(each)
+        return found
+
     def _snapshot(self, folder: Path | None, offset: int, number: int) -> None:
         """The producer state at the start of a segment; empty at the start of the log."""
-        if folder is not None and number:
+        if folder is not None and (number or self._first):
             replace_file(
                 folder / file_name(offset, "snapshot"), self._state.snapshot().to_bytes(), folder=False
             )
@@ -267,7 +302,8 @@ class _Copy:
             known = []
         wrong = self._epochs.contradictions(known, log.start_offset)
         self.report.wrong_epochs = [str(each) for each in wrong if not each.note]
-        return self._epochs.brought_up(known)
+        self.report.leader_epochs = self._epochs.brought_up(known)
+        return self.report.leader_epochs
 
     def _beside(self, folder: Path, epochs: list[LeaderEpoch]) -> None:
         for name in (PARTITION_METADATA, OMITTED_OFFSETS):
@@ -278,7 +314,7 @@ class _Copy:
         if epochs:
             replace_file(folder / LEADER_EPOCHS, leader_epochs_bytes(epochs), folder=False)
         if not any(folder.glob("*.log")):
-            SegmentWriter(folder, self._log.start_offset).close()
+            SegmentWriter(folder, max(self._log.start_offset, self._first)).close()
 
     def _logs(self) -> list[PartitionLog]:
         """The logs that were read; files beside the segments come from the first that has them."""
@@ -291,17 +327,24 @@ class _Copy:
 class _Salvage(_Copy):
     """A salvage of one log."""
 
-    def __init__(self, log: PartitionLog, progress: Callable[[int], None] | None) -> None:
-        super().__init__(log)
+    def __init__(
+        self, log: PartitionLog, progress: Callable[[int], None] | None, after: LogBefore | None
+    ) -> None:
+        super().__init__(log, after)
         self._progress = progress
 
     def run(self, folder: Path | None) -> SalvageReport:
         log, report = self._log, self.report
         scan = LogScan(log, self._progress)
-        report.unread, report.missing = scan.unread, scan.missing
+        report.unread = scan.unread
+        following = [*(each.base_offset for each in log.segments[1:]), None]
         for number, (segment, found, kept) in enumerate(scan):
-            self._snapshot(folder, segment.base_offset, number)
-            self._write(folder, segment, found, kept)
+            before = following[number]
+            to = None if before is not None and before <= self._first else folder
+            base = max(segment.base_offset, self._first)
+            self._snapshot(to, base, number)
+            self._write(to, segment, base, found, kept)
+        report.missing = self._told_missing(scan.missing)
         report.segments, self._reached = scan.segments, scan.reached
         if scan.foreign is not None and not report.batches:
             raise scan.foreign
@@ -313,10 +356,14 @@ class _Salvage(_Copy):
             self._beside(folder, epochs)
         return report
 
-    def _write(self, folder: Path | None, segment: Segment, found: Found, kept: Sequence[int]) -> None:
-        writer = None if folder is None else SegmentWriter(folder, segment.base_offset)
+    def _write(
+        self, folder: Path | None, segment: Segment, base: int, found: Found, kept: Sequence[int]
+    ) -> None:
+        writer = None if folder is None else SegmentWriter(folder, base)
         try:
             for number in kept:
+                if self._is_before(segment.path, found.first(number), found.last(number)):
+                    continue
                 data = segment.read_bytes(found.positions[number], found.sizes[number])
                 if writer is not None and not writer.fits(found.last(number), len(data)):
                     # No broker starts with a segment of more than 2 GiB: it is split.
@@ -344,11 +391,12 @@ class _Merge(_Copy):
         chosen: int | None,
         limits: Limits,
         progress: Callable[[int], None] | None,
+        after: LogBefore | None,
     ) -> None:
         replicas = [Replica(folder, limits, progress) for folder in folders]
         require_one_topic(replicas)
         self._merged = Merged(replicas, chosen)
-        super().__init__(replicas[self._merged.lineage.winner].log)
+        super().__init__(replicas[self._merged.lineage.winner].log, after)
 
     def __enter__(self) -> Self:
         return self
@@ -368,7 +416,7 @@ class _Merge(_Copy):
         if merged.conflicts and folder is not None:
             raise ValueError(f"refused: {'; '.join(merged.conflicts)}")
         report.segments = sum(len(each.segments) for each in merged.replicas)
-        report.missing = merged.missing
+        report.missing = self._told_missing(merged.missing)
         report.dropped = merged.dropped
         report.notes = merged.lineage.notes
         report.unread = [path for each in merged.replicas for path in each.unread]
@@ -376,19 +424,23 @@ class _Merge(_Copy):
         writer: SegmentWriter | None = None
         source: Segment | None = None
         base, begun = -1, False
+        if folder is not None:
+            self._empty_first(folder)
         try:
             for replica, number in zip(merged.replica, merged.number, strict=True):
                 each = merged.replicas[replica]
-                batch = each.batch(number)
                 segment = each.segments[each.segment[number]]
-                report.replicas[each.path] += 1
                 first, last = each.first[number], each.last[number]
+                if self._is_before(segment.path, first, last):
+                    continue
+                batch = each.batch(number)
+                report.replicas[each.path] += 1
                 if folder is not None:
                     fits = writer is not None and writer.fits(last, batch.size)
                     if segment.base_offset > base or not fits:
                         if writer is not None and source is not None:
                             _close(writer, source)
-                        base = max(segment.base_offset, self._reached) if begun else segment.base_offset
+                        base = max(segment.base_offset, self._reached if begun else self._first)
                         if last - base > MAX_RELATIVE:
                             base = first
                         self._snapshot(folder, base, int(begun))
@@ -409,6 +461,18 @@ class _Merge(_Copy):
         if folder is not None:
             self._beside(folder, epochs)
         return report
+
+    def _empty_first(self, folder: Path) -> None:
+        """Make the first segment, if no batch of it is kept: the log begins there."""
+        merged = self._merged
+        firsts = [each.segments[0] for each in merged.replicas if each.segments]
+        chosen = zip(merged.replica, merged.number, strict=True)
+        begun = next(
+            (merged.replicas[one].segments[merged.replicas[one].segment[at]] for one, at in chosen), None
+        )
+        first = min(firsts, key=lambda each: each.base_offset, default=None)
+        if first is not None and begun is not None and self._first <= first.base_offset < begun.base_offset:
+            _close(SegmentWriter(folder, first.base_offset), first)
 
     def _known_epochs(self) -> list[LeaderEpoch]:
         return self._merged.lineage.epochs
