@@ -201,11 +201,11 @@ def require(what: str, have: object, need: object) -> None:
 
 
 @contextmanager
-def brokers(tools: Toolbox, folder: Path, count: int) -> Iterator[list[Broker]]:
+def brokers(tools: Toolbox, folder: Path, count: int, settings: str = SETTINGS) -> Iterator[list[Broker]]:
     """Formatted brokers of a new cluster; killed at the end."""
     shutil.rmtree(folder, ignore_errors=True)
     made = []
-    settings = SETTINGS + "".join(
+    settings += "".join(
         f"{name}={min(count, 3)}\n"
         for name in ("offsets.topic.replication.factor", "transaction.state.log.replication.factor")
     )
@@ -292,11 +292,11 @@ TOOLS = {
 }
 
 
-def tool(name: str, address: str) -> list[list[str]]:
+def tool(name: str, address: str, *more: str) -> list[list[str]]:
     """The words of each line that a tool of the newest Kafka prints; it works with old brokers too."""
     tools = Toolbox(work_of(GENERATIONS["4.3"]), None, GENERATIONS["4.3"])
     main, *words = TOOLS[name]
-    command = tools.command(main, "--bootstrap-server", address, *words)
+    command = tools.command(main, "--bootstrap-server", address, *words, *more)
     done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
         raise Unusable(f"{main}: {done.stdout[-2000:]}{done.stderr[-2000:]}")

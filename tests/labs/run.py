@@ -24,6 +24,7 @@ import make_tiered
 import make_views
 import plugin_lab
 import rebuild_lab
+import remote_rebuild_lab
 import remote_segments
 import repair_lab
 import repair_table
@@ -167,6 +168,8 @@ def main(arguments: list[str] | None = None) -> int:
             for line in rebuild_lab.LINES:
                 if line in names:
                     say(rebuild_lab.make(line, options.maven_repository))
+            for storage in remote_rebuild_lab.STORAGES if "4.3" in names else ():
+                say(remote_rebuild_lab.make(storage, options.maven_repository))
             for line in edit_lab.LINES:
                 if line in names:
                     edit_lab.make(line, options.maven_repository)

@@ -13,7 +13,7 @@ from kodec.cli.progress import progress
 from kodec.cli.selection import TOPICS
 from kodec.log.adoption.adopt import RETENTION_MS
 from kodec.log.rebuild.plan import RebuildPlan, RebuiltPartition
-from kodec.log.rebuild.planning import plan_rebuild
+from kodec.log.rebuild.planning import REMOTE_PARTITIONS, plan_rebuild
 
 __all__ = ["rebuild"]
 
@@ -57,6 +57,17 @@ def rebuild(
     retention_ms: Annotated[
         int, Option(help="The brokers' log.retention.ms, for topics without their own.", min=-1)
     ] = RETENTION_MS,
+    keep_remote: Annotated[
+        bool, Option("--keep-remote", help="Leave in remote storage what is there, and list it anew.")
+    ] = False,
+    remote_partitions: Annotated[
+        int,
+        Option(
+            help="The partitions of a new __remote_log_metadata, as the brokers' settings state.",
+            min=1,
+            max=10_000,
+        ),
+    ] = REMOTE_PARTITIONS,
     apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
@@ -90,6 +101,8 @@ def rebuild(
                     allow_expired=allow_expired,
                     hold_retention=hold_retention,
                     retention_ms=retention_ms,
+                    keep_remote=keep_remote,
+                    remote_partitions=remote_partitions,
                     progress=step,
                 )
                 done: list[RebuiltPartition] = []
@@ -143,6 +156,9 @@ def _facts(plan: RebuildPlan, each: RebuiltPartition, applied: bool) -> dict[str
         "endOffset": each.end_offset,
         "records": 0 if report is None else report.records,
         "bytes": 0 if report is None else report.bytes,
+        "remoteSegments": 0 if each.remote is None else len(each.remote.segments),
+        "remoteBytes": 0 if each.remote is None else each.remote.size,
+        "remoteEndOffset": None if each.remote is None else each.remote.next_offset,
         "expiredSegments": each.expired,
         "missing": each.missing,
     }
@@ -153,6 +169,10 @@ def _text(plan: RebuildPlan, each: RebuiltPartition) -> list[str]:
     size = "0 B" if each.report is None else output.size_of(each.report.bytes)
     brokers = ", ".join(map(str, replicas))
     offsets = f"offsets {each.start_offset} to {each.end_offset}"
+    if each.remote is not None:
+        kept = output.count(len(each.remote.segments), "segment")
+        stay = f"{kept} ({output.size_of(each.remote.size)}) stay in remote storage"
+        offsets += f"; {stay}, below offset {each.remote.next_offset}"
     return [
         f"{each.topic_partition}: id {topic_id}, {offsets}, {size}, on broker {brokers}",
         *(f"{each.topic_partition}: missing: {text}" for text in each.missing),

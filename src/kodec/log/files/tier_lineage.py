@@ -48,6 +48,9 @@ class CopiedSegment(NamedTuple):
         start_offset, end_offset: both inclusive.
         epochs: the leader epochs in it and their first offsets there, ascending.
         size: of the log, in bytes; None if unknown.
+        max_timestamp: the largest of its records, in ms since 1970; None if unknown.
+        custom: what a plugin has noted for itself; None for nothing.
+        without_aborted: whether it is known that it has no transaction index.
     """
 
     segment_id: str
@@ -55,6 +58,9 @@ class CopiedSegment(NamedTuple):
     end_offset: int
     epochs: tuple[LeaderEpoch, ...]
     size: int | None = None
+    max_timestamp: int | None = None
+    custom: bytes | None = None
+    without_aborted: bool = False
 
     def end_of(self, epoch: int) -> int:
         """The last offset in it of an epoch."""
@@ -129,8 +135,11 @@ class RemoteSegments:
             self.segments[segment.segment_id] = segment
             self.states[segment.segment_id] = CopyState.COPY_STARTED
 
-    def change(self, segment_id: str, state: CopyState) -> None:
-        """A segment has another state. Ignored, as by a broker, if that cannot follow, or without a copy."""
+    def change(self, segment_id: str, state: CopyState, custom: bytes | None = None) -> None:
+        """A segment has another state. Ignored, as by a broker, if that cannot follow, or without a copy.
+
+        `custom`: what a plugin notes for itself.
+        """
         segment = self.segments.get(segment_id)
         if segment is None:
             return
@@ -147,6 +156,8 @@ class RemoteSegments:
             del self.segments[segment_id], self.states[segment_id]
         else:
             self.states[segment_id] = state
+            if custom is not None:
+                self.segments[segment_id] = segment._replace(custom=custom)
 
     def finished(self) -> list[CopiedSegment]:
         """Those whose copy finished and whose deletion has not begun, by first offset."""

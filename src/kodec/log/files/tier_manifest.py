@@ -80,7 +80,8 @@ class Encryption:
 class StoredSegment(NamedTuple):
     """The segment that was copied, from its manifest.
 
-    Attributes: `leader_epochs` are (epoch, first offset) of those in the segment.
+    Attributes: `leader_epochs` are (epoch, first offset) of those in the segment; `max_timestamp` is in ms
+    since 1970.
     """
 
     topic: str
@@ -90,6 +91,7 @@ class StoredSegment(NamedTuple):
     start_offset: int
     end_offset: int
     leader_epochs: tuple[tuple[int, int], ...]
+    max_timestamp: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +292,7 @@ def _segment(given: object) -> StoredSegment | None:
             int(given["startOffset"]),  # type: ignore[index]
             int(given["endOffset"]),  # type: ignore[index]
             tuple(sorted((int(epoch), int(start)) for epoch, start in epochs.items())),
+            int(given.get("maxTimestampMs", -1)),  # type: ignore[attr-defined]
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise _wrong(

@@ -40,6 +40,7 @@ from kodec.runtime.errors import FormatError, Malformed, ReadFailed, Unsupported
 from kodec.runtime.logger import logger
 
 __all__ = [
+    "RemoteSegment",
     "TierPath",
     "TierStorage",
     "ViewEntry",
@@ -232,6 +233,21 @@ class _Chosen(NamedTuple):
     copied: CopiedSegment | None = None
 
 
+class RemoteSegment(NamedTuple):
+    """A segment that counts, from its offset `first` to `last`, both inclusive.
+
+    Attributes:
+        copied: what is known of it. files: by the ends of their names.
+        wrong: what is wrong with its objects, by their sizes; "" for nothing.
+    """
+
+    copied: CopiedSegment
+    first: int
+    last: int
+    files: Mapping[str, ViewFile]
+    wrong: str
+
+
 class ViewEntry(NamedTuple):
     """As `Entry`."""
 
@@ -366,6 +382,60 @@ class TierStorage:
             found[PARTITION_METADATA] = _content(folder.path, text, latest[-1] if latest else Status(0, 0))
         return found
 
+    def known(self, name: str) -> RemoteSegments | None:
+        """The segments of a topic-partition; None where only their logs show what is in them.
+
+        Raises: OSError; FormatError for a manifest that cannot be used.
+        """
+        folder = self.folder(name)
+        return None if folder is None else self._by_manifests(*self._listed(folder))
+
+    def lineage(self, name: str, known: RemoteSegments) -> list[LeaderEpoch]:
+        """The leader epochs of the log, as the segments show them. Raises as `known`."""
+        folder = self.folder(name)
+        listed, manifests = ([], {}) if folder is None else self._listed(folder)
+        return self._lineage(known, {each.segment_id: each for each in listed}, manifests)
+
+    def counted(
+        self, name: str, known: RemoteSegments, lineage: Sequence[LeaderEpoch]
+    ) -> list[RemoteSegment]:
+        """The segments that count on a lineage of leader epochs, by offset. Raises as `known`."""
+        folder = self.folder(name)
+        listed, manifests = ([], {}) if folder is None else self._listed(folder)
+        by_id = {each.segment_id: each for each in listed}
+        found = []
+        for part in known.parts(lineage):
+            segment = by_id.get(part.segment.segment_id)
+            if segment is None:
+                found.append(RemoteSegment(*part, {}, "its objects are missing"))
+                continue
+            manifest = manifests.get(segment.segment_id)
+            if manifest is None:
+                files, wrong = self._plain(segment), _wrong_sizes(part.segment, segment)
+            else:
+                files, _ = self._stored(segment, manifest)
+                wrong = _wrong_objects(segment, manifest)
+            found.append(RemoteSegment(*part, files, wrong))
+        return found
+
+    def _listed(self, folder: TieredFolder) -> tuple[list[TieredSegment], dict[str, Manifest]]:
+        """The segments of a folder, and their manifests, if it has such. Raises OSError, FormatError."""
+        try:
+            listed = list_objects(folder)
+        except FileNotFoundError:
+            listed = []
+        return listed, self._manifests_of(listed) if folder.manifests else {}
+
+    def _by_manifests(
+        self, listed: Sequence[TieredSegment], manifests: Mapping[str, Manifest]
+    ) -> RemoteSegments | None:
+        """The segments in the order of their copies; None if not all have a manifest that shows it."""
+        copied = [(each.status.modified, one) for each in listed if (one := _copied(each, manifests))]
+        if len(copied) < len(listed):
+            return None
+        copied.sort(key=lambda each: each[0])
+        return RemoteSegments.copied(one for _, one in copied)
+
     def _manifests_of(self, listed: Sequence[TieredSegment]) -> dict[str, Manifest]:
         """The manifests by the ids of segments; of a store those are read that are new, several at a time."""
         paths = {each.segment_id: each.objects[_MANIFEST] for each in listed}
@@ -395,14 +465,11 @@ class TierStorage:
         stop: int,
     ) -> list[_Chosen]:
         by_id = {each.segment_id: each for each in listed}
+        known = known or self._by_manifests(listed, manifests)
         if known is None:
-            copied = [(each, _copied(each, manifests)) for each in listed]
-            if any(one is None for _, one in copied):
-                # Kafka's own tier, or a manifest without it: of those with the same first offset, the largest
-                largest = {each.base_offset: each for each in listed}
-                return [_Chosen(each, base, None, base) for base, each in largest.items() if base < stop]
-            copied.sort(key=lambda each: each[0].status.modified)
-            known = RemoteSegments.copied(one for _, one in copied if one is not None)
+            # Kafka's own tier, or a manifest without it: of those with the same first offset, the largest
+            largest = {each.base_offset: each for each in listed}
+            return [_Chosen(each, base, None, base) for base, each in largest.items() if base < stop]
         finished = known.finished()
         if not lineage and are_in_order(finished):
             parts = [Part(each, each.start_offset, each.end_offset) for each in finished]
@@ -556,7 +623,36 @@ def _copied(segment: TieredSegment, manifests: Mapping[str, Manifest]) -> Copied
     if manifest is None or stored is None:
         return None
     epochs = tuple(LeaderEpoch(*each) for each in stored.leader_epochs)
-    return CopiedSegment(segment.segment_id, stored.start_offset, stored.end_offset, epochs, manifest.size)
+    return CopiedSegment(
+        segment.segment_id,
+        stored.start_offset,
+        stored.end_offset,
+        epochs,
+        manifest.size,
+        stored.max_timestamp,
+    )
+
+
+def _wrong_sizes(copied: CopiedSegment, segment: TieredSegment) -> str:
+    """What is wrong with the objects of a segment of Kafka's own tier; "" for nothing."""
+    missing = [kind for kind in ("index", "timeindex", _SNAPSHOT, _EPOCHS) if kind not in segment.objects]
+    if missing:
+        return f"its object .{missing[0]} is missing"
+    if copied.size not in (None, segment.status.size):
+        return f"its log has {segment.status.size} bytes, not {copied.size}"
+    return ""
+
+
+def _wrong_objects(segment: TieredSegment, manifest: Manifest) -> str:
+    """What is wrong with the objects of a segment of Aiven's plugin; "" for nothing."""
+    if segment.status.size != manifest.stored:
+        return f"its log has {segment.status.size} stored bytes, not {manifest.stored}"
+    need = max((each.position + each.size for each in manifest.indexes.values()), default=0)
+    path = segment.objects.get("indexes")
+    have = None if path is None else storage_of(path).status(path).size
+    if have is None:
+        return "its object .indexes is missing"
+    return "" if have >= need else f"its object .indexes has {have} bytes, not {need}"
 
 
 def _missing(folder: TieredFolder, chosen: _Chosen) -> ViewFile:

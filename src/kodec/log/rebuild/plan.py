@@ -27,6 +27,7 @@ from kodec.log.batches.encode import encode
 from kodec.log.batches.records import Record
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import (
+    leader_epochs_bytes,
     read_offsets,
     write_clean_shutdown,
     write_offsets,
@@ -40,18 +41,21 @@ from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
+    LEADER_EPOCHS,
     LOG_START_OFFSETS,
     PARTITION_METADATA,
     RECOVERY_POINTS,
+    file_name,
 )
 from kodec.log.files.quarantine import copy_from, default_quarantine, move_away
 from kodec.log.reading.reader import read_batches
 from kodec.log.rebuild.records import (
     NewTopic,
 )
+from kodec.log.rebuild.remote import RemoteLog
 from kodec.log.rebuild.target import FENCE, METADATA_LOG, PLAN, Target, newest_epoch, read_target
 from kodec.log.recovery.salvage import SalvagePlan, SalvageReport
-from kodec.log.views.groups import OFFSETS_TOPIC
+from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.log.writing.writer import LogWriter
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import StalePlan
@@ -72,7 +76,9 @@ class RebuiltPartition:
         targets: its folders, that of the preferred leader first.
         report: what `salvage` keeps of the sources, and what is missing; None without sources.
         expired: the segments that retention would delete at once.
-        start_offset: of the log. leader_epoch: the newest one in the sources.
+        remote: what stays in remote storage; None for nothing.
+        local_start: the first offset of the local logs in the sources. log_start: the log start offset that
+            the sources state; None if they do not. leader_epoch: the newest one in the sources.
 
     Example: see `plan_rebuild`.
     """
@@ -82,21 +88,51 @@ class RebuiltPartition:
     targets: list[Path] = field(default_factory=list)
     report: SalvageReport | None = None
     expired: int = 0
-    start_offset: int = 0
+    remote: RemoteLog | None = None
+    local_start: int = 0
+    log_start: int | None = None
     leader_epoch: int = 0
     _salvage: SalvagePlan | None = field(default=None, repr=False)
+    _records: list[Record] = field(default_factory=list, repr=False)
+    _is_remote: bool = field(default=False, repr=False)
+    _was_remote: bool = field(default=False, repr=False)
 
     @property
     def end_offset(self) -> int:
         """The offset after the last record."""
-        return 0 if self.report is None else self.report.end_offset
+        if self.report is not None:
+            return self.report.end_offset
+        return len(self._records) if self.remote is None else self.remote.next_offset
+
+    @property
+    def start_offset(self) -> int:
+        """The offset of the first record."""
+        return self.local_start if self.remote is None else self.remote.start_offset
+
+    @property
+    def _has_log(self) -> bool:
+        return self._salvage is not None or self.remote is not None or bool(self._records)
 
     @property
     def missing(self) -> list[str]:
         """The ranges of offsets that no source has, with the reasons."""
-        if self.report is None:
-            return ["no source has this partition"]
-        return [f"{each.offsets}: {'; '.join(each.reasons)}" for each in self.report.missing]
+        if self.report is None and self.remote is None:
+            return [] if self._records else ["no source has this partition"]
+        found = [] if self.remote is None else list(self.remote.missing)
+        if self.report is not None:
+            if self.remote is not None and self.local_start > self.remote.next_offset:
+                between = f"offsets {self.remote.next_offset} to {self.local_start - 1}"
+                found.append(f"{between}: remote storage ends before, and the local logs begin after them")
+            elif (
+                self.remote is None
+                and self._was_remote
+                and self.log_start is not None
+                and self.log_start < self.local_start
+            ):
+                between = f"offsets {self.log_start} to {self.local_start - 1}"
+                found.append(f"{between}: in remote storage, which is not among the sources")
+            found += [f"{each.offsets}: {'; '.join(each.reasons)}" for each in self.report.missing]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +160,7 @@ class RebuildPlan:
     notes: list[str]
     _target: Target = field(repr=False)
     _records: list[bytes] = field(repr=False)
-    _commits: dict[int, list[Record]] = field(repr=False)
+    _appended: dict[str, tuple[list[Path], list[Record]]] = field(repr=False)
     _arguments: tuple[Sequence[Sequence[Path]], Sequence[Path]] = field(repr=False)
     _progress: Callable[[int], None] = field(repr=False)
 
@@ -173,8 +209,8 @@ class RebuildPlan:
                     self._checkpoints(root)
             if self.is_new:
                 self._shut_down_cleanly()
-            for number, commits in self._commits.items():
-                kept += self._extend(f"{OFFSETS_TOPIC}-{number}", self._target.offsets[number], commits)
+            for name, (replicas, records) in self._appended.items():
+                kept += self._extend(name, replicas, records)
             known = self._target.metadata.topics if self._target.metadata is not None else []
             is_done = {each.topic_id for each in self.topics} <= {each.topic_id for each in known}
             now = time.time_ns() // 1_000_000
@@ -216,13 +252,12 @@ class RebuildPlan:
 
     def _write(self, partition: RebuiltPartition) -> None:
         """All replicas of a topic-partition; those that are in place were made before a kill."""
-        if partition._salvage is None:
+        if not partition._has_log:
             return
         topic = next(each for each in self.topics if each.name == partition.topic_partition.topic)
         first, *others = partition.targets
         if not first.exists():
-            made = partition._salvage.target
-            partition._salvage.apply()
+            made = self._made(partition, topic.topic_id)
             write_partition_metadata(made / PARTITION_METADATA, topic.topic_id)
             for path in (*made.iterdir(), made):
                 _own(path, first.parent)
@@ -237,12 +272,38 @@ class RebuildPlan:
                 made.rename(target)
                 sync_folder(target.parent)
 
+    def _made(self, partition: RebuiltPartition, topic_id: UUID) -> Path:
+        """A new log of a topic-partition, durable, in a place of its own."""
+        salvage, remote = partition._salvage, partition.remote
+        if remote is not None and not remote.is_same():
+            raise StalePlan(str(remote.path), "has changed")
+        if salvage is not None:
+            salvage.apply()
+            made = salvage.target
+        else:
+            made = partition.targets[0].parent / FENCE / partition.targets[0].name
+            shutil.rmtree(made, ignore_errors=True)
+            made.mkdir()
+        if partition._records:
+            with LogWriter(made, topic_id=topic_id, leader_epoch=0) as writer:
+                writer.append(partition._records)
+        if remote is not None:
+            if salvage is None:
+                SegmentWriter(made, remote.next_offset).close()
+                replace_file(made / file_name(remote.next_offset, "snapshot"), remote.producers())
+            newer = [] if partition.report is None else partition.report.leader_epochs
+            newest = remote.epochs[-1].epoch if remote.epochs else -1
+            epochs = [*remote.epochs, *(each for each in newer if each.epoch > newest)]
+            replace_file(made / LEADER_EPOCHS, leader_epochs_bytes(epochs))
+            sync_folder(made)
+        return made
+
     def _checkpoints(self, root: Path) -> None:
         """The entries of a log directory: all is durable, and on all replicas."""
         here = [
             each
             for each in self.partitions
-            if each._salvage and any(one.parent == root for one in each.targets)
+            if each._has_log and any(one.parent == root for one in each.targets)
         ]
         ends = {each.topic_partition: each.end_offset for each in here}
         found: dict[str, dict[TopicPartition, int]] = {RECOVERY_POINTS: ends, HIGH_WATERMARKS: ends}
@@ -254,6 +315,9 @@ class RebuildPlan:
                     offset = read_offsets(noted).get(each.topic_partition)
                     if offset is not None:
                         found[name][each.topic_partition] = offset
+                if name == LOG_START_OFFSETS and each._is_remote:
+                    # with remote storage, a broker does not take the first local segment for it
+                    found[name][each.topic_partition] = each.start_offset
         for name, entries in found.items():
             path = root / name
             before = read_offsets(path) if path.exists() else {}

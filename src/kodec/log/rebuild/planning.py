@@ -11,17 +11,30 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
+from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.messages.offset_commit_key import OffsetCommitKey
 from kodec.generated.messages.offset_commit_value import OffsetCommitValue
 from kodec.log.adoption.adopt import RETENTION_MS
 from kodec.log.batches.records import Limits, Record
 from kodec.log.cleaning.retention import plan_trim
 from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.files.listing import TopicPartition
+from kodec.log.files.checkpoints import LeaderEpoch, read_offsets
+from kodec.log.files.listing import TopicPartition, parse_partition_dir
+from kodec.log.files.names import LOG_START_OFFSETS
 from kodec.log.files.paths import PartitionPath, require_apart
-from kodec.log.files.resolve import LogDirectoryPath, NotALog, RemoteStoragePath, find_logs, resolve
+from kodec.log.files.resolve import (
+    LogDirectoryPath,
+    LogPath,
+    NotALog,
+    RemoteStoragePath,
+    find_logs,
+    resolve,
+)
 from kodec.log.files.storage import on_this_machine, path_of
+from kodec.log.files.tier_view import TierPath
+from kodec.log.files.tiered import REMOTE_TOPIC, holds_metadata
 from kodec.log.messages.decoding import framed
 from kodec.log.rebuild.plan import RebuildPlan, RebuiltPartition
 from kodec.log.rebuild.records import (
@@ -32,8 +45,9 @@ from kodec.log.rebuild.records import (
     register,
     topic_records,
 )
+from kodec.log.rebuild.remote import metadata_partition, metadata_values, read_remote_log
 from kodec.log.rebuild.target import FENCE, METADATA_LOG, Node, Target, follows, newest_epoch, read_target
-from kodec.log.recovery.salvage import plan_salvage
+from kodec.log.recovery.salvage import LogBefore, plan_salvage
 from kodec.log.views.groups import OFFSETS_TOPIC, CommittedOffset, read_groups
 from kodec.log.views.metadata import (
     METADATA_TOPIC,
@@ -42,15 +56,22 @@ from kodec.log.views.metadata import (
     read_metadata,
     records_to_carry,
 )
+from kodec.log.views.one_log import tiers_beside_logs
 from kodec.log.views.producers import read_producers
+from kodec.log.views.reading import Completeness
+from kodec.log.views.remote import read_remote_segments
+from kodec.log.views.replicas import Replicas
 from kodec.log.views.transactions import read_transactions
-from kodec.runtime.dataclass import dataclass, field
+from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import FormatError
 
 __all__ = ["group_partition", "plan_rebuild"]
 
-# Of the cluster that is left: its tier is not that of the new one.
-_NOT_TAKEN = (METADATA_TOPIC, "__remote_log_metadata")
+# Of the cluster that is left: what is in remote storage the new one learns anew.
+_NOT_TAKEN = (METADATA_TOPIC, REMOTE_TOPIC)
+REMOTE_PARTITIONS = 50
+"""The partitions of `__remote_log_metadata` that brokers make without a setting."""
+_OF_REMOTE_TOPIC = {"cleanup.policy": "delete", "retention.ms": "-1", "remote.storage.enable": "false"}
 _OF_A_TIER = ("remote.storage.enable", "local.retention.ms", "local.retention.bytes", "remote.log.")
 _BROKER = 4
 # Resources that no node has: their codes in the metadata.
@@ -75,6 +96,8 @@ def plan_rebuild(
     allow_expired: bool = False,
     hold_retention: bool = False,
     retention_ms: int = RETENTION_MS,
+    keep_remote: bool = False,
+    remote_partitions: int = REMOTE_PARTITIONS,
     now: int | None = None,
     limits: Limits = Limits(),
     progress: Callable[[int], None] = lambda _: None,
@@ -84,6 +107,10 @@ def plan_rebuild(
     The logs are read from start to end. If several sources have a topic-partition, they are merged as
     replicas, as `plan_salvage` does. Topics, their ids and configs, ACLs, quotas, users and the next
     producer id come from `__cluster_metadata` of the sources; without it, topics and ids from the folders.
+
+    Records of remote storage return as local segments. With `keep_remote` they stay there: the local logs
+    begin after them, and a fresh `__remote_log_metadata` lists the segments, of which only the sizes are
+    compared, unless neither manifests nor the old `__remote_log_metadata` show what is in them.
 
     Args:
         sources: points of a backup, log directories, topic-partitions' folders, remote storage; paths or
@@ -98,6 +125,9 @@ def plan_rebuild(
         hold_retention: give topics whose segments retention would delete at once `retention.ms=-1` and
             `retention.bytes=-1`.
         retention_ms: for topics without their own setting: the brokers' `log.retention.ms`.
+        keep_remote: leave in remote storage what is there; the brokers must be configured for the same one.
+        remote_partitions: how many partitions `__remote_log_metadata` gets in a cluster without it: the
+            brokers' `rlmm.config.remote.log.metadata.topic.num.partitions`.
         now: ms since epoch; the current time by default.
         limits: how much may be allocated for one batch.
         progress: called with the bytes read since the last call, and by `apply` with those copied.
@@ -130,6 +160,8 @@ def plan_rebuild(
     others = [on_this_machine(each).resolve() for each in controllers]
     target = read_target(nodes, others)
     directories, replicas = _found(given)
+    if keep_remote and not any(isinstance(each, TierPath) for one in replicas.values() for each in one):
+        raise ValueError("no source is remote storage: nothing can stay there")
     for folders in replicas.values():
         for folder in folders:
             for root in target.roots:
@@ -144,6 +176,8 @@ def plan_rebuild(
         allow_expired,
         hold_retention,
         retention_ms,
+        keep_remote,
+        remote_partitions,
         time.time_ns() // 1_000_000 if now is None else now,
         limits,
         progress,
@@ -155,17 +189,21 @@ def _found(sources: Sequence[str | os.PathLike[str]]) -> tuple[list[Path], dict[
     """The log directories, and the folders of each topic-partition. Raises NotALog, OSError."""
     directories: list[Path] = []
     replicas: dict[TopicPartition, list[Path]] = {}
-    for source in sources:
-        for each in find_logs(source):
-            what = resolve(each.path) if isinstance(each, RemoteStoragePath) else each
-            if isinstance(what, PartitionPath):
-                replicas.setdefault(what.topic_partition, []).append(what.path)
-            elif isinstance(what, LogDirectoryPath):
-                directories.append(what.path)
-                for folder in what.partitions:
-                    replicas.setdefault(folder.topic_partition, []).append(folder.path)
-            else:
-                raise NotALog(f"{source}: a segment: give its folder, or its log directory")
+    found = [(source, each) for source in sources for each in find_logs(source)]
+    holders = [each.path for _, each in found if holds_metadata(each.path)]
+    for source, each in found:
+        what: LogPath = each
+        if isinstance(each, RemoteStoragePath):
+            # where a source has `__remote_log_metadata`, that shows which segments count
+            what = resolve(tiers_beside_logs([each.path, *holders])[0])
+        if isinstance(what, PartitionPath):
+            replicas.setdefault(what.topic_partition, []).append(what.path)
+        elif isinstance(what, LogDirectoryPath):
+            directories.append(what.path)
+            for folder in what.partitions:
+                replicas.setdefault(folder.topic_partition, []).append(folder.path)
+        else:
+            raise NotALog(f"{source}: a segment: give its folder, or its log directory")
     return directories, dict(sorted(replicas.items()))
 
 
@@ -182,9 +220,12 @@ class _Planner:
     allow_expired: bool
     hold_retention: bool
     retention_ms: int
+    keep_remote: bool
+    remote_partitions: int
     now: int
     limits: Limits
     progress: Callable[[int], None]
+    remote_topics: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -208,6 +249,11 @@ class _Planner:
             self._retention(topic, own)
         self._unsettled([each.topic_partition.topic for each in partitions])
         commits, groups = self._commits(topics, partitions)
+        appended = {
+            f"{OFFSETS_TOPIC}-{number}": (self.target.offsets[number], records)
+            for number, records in commits.items()
+        }
+        appended |= self._remote_metadata(topics, partitions)
         records = self._records(metadata, topics, with_metadata, partitions)
         plan = RebuildPlan(
             self.target.cluster_id,
@@ -219,7 +265,7 @@ class _Planner:
             self.notes,
             self.target,
             records,
-            commits,
+            appended,
             arguments,
             self.progress,
         )
@@ -332,12 +378,25 @@ class _Planner:
         return False
 
     def _configs(self, name: str, configs: Mapping[str, str]) -> dict[str, str]:
+        if configs.get("remote.storage.enable") == "true" or self._is_remote(name):
+            self.remote_topics.add(name)
+        if self.keep_remote:
+            return {**configs, "remote.storage.enable": "true"} if name in self.remote_topics else {**configs}
         kept = {key: value for key, value in configs.items() if not key.startswith(_OF_A_TIER)}
         if configs.get("remote.storage.enable") == "true":
             self.notes.append(
                 f"{name}: all records return to the brokers; remote storage is off, enable it again"
             )
         return kept
+
+    def _is_remote(self, name: str) -> bool:
+        """Whether remote storage has segments of a topic."""
+        return any(
+            isinstance(each, TierPath)
+            for owner, folders in self.replicas.items()
+            if owner.topic == name
+            for each in folders
+        )
 
     def _replicas(self, start: int, factor: int) -> list[tuple[Node, UUID | None]]:
         """The brokers of a partition, and the log directory of each, in turn."""
@@ -357,6 +416,10 @@ class _Planner:
                 continue
             sources.append(folder)
         found = RebuiltPartition(owner, sources)
+        found._is_remote = topic.configs.get("remote.storage.enable") == "true"
+        found._was_remote = topic.name in self.remote_topics
+        starts = [one for each in sources if (one := _log_start(each)) is not None]
+        found.log_start = max(starts, default=None)
         places = {each.node: each for each in self.target.brokers}
         for node, directory in zip(new.replicas, new.directories, strict=True):
             roots = places[node].roots
@@ -366,31 +429,82 @@ class _Planner:
             if not self.allow_missing:
                 self.problems.append(f"{owner}: no source has it: --allow-missing makes it empty")
             return found
+        before = None
+        if self.keep_remote:
+            sources, before = self._kept(found)
+        if sources:
+            self._merge(found, sources, before)
+        if found.missing and not self.allow_missing:
+            more = f", and {len(found.missing) - 1} more" if len(found.missing) > 1 else ""
+            self.problems.append(
+                f"{owner}: missing {found.missing[0]}{more}: --allow-missing goes on without"
+            )
+        new.leader_epoch = max(new.leader_epoch, found.leader_epoch)
+        return found
+
+    def _kept(self, found: RebuiltPartition) -> tuple[list[Path], LogBefore | None]:
+        """Find what stays in remote storage; returns the local logs that go on after it, and after what."""
+        owner = found.topic_partition
+        local = [each for each in found.sources if not isinstance(each, TierPath)]
+        tiers = [each for each in found.sources if isinstance(each, TierPath)]
+        if len(tiers) > 1:
+            self.problems.append(f"{owner}: several remote storages have it: {', '.join(map(str, tiers))}")
+        if not tiers:
+            return local, None
+        epochs: list[LeaderEpoch] = []
+        for folder in local:
+            epochs = max(epochs, _epochs(folder), key=lambda each: each[-1].epoch if each else -1)
+        try:
+            found.remote = read_remote_log(tiers[0], epochs, found.log_start or 0, self.limits, self.progress)
+            producers = None if found.remote is None else found.remote.producers()
+        except (FormatError, OSError) as error:
+            self.problems.append(f"{owner}: remote storage cannot be read: {error}")
+            return [], None
+        if found.remote is None or producers is None:
+            return local, None
+        found.leader_epoch = found.remote.epochs[-1].epoch if found.remote.epochs else 0
+        if found.remote.unused:
+            self.notes.append(
+                f"{owner}: {found.remote.unused} segments in remote storage do not count; they stay there"
+            )
+        if local and not found.remote.extends:
+            self.notes.append(
+                f"{owner}: remote storage has later leader epochs than the log directories, of which nothing "
+                "is taken"
+            )
+            local = []
+        elif not local:
+            self.notes.append(
+                f"{owner}: no source has what was only on the brokers' disks, from offset "
+                f"{found.remote.next_offset} on"
+            )
+        return local, LogBefore(found.remote.next_offset, ProducerSnapshot.from_bytes(producers))
+
+    def _merge(self, found: RebuiltPartition, sources: Sequence[Path], before: LogBefore | None) -> None:
+        """Plan the new local log."""
+        owner = found.topic_partition
         first, *others = sources
         made = _new_place(found.targets[0].parent / FENCE, str(owner))
         lineage = self.lineage if others else None
         salvage = plan_salvage(
             first, made, *others, lineage=lineage, limits=self.limits, progress=self.progress
         )
-        found._salvage = salvage
-        found.report = report = salvage.preview()
-        self.problems += [
-            f"{owner}: {each}: --lineage with one of the sources decides" for each in report.conflicts
-        ]
-        if found.missing and not self.allow_missing:
-            more = f", and {len(found.missing) - 1} more" if len(found.missing) > 1 else ""
-            self.problems.append(
-                f"{owner}: missing {found.missing[0]}{more}: --allow-missing goes on without"
-            )
-        self.notes += [f"{owner}: {each}" for each in report.notes]
+        salvage = replace(salvage, after=before)
+        report = salvage.preview()
         starts = []
         for folder in sources:
             with suppress(FormatError, OSError), PartitionLog(folder, limits=self.limits) as log:
-                starts.append(log.start_offset)
+                starts.append(log.start_offset if before is None else log.segments[0].base_offset)
                 found.leader_epoch = max(found.leader_epoch, newest_epoch(log))
-        found.start_offset = min(starts, default=0)
-        new.leader_epoch = max(new.leader_epoch, found.leader_epoch)
-        return found
+        if before is not None and report.end_offset <= before.end_offset:
+            # all of it is in remote storage
+            return
+        found._salvage, found.report = salvage, report
+        found.local_start = min(starts, default=0)
+        self.problems += [
+            f"{owner}: {each}: --lineage with one of the sources decides" for each in report.conflicts
+        ]
+        self.notes += [f"{owner}: {each}" for each in report.notes]
 
     def _retention(self, topic: NewTopic, partitions: Sequence[RebuiltPartition]) -> None:
         """Refuse what retention would delete minutes after the start, or hold it."""
@@ -399,6 +513,9 @@ class _Planner:
         most_ms = int(topic.configs.get("retention.ms", self.retention_ms))
         most_bytes = int(topic.configs.get("retention.bytes", -1))
         for each in partitions:
+            if each.remote is not None:
+                each.expired = each.remote.expired(most_ms, most_bytes, self.now)
+                continue
             for folder in each.sources[:1]:
                 with suppress(FormatError, OSError, ValueError):
                     plan = plan_trim(
@@ -493,7 +610,7 @@ class _Planner:
         if counts:
             self.notes.append("members of groups and transactional ids are left out: the cluster has its own")
         for number in commits:
-            self._require_replicas(number)
+            self._require_replicas(f"{OFFSETS_TOPIC}-{number}", self.target.offsets[number])
         return commits, shown
 
     def _old_commits(self, offsets: Sequence[CommittedOffset]) -> None:
@@ -508,20 +625,96 @@ class _Planner:
                 "offsets minutes after the start, unless offsets.retention.minutes is longer than its default"
             )
 
-    def _require_replicas(self, number: int) -> None:
-        """All replicas of a partition of `__consumer_offsets` are needed, and the same log."""
+    def _require_replicas(self, name: str, places: Sequence[Path]) -> None:
+        """All replicas of a partition of Kafka's own topics are needed, and the same log."""
+        owner = parse_partition_dir(name)
         metadata = self.target.metadata
-        topic = None if metadata is None else metadata.topic(OFFSETS_TOPIC)
-        assert topic is not None
-        assigned = next(each for each in topic.partitions if each.partition == number)
-        places = self.target.offsets[number]
+        topic = None if metadata is None or owner is None else metadata.topic(owner.topic)
+        assert topic is not None and owner is not None
+        assigned = next(each for each in topic.partitions if each.partition == owner.partition)
         if len(places) < len(assigned.replicas):
-            self.problems.append(f"{OFFSETS_TOPIC}-{number}: not all of its replicas are given")
+            self.problems.append(f"{name}: not all of its replicas are given")
             return
-        name = f"{OFFSETS_TOPIC}-{number}"
         for root in places[1:]:
             if not follows(places[0] / name, root / name):
                 self.problems.append(f"{root / name} is not a part of {places[0] / name}")
+
+    # -- remote storage ---------------------------------------------------------------------------
+
+    def _remote_metadata(
+        self, topics: list[NewTopic], partitions: list[RebuiltPartition]
+    ) -> dict[str, tuple[list[Path], list[Record]]]:
+        """List what stays in remote storage: in a new `__remote_log_metadata`, or in that of the cluster."""
+        kept = [each for each in partitions if each.remote is not None]
+        if not kept:
+            return {}
+        metadata = self.target.metadata
+        known = None if metadata is None else metadata.topic(REMOTE_TOPIC)
+        is_new = known is None or (
+            self.target.unfinished is not None and known.topic_id == self._id_of(REMOTE_TOPIC)
+        )
+        count = self.remote_partitions if is_new or known is None else len(known.partitions)
+        records: dict[int, list[Record]] = {}
+        there = {} if is_new else self._listed_remote_segments()
+        ids = {each.name: each.topic_id for each in topics}
+        for each in kept:
+            owner, remote = each.topic_partition, each.remote
+            assert remote is not None
+            topic_id = ids[owner.topic]
+            new = [one for one in remote.segments if one.copied.segment_id not in there]
+            values = metadata_values(
+                replace(remote, segments=new),
+                owner.topic,
+                topic_id,
+                owner.partition,
+                self._broker(each),
+                self.now,
+            )
+            number = metadata_partition(topic_id, owner.partition, count)
+            records.setdefault(number, []).extend(Record(value=one, timestamp=self.now) for one in values)
+        self.notes.append(
+            f"{len(kept)} topic-partitions stay in remote storage: the brokers need "
+            "remote.log.storage.system.enable=true, and the settings of the same remote storage, with its "
+            f"prefix and keys; {REMOTE_TOPIC} has {count} partitions, as their "
+            "rlmm.config.remote.log.metadata.topic.num.partitions must state. No other cluster may use it: "
+            "each deletes what the other needs"
+        )
+        if not is_new:
+            found = {
+                f"{REMOTE_TOPIC}-{number}": (self.target.remote[number], each)
+                for number, each in records.items()
+                if each
+            }
+            for name, (places, _) in found.items():
+                self._require_replicas(name, places)
+            return found
+        topic = NewTopic(REMOTE_TOPIC, self._id_of(REMOTE_TOPIC), _OF_REMOTE_TOPIC)
+        for number in range(count):
+            replicas = self._replicas(len(topics) + number, 3)
+            new_partition = NewPartition(
+                number, 0, [each.node for each, _ in replicas], [one for _, one in replicas]
+            )
+            topic.partitions.append(new_partition)
+            if number in records:
+                made = RebuiltPartition(TopicPartition(REMOTE_TOPIC, number), [])
+                made._records = records[number]
+                for node, directory in replicas:
+                    at = node.directories.index(directory) if directory is not None else 0
+                    made.targets.append(node.roots[at] / str(made.topic_partition))
+                partitions.append(made)
+        topics.append(topic)
+        return {}
+
+    def _broker(self, partition: RebuiltPartition) -> int:
+        """The preferred leader."""
+        root = partition.targets[0].parent
+        return next(each.node for each in self.target.brokers if root in each.roots)
+
+    def _listed_remote_segments(self) -> set[str]:
+        """The ids of the segments that the cluster knows, as after a kill."""
+        roots = [each for each in self.target.roots if holds_metadata(each)]
+        found = read_remote_segments(Replicas(*roots, limits=self.limits), Completeness()) if roots else None
+        return {segment for each in (found or {}).values() for segment in each.segments}
 
     # -- the metadata -----------------------------------------------------------------------------
 
@@ -569,6 +762,30 @@ class _Planner:
 
 
 _INTERNAL = (OFFSETS_TOPIC, "__transaction_state", "__share_group_state")
+
+
+def _log_start(folder: Path) -> int | None:
+    """The log start offset in the checkpoint next to a folder; None if it has none."""
+    with suppress(FormatError, OSError):
+        owner = parse_partition_dir(folder.name)
+        return None if owner is None else read_offsets(folder.parent / LOG_START_OFFSETS).get(owner)
+    return None
+
+
+def _epochs(folder: Path) -> list[LeaderEpoch]:
+    """The leader epochs of a log: of its checkpoint, else of its batches as far as they can be read."""
+    with suppress(FormatError, OSError), PartitionLog(folder) as log:
+        known: list[LeaderEpoch] = []
+        with suppress(FormatError, OSError):
+            known = log.leader_epochs()
+        if known:
+            return known
+        runs = EpochRuns()
+        with suppress(FormatError, OSError):
+            for segment, header in log.headers():
+                runs.take(segment.path, header)
+        return runs.brought_up([])
+    return []
 
 
 def _topic_id(folder: Path) -> UUID | None:

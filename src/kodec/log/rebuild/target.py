@@ -17,6 +17,7 @@ from kodec.log.files.checkpoints import (
 from kodec.log.files.names import (
     META_PROPERTIES,
 )
+from kodec.log.files.tiered import REMOTE_TOPIC
 from kodec.log.reading.reader import read_batches
 from kodec.log.views.groups import OFFSETS_TOPIC
 from kodec.log.views.metadata import (
@@ -57,6 +58,7 @@ class Target:
         newest: the controller's log directory with the longest metadata log.
         ends: the end of each controller's metadata log.
         offsets: the replicas of each partition of `__consumer_offsets`, the longest first.
+        remote: the same of `__remote_log_metadata`.
         unfinished: the digest of a rebuild that has not finished here; None for none.
     """
 
@@ -69,6 +71,7 @@ class Target:
     newest: Path
     ends: dict[Path, tuple[int, int]]
     offsets: dict[int, list[Path]]
+    remote: dict[int, list[Path]]
     unfinished: str | None
 
     @property
@@ -116,12 +119,13 @@ def read_target(brokers: Sequence[Sequence[Path]], controllers: Sequence[Path]) 
     (cluster,) = clusters
     assert cluster is not None
     broker_roots = [root for each in made for root in each.roots]
-    target = Target(cluster, made, quorum, metadata, level, boot, newest, ends, {}, _unfinished(nodes))
-    topic = None if metadata is None else metadata.topic(OFFSETS_TOPIC)
-    for each in [] if topic is None else topic.partitions:
-        places = [root for root in broker_roots if (root / f"{OFFSETS_TOPIC}-{each.partition}").is_dir()]
-        ends = {root: _end_of(root / f"{OFFSETS_TOPIC}-{each.partition}") for root in places}
-        target.offsets[each.partition] = sorted(places, key=ends.__getitem__, reverse=True)
+    target = Target(cluster, made, quorum, metadata, level, boot, newest, ends, {}, {}, _unfinished(nodes))
+    for name, logs in ((OFFSETS_TOPIC, target.offsets), (REMOTE_TOPIC, target.remote)):
+        topic = None if metadata is None else metadata.topic(name)
+        for each in [] if topic is None else topic.partitions:
+            places = [root for root in broker_roots if (root / f"{name}-{each.partition}").is_dir()]
+            ends = {root: _end_of(root / f"{name}-{each.partition}") for root in places}
+            logs[each.partition] = sorted(places, key=ends.__getitem__, reverse=True)
     return target
 
 

@@ -137,6 +137,10 @@ class _OneLog(TierStorage):
         wanted = self._topic_id(name) if len(folders) > 1 else None
         return super()._one_of(name, [each for each in folders if wanted in (None, each.topic_id)] or folders)
 
+    def known(self, name: str) -> RemoteSegments | None:
+        found = self._known_of(name, self.folder(name))
+        return super().known(name) if found is None else found[1]
+
     def chosen_by(self, name: str) -> str | None:
         folder = self.folder(name)
         if self._known_of(name, folder) is not None:

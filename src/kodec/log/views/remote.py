@@ -62,7 +62,7 @@ def read_remote_segments(
         state = message.remote_log_segment_state
         if isinstance(message, RemoteLogSegmentMetadataUpdateRecord):
             if state in list(CopyState):
-                segments.change(uuid_text(owner.id), CopyState(state))
+                segments.change(uuid_text(owner.id), CopyState(state), message.custom_metadata)
         elif state == CopyState.COPY_STARTED:
             segments.begin(_segment(message))
     return found
@@ -116,6 +116,9 @@ def _segment(message: RemoteLogSegmentMetadataRecord) -> CopiedSegment:
         message.end_offset,
         tuple(epochs),
         message.segment_size_in_bytes,
+        message.max_timestamp_ms,
+        message.custom_metadata,
+        message.txn_index_empty,
     )
 
 
