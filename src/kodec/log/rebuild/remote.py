@@ -72,7 +72,7 @@ class RemoteLog:
 
     @property
     def missing(self) -> Iterator[str]:
-        """The offsets that are not there, or cannot be read."""
+        """The missing offsets, and those that cannot be read."""
         reached = self.start_offset
         for each in self.segments:
             if each.first > reached:
