@@ -211,3 +211,22 @@ def test_names_that_nobody_expects(server: Server) -> None:
     here, there = (kodec.PartitionLog(f"{at}/orders-0") for at in (LOGS, URL))
     assert list(there.records()) == list(here.records())
     assert segment_offsets(f"{URL}/segments-0/00000000000000000070.log") == range(70, 141)
+
+
+@pytest.mark.parametrize("reader", ["table", "records", "skipping"])
+def test_batches_that_lie_in_two_ranges(
+    reader: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(objects, "_AHEAD", 300_000)
+    content = random.Random(2)
+    with kodec.LogWriter(tmp_path / "one-0") as writer:
+        for number in range(400):
+            large = 2_000_000 if number == 300 else number * 30
+            writer.append([kodec.Record(value=content.randbytes(size)) for size in (large, 9)])
+    server.upload(tmp_path / "one-0", "one-0")
+    assert list(READERS[reader]("s3://logs/one-0")) == list(READERS[reader](str(tmp_path / "one-0")))
+    ranges = [each for each in server.asked() if each.key.endswith(".log")]
+    assert (
+        len(ranges) > 8
+        and sum(each.sent for each in ranges) == (tmp_path / "one-0" / f"{0:020}.log").stat().st_size
+    )

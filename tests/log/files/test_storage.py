@@ -7,6 +7,7 @@ import io
 import os
 import pickle
 import random
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -174,6 +175,17 @@ def test_a_scan_reads_all_once_and_ahead(server: Server, folder: StorePath) -> N
         assert b"".join(iter(lambda: file.read(1 << 20), b"")) == data
     asked = server.asked()
     assert sum(each.sent for each in asked) == len(data) and len(asked) < 12
+
+
+def test_more_is_read_ahead_of_a_store_that_is_slow(server: Server, folder: StorePath) -> None:
+    server.objects["d/a"] = random.Random(0).randbytes(100 << 20)
+    delay = threading.Event()
+    server.fault = lambda method, key, number: delay.wait(0.05) and None
+    with (folder / "a").open("rb", buffering=0) as file:
+        assert file._most_ahead == 3
+        while file.read(1 << 20):
+            pass
+        assert file._most_ahead == 8
 
 
 def test_a_lookup_reads_little(server: Server, folder: StorePath) -> None:

@@ -49,8 +49,8 @@ INDEX_WHOLE = 16 << 20
 _LOOK = 256 << 10
 """What a read elsewhere asks for at least: a round trip takes as long as these bytes."""
 _AHEAD = 8 << 20
-_MOST_AHEAD = 3
-"""How large the ranges are that are read ahead, and how many."""
+_LEAST_AHEAD, _MOST_AHEAD = 3, 8
+"""How large the ranges are that are read ahead, and how many: more, if the reader waits for them."""
 _INDEXES = (".index", ".timeindex", ".txnindex")
 
 # What is larger is written in parts of this size, so many at once.
@@ -63,10 +63,10 @@ _RETRIES: RetryConfig = {
 }
 _CLIENT: ClientConfig = {"connect_timeout": "5s", "read_timeout": "30s", "timeout": "120s"}
 _MOST_OF_A_REASON = 300
-# What the servers say of a range in an object without a byte.
 # What a listing is refused with is no error of its own class.
 _DENIED = re.compile(r"status code: 40[13]\b")
 _NO_BUCKET = re.compile("NoSuchBucket|ContainerNotFound")
+# What the servers say of a range in an object without a byte.
 _NO_RANGE = re.compile(r"InvalidRange|\b416\b|Invalid range|not satisfiable", re.IGNORECASE)
 
 _pool: ThreadPoolExecutor | None = None
@@ -417,6 +417,7 @@ class ObjectFile(PositionedFile):
         self._held = memoryview(b"")
         self._held_at = 0
         self._ahead: deque[tuple[int, int, Future[memoryview]]] = deque()
+        self._most_ahead = _LEAST_AHEAD
         self._whole = INDEX_WHOLE if path.suffix in _INDEXES else WHOLE
         if path.listed is not None:
             self._known = path.listed
@@ -454,9 +455,20 @@ class ObjectFile(PositionedFile):
         return done
 
     def _bytes_at(self, position: int, size: int) -> bytes:
-        data = bytearray(size)
-        count = self.readinto(data)
-        return bytes(data[:count])
+        parts = [bytes(self._part(size))]
+        done = len(parts[0])
+        while done < size:
+            self._at = position + done
+            parts.append(bytes(self._part(size - done)))
+            done += len(parts[-1])
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def view(self, size: int) -> memoryview:
+        """At most `size` bytes at the position, not copied: those in memory, else those of a request.
+
+        For whoever reads on: fewer only where a range ends. Raises ReadFailed.
+        """
+        return self._part(size) if self._at < self._known.size else memoryview(b"")
 
     def _part(self, size: int) -> memoryview:
         """Some of the bytes at the position: at least one, at most `size`."""
@@ -474,6 +486,9 @@ class ObjectFile(PositionedFile):
             self._ahead.popleft()[2].cancel()
         if self._ahead:
             _, stop, future = self._ahead.popleft()
+            if not future.done():
+                # the store, not the reader, takes the time
+                self._most_ahead = min(self._most_ahead + 1, _MOST_AHEAD)
             self._read_ahead(stop)
             found = future.result()
         elif end <= self._whole:
@@ -489,7 +504,7 @@ class ObjectFile(PositionedFile):
         """Have what follows, from `pos` on or after what is under way, asked for."""
         if self._ahead:
             pos = self._ahead[-1][1]
-        while len(self._ahead) < _MOST_AHEAD and pos < self._known.size:
+        while len(self._ahead) < self._most_ahead and pos < self._known.size:
             stop = min(pos + _AHEAD, self._known.size)
             self._ahead.append((pos, stop, _threads().submit(self._get, pos, stop)))
             pos = stop

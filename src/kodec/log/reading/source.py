@@ -194,12 +194,18 @@ class _File:
         # new bytes for each read, would not. Sequential reads get more at once: threads of a process wait for
         # each other at every call.
         reads_on = 0 <= start <= self._filled > 0
-        want = max(0, min(max(at_least, 2 * CHUNK if reads_on else CHUNK), self._size - pos))
+        return self._refilled(pos, max(at_least, 2 * CHUNK if reads_on else CHUNK))
+
+    def _refilled(self, pos: int, want: int, kept: bytes = b"") -> tuple[bytearray, int, int]:
+        """The buffer, filled from `pos` on, where it has `kept` already."""
+        want = max(0, min(want, self._size - pos))
         if len(self._buffer) < want or len(self._buffer) > 4 * max(want, CHUNK):
             self._buffer = bytearray(want)
-        self._filled = 0
-        if want:
-            self._filled = _fill(self._file, self._origin + pos, memoryview(self._buffer)[:want])
+        self._filled = len(kept)
+        self._buffer[: len(kept)] = kept
+        if want > len(kept):
+            rest = memoryview(self._buffer)[len(kept) : want]
+            self._filled += _fill(self._file, self._origin + pos + len(kept), rest)
         self._buffer_at = pos
         return self._buffer, 0, self._filled
 
@@ -240,6 +246,48 @@ class _Object(_File):
     """An object of a store: what its server does not send is there, so it is never passed over as damage."""
 
     loses = False
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        super().__init__(file, name, owned=True, skip=False)
+        # of an object that is stored as it is; see `ObjectFile.view`
+        self._viewed: Callable[[int], memoryview] | None = getattr(file, "view", None)
+        self._view = memoryview(b"")
+
+    def _read(self, pos: int, size: int) -> bytes:
+        if self._viewed is None:
+            return super()._read(pos, size)
+        # It has more than it was asked for in memory. Reading on from here and then back would ask again.
+        try:
+            self._file.seek(pos)
+            return _read_fully(self._file, size)
+        except OSError as error:
+            raise ReadFailed.of(error, pos, self.name) from error
+
+    def window(self, pos: int, at_least: int) -> tuple[bytes | bytearray | memoryview, int, int]:
+        start = pos - self._buffer_at
+        kept = self._filled - start if 0 <= start < self._filled else 0
+        if self._viewed is None or pos >= self._size or at_least <= kept > 0:
+            return super().window(pos, at_least)
+        if kept:
+            # the file may have let go of these
+            return self._refilled(pos, at_least, bytes(self._buffer[start : self._filled]))
+        # The range of which this is a part goes before the next one is waited for.
+        self._view.release()
+        self._file.seek(pos)
+        try:
+            self._view = self._viewed(2 * CHUNK)
+        except OSError:
+            # reading raises the error
+            self._view = memoryview(b"")
+            return self._view, 0, 0
+        if len(self._view) >= min(at_least, self._size - pos):
+            return self._view, 0, len(self._view)
+        # a batch that is in two ranges
+        return self._refilled(pos, at_least)
+
+    def close(self) -> None:
+        self._view.release()
+        super().close()
 
 
 def _read_fully(file: BinaryIO | IO[bytes], size: int) -> bytes:
@@ -433,7 +481,7 @@ def open_source(source: Source, *, skip: bool = False) -> ByteSource:
             error.strerror = f"{error.strerror}; LogDirectory and PartitionLog read folders"
             raise
         if isinstance(path, StorePath):
-            return _Object(file, name, owned=True, skip=False)
+            return _Object(file, name)
         if file.seekable():
             return _File(file, name, owned=True, skip=skip)
         return _Stream(file, name, owned=True)
