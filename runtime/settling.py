@@ -13,9 +13,9 @@ from typing import Any, ClassVar, NoReturn
 
 from kodec.runtime.dataclass import fields, is_dataclass
 from kodec.runtime.errors import EncodeError, FormatError
-from kodec.runtime.fields import WriteOptions
+from kodec.runtime.fields import DEFAULT_WRITE, WriteOptions
 
-__all__ = ["Settling", "Solve", "choose", "doubted", "settle", "settled", "teach"]
+__all__ = ["Settling", "Solve", "choose", "doubted", "note", "noted", "settle", "settled", "teach"]
 
 _MOST_PASSES = 64
 
@@ -38,9 +38,10 @@ class Settling:
         number: what is in numbers that are not known yet.
         lists: the lists in the place of those that are not known yet, by their identity.
         taught: by object and parameter, how what the parameter is computed of follows from it.
+        notes: by object and field, lengths that objects do not have, as they are written.
     """
 
-    __slots__ = ("blank", "changes", "doubtful", "journal", "lists", "number", "strict", "taught")
+    __slots__ = ("blank", "changes", "doubtful", "journal", "lists", "notes", "number", "strict", "taught")
 
     def __init__(self) -> None:
         self.strict = False
@@ -49,6 +50,7 @@ class Settling:
         self.number = 0
         self.lists: dict[int, list[int]] = {}
         self.taught: dict[Key, Solve] = {}
+        self.notes: dict[Key, int] = {}
         self.begin()
 
     def begin(self) -> None:
@@ -270,7 +272,22 @@ def settled(value: Any, write: Callable[..., None], opt: WriteOptions, *args: An
         return bytes(out)
     except (EncodeError, TypeError):
         # a number may be None
-        state = Settling()
+        return _settled(Settling(), value, write, opt, args)
+
+
+def noted(value: Any, name: str, write: Callable[..., None], *args: Any) -> int | None:
+    """A length that an object does not have, as `write` computes it; None if it is not written.
+
+    Raises: EncodeError.
+    """
+    state = Settling()
+    _settled(state, value, write, DEFAULT_WRITE, args)
+    return state.notes.get((id(value), name))
+
+
+def _settled(
+    state: Settling, value: Any, write: Callable[..., None], opt: WriteOptions, args: tuple[Any, ...]
+) -> bytes:
     options = _Options(opt.level)
     object.__setattr__(options, "state", state)
     try:
@@ -338,6 +355,12 @@ def doubted(opt: WriteOptions) -> bool:
         return False
     opt.state.doubtful = True
     return True
+
+
+def note(opt: WriteOptions, value: object, name: str, size: int) -> None:
+    """Note a length that is written."""
+    if isinstance(opt, _Options):
+        opt.state.notes[id(value), name] = size
 
 
 def teach(opt: WriteOptions, node: object, ways: dict[str, Solve]) -> None:

@@ -23,6 +23,7 @@ from kodec.runtime.fields import (
     within,
     write_tags,
 )
+from kodec.runtime.settling import note
 from kodec.runtime.uuids import uuid_of
 from kodec.runtime.varint import (
     read_uvarint32,
@@ -217,10 +218,10 @@ class Classic(messages.Message):
 def read_classic(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Classic, int]:
     """Read `classic` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     name, pos = within("name", read_text, buf, pos, end, opt, False)
-    note, pos = within("note", read_nullable_text, buf, pos, end, opt, False)
+    note_, pos = within("note", read_nullable_text, buf, pos, end, opt, False)
     data_, pos = within("data", read_blob, buf, pos, end, opt, False)
     more, pos = within("more", read_nullable_blob, buf, pos, end, opt, False)
-    return Classic(name, note, data_, more), pos
+    return Classic(name, note_, data_, more), pos
 
 
 def write_classic(out: bytearray, v: Classic, opt: WriteOptions = DEFAULT_WRITE) -> None:
@@ -263,7 +264,7 @@ class Compact(messages.Message):
 def read_compact(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Compact, int]:
     """Read `compact` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     name, pos = within("name", read_text, buf, pos, end, opt, True)
-    note, pos = within("note", read_nullable_text, buf, pos, end, opt, True)
+    note_, pos = within("note", read_nullable_text, buf, pos, end, opt, True)
     data_, pos = within("data", read_blob, buf, pos, end, opt, True)
     more, pos = within("more", read_nullable_blob, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
@@ -271,7 +272,7 @@ def read_compact(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-    return Compact(name, note, data_, more, tagged_fields), pos
+    return Compact(name, note_, data_, more, tagged_fields), pos
 
 
 def write_compact(out: bytearray, v: Compact, opt: WriteOptions = DEFAULT_WRITE) -> None:

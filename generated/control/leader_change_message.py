@@ -155,6 +155,16 @@ class LeaderChangeMessage(messages.Message):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    @property
+    def num_voters_plus_one(self) -> int:
+        """Number of voters, plus one. 0 would mean null."""
+        return len(self.voters) + 1
+
+    @property
+    def num_granting_voters_plus_one(self) -> int:
+        """Number of granting voters, plus one. 0 would mean null."""
+        return len(self.granting_voters) + 1
+
 
 def read_leader_change_message(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ

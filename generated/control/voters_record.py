@@ -183,6 +183,11 @@ class Voter(messages.Message):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    @property
+    def num_endpoints_plus_one(self) -> int:
+        """Number of endpoints, plus one. 0 would mean null."""
+        return len(self.endpoints) + 1
+
 
 def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Voter, int]:
     """Read `voter` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
@@ -246,6 +251,11 @@ class VotersRecord(messages.Message):
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
+
+    @property
+    def num_voters_plus_one(self) -> int:
+        """Number of voters, plus one. 0 would mean null."""
+        return len(self.voters) + 1
 
 
 def read_voters_record(

@@ -153,6 +153,12 @@ class ConfluentProtobufValue:
         "magic": 0,
     }
 
+    @property
+    def num_message_indexes(self) -> int:
+        """Number of elements of `message_indexes`. 0 stands for a single index 0: the first message of
+        the schema."""
+        return len(self.message_indexes)
+
     @classmethod
     def read_from(
         cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ

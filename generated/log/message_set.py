@@ -40,6 +40,7 @@ from kodec.runtime.fields import (
     too_many,
     within,
 )
+from kodec.runtime.settling import note, noted
 
 __all__ = [
     "Compression",
@@ -372,6 +373,12 @@ class Entry(messages.Message):
     message: Message = field(default_factory=Message)
     """The message itself. It fills `len_message` bytes exactly."""
 
+    @property
+    def len_message(self) -> int | None:
+        """Length of `message`, in bytes. The smallest message has 14 bytes in magic 0, and 22 in magic
+        1."""
+        return noted(self, "len_message", write_entry)
+
 
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
     """Read `entry` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
@@ -395,6 +402,8 @@ def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> 
     bytes_of_message = bytearray()
     within("message", write_message, bytes_of_message, v.message, opt)
     len_message = len(bytes_of_message)
+    if opt.settling:
+        note(opt, v, "len_message", len_message)
     if len_message < 14:
         raise EncodeError("len_message", "value not allowed", need="at least 14", have=len_message)
     out += _RUN_7.packed(v.offset, len_message)

@@ -171,6 +171,11 @@ class ProducerSnapshot(messages.Message):
     entries: list[Entry] = field(default_factory=list)
     """The producers, 46 bytes each, in no particular order."""
 
+    @property
+    def num_entries(self) -> int:
+        """Number of entries."""
+        return len(self.entries)
+
 
 def checksum_of_producer_snapshot(buf: bytes, pos: int, end: int) -> tuple[int, int]:
     """The position and the right value of the checksum of the `producer_snapshot` in `buf[pos:end]`."""

@@ -27,6 +27,7 @@ from kodec.runtime.fields import (
     within,
     write_list,
 )
+from kodec.runtime.settling import note, noted
 from kodec.runtime.varint import read_zigzag32, read_zigzag64, write_zigzag32, write_zigzag64
 
 __all__ = [
@@ -62,6 +63,16 @@ class Header(messages.Message):
 
     value: bytes | None = None
     """The header's value, or null. Null and empty differ."""
+
+    @property
+    def len_key(self) -> int:
+        """Length of `key`, in bytes."""
+        return len(encode_text("key", self.key, "utf-8", "surrogateescape"))
+
+    @property
+    def len_value(self) -> int:
+        """Length of `value`, in bytes. Any negative length means null."""
+        return -1 if self.value is None else len(self.value)
 
 
 def read_header(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Header, int]:
@@ -136,6 +147,21 @@ class RecordBody(messages.Message):
     headers: list[Header] = field(default_factory=list)
     """Headers in the producer's order; keys may repeat. May be empty, never null."""
 
+    @property
+    def len_key(self) -> int:
+        """Length of `key`, in bytes. Any negative length means null."""
+        return -1 if self.key is None else len(self.key)
+
+    @property
+    def len_value(self) -> int:
+        """Length of `value`, in bytes. Any negative length means null."""
+        return -1 if self.value is None else len(self.value)
+
+    @property
+    def num_headers(self) -> int:
+        """Number of headers."""
+        return len(self.headers)
+
 
 def read_record_body(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
@@ -209,6 +235,11 @@ class Record(messages.Message):
     body: RecordBody = field(default_factory=RecordBody)
     """The record itself. It fills `len_body` bytes exactly."""
 
+    @property
+    def len_body(self) -> int | None:
+        """Length of everything after this field, in bytes."""
+        return noted(self, "len_body", write_record)
+
 
 def read_record(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Record, int]:
     """Read `record` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
@@ -230,6 +261,8 @@ def write_record(out: bytearray, v: Record, opt: WriteOptions = DEFAULT_WRITE) -
     bytes_of_body = bytearray()
     within("body", write_record_body, bytes_of_body, v.body, opt)
     len_body = len(bytes_of_body)
+    if opt.settling:
+        note(opt, v, "len_body", len_body)
     out += write_zigzag32(len_body, "len_body")
     out += bytes_of_body
 

@@ -99,6 +99,11 @@ class TopicPartitions(messages.Message):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
 
+    @property
+    def num_partitions_plus_one(self) -> int:
+        """Number of elements of `partitions`, plus one."""
+        return len(self.partitions) + 1
+
 
 def read_topic_partitions(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
@@ -197,6 +202,16 @@ class ConsumerGroupCurrentMemberAssignmentValue(messages.Message):
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
+
+    @property
+    def num_assigned_partitions_plus_one(self) -> int:
+        """Number of elements of `assigned_partitions`, plus one."""
+        return len(self.assigned_partitions) + 1
+
+    @property
+    def num_partitions_pending_revocation_plus_one(self) -> int:
+        """Number of elements of `partitions_pending_revocation`, plus one."""
+        return len(self.partitions_pending_revocation) + 1
 
 
 def read_consumer_group_current_member_assignment_value(

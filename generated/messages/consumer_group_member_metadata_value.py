@@ -118,6 +118,11 @@ class ClassicMemberMetadata(messages.Message):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    @property
+    def num_supported_protocols_plus_one(self) -> int:
+        """Number of elements of `supported_protocols`, plus one."""
+        return len(self.supported_protocols) + 1
+
 
 def read_classic_member_metadata(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
@@ -256,6 +261,11 @@ class ConsumerGroupMemberMetadataValue(messages.Message):
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
+
+    @property
+    def num_subscribed_topic_names_plus_one(self) -> int:
+        """Number of elements of `subscribed_topic_names`, plus one."""
+        return len(self.subscribed_topic_names) + 1
 
 
 def read_consumer_group_member_metadata_value(

@@ -70,6 +70,11 @@ class PartitionMetadata(messages.Message):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    @property
+    def num_racks_plus_one(self) -> int:
+        """Number of elements of `racks`, plus one."""
+        return len(self.racks) + 1
+
 
 def read_partition_metadata(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
@@ -133,6 +138,11 @@ class TopicMetadata(messages.Message):
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
+
+    @property
+    def num_partition_metadata_plus_one(self) -> int:
+        """Number of elements of `partition_metadata`, plus one."""
+        return len(self.partition_metadata) + 1
 
 
 def read_topic_metadata(
@@ -217,6 +227,11 @@ class ConsumerGroupPartitionMetadataValue(messages.Message):
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
+
+    @property
+    def num_topics_plus_one(self) -> int:
+        """Number of elements of `topics`, plus one."""
+        return len(self.topics) + 1
 
 
 def read_consumer_group_partition_metadata_value(

@@ -80,6 +80,11 @@ class ConsumerGroupRegularExpressionValue(messages.Message):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    @property
+    def num_topics_plus_one(self) -> int:
+        """Number of elements of `topics`, plus one."""
+        return len(self.topics) + 1
+
 
 def read_consumer_group_regular_expression_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ

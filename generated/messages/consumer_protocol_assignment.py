@@ -61,6 +61,11 @@ class TopicPartition(messages.Message):
     partitions: list[int] = field(default_factory=list)
     """Numbers of the partitions."""
 
+    @property
+    def num_partitions(self) -> int:
+        """Number of elements of `partitions`."""
+        return len(self.partitions)
+
 
 def read_topic_partition(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
@@ -115,6 +120,11 @@ class ConsumerProtocolAssignment(messages.Message):
 
     user_data: bytes | None = None
     """Data of the assignor for its counterpart in the consumer, or null."""
+
+    @property
+    def num_assigned_partitions(self) -> int:
+        """Number of elements of `assigned_partitions`."""
+        return len(self.assigned_partitions)
 
 
 def read_consumer_protocol_assignment(

@@ -66,6 +66,11 @@ class TopicPartition(messages.Message):
     partitions: list[int] = field(default_factory=list)
     """Numbers of the partitions."""
 
+    @property
+    def num_partitions(self) -> int:
+        """Number of elements of `partitions`."""
+        return len(self.partitions)
+
 
 def read_topic_partition(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
@@ -144,6 +149,16 @@ class ConsumerProtocolSubscription(messages.Message):
 
     rack_id: str | None = None
     """`client.rack` of the consumer, or null."""
+
+    @property
+    def num_topics(self) -> int:
+        """Number of elements of `topics`."""
+        return len(self.topics)
+
+    @property
+    def num_owned_partitions(self) -> int | None:
+        """Number of elements of `owned_partitions`."""
+        return len(self.owned_partitions) if self.version >= 1 else None
 
 
 def read_consumer_protocol_subscription(

@@ -241,6 +241,16 @@ class GroupMetadataValue(messages.Message):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    @property
+    def num_members(self) -> int | None:
+        """Number of elements of `members`."""
+        return len(self.members) if self.version <= 3 else None
+
+    @property
+    def num_members_plus_one(self) -> int | None:
+        """Number of elements of `members`, plus one."""
+        return len(self.members) + 1 if self.version >= 4 else None
+
 
 def read_group_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ

@@ -65,6 +65,11 @@ class TopicPartitions(messages.Message):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    @property
+    def num_partitions_plus_one(self) -> int:
+        """Number of elements of `partitions`, plus one."""
+        return len(self.partitions) + 1
+
 
 def read_topic_partitions(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
@@ -146,6 +151,11 @@ class ShareGroupCurrentMemberAssignmentValue(messages.Message):
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
+
+    @property
+    def num_assigned_partitions_plus_one(self) -> int:
+        """Number of elements of `assigned_partitions`, plus one."""
+        return len(self.assigned_partitions) + 1
 
 
 def read_share_group_current_member_assignment_value(

@@ -84,6 +84,11 @@ class ShareGroupMemberMetadataValue(messages.Message):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    @property
+    def num_subscribed_topic_names_plus_one(self) -> int:
+        """Number of elements of `subscribed_topic_names`, plus one."""
+        return len(self.subscribed_topic_names) + 1
+
 
 def read_share_group_member_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ

@@ -77,6 +77,11 @@ class TopicPartitionsInfo(messages.Message):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    @property
+    def num_partitions_plus_one(self) -> int:
+        """Number of elements of `partitions`, plus one."""
+        return len(self.partitions) + 1
+
 
 def read_topic_partitions_info(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
@@ -202,6 +207,21 @@ class ShareGroupStatePartitionMetadataValue(messages.Message):
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
+
+    @property
+    def num_initializing_topics_plus_one(self) -> int:
+        """Number of elements of `initializing_topics`, plus one."""
+        return len(self.initializing_topics) + 1
+
+    @property
+    def num_initialized_topics_plus_one(self) -> int:
+        """Number of elements of `initialized_topics`, plus one."""
+        return len(self.initialized_topics) + 1
+
+    @property
+    def num_deleting_topics_plus_one(self) -> int:
+        """Number of elements of `deleting_topics`, plus one."""
+        return len(self.deleting_topics) + 1
 
 
 def read_share_group_state_partition_metadata_value(

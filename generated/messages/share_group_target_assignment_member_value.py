@@ -64,6 +64,11 @@ class TopicPartition(messages.Message):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    @property
+    def num_partitions_plus_one(self) -> int:
+        """Number of elements of `partitions`, plus one."""
+        return len(self.partitions) + 1
+
 
 def read_topic_partition(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
@@ -129,6 +134,11 @@ class ShareGroupTargetAssignmentMemberValue(messages.Message):
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
+
+    @property
+    def num_topic_partitions_plus_one(self) -> int:
+        """Number of elements of `topic_partitions`, plus one."""
+        return len(self.topic_partitions) + 1
 
 
 def read_share_group_target_assignment_member_value(

@@ -195,6 +195,11 @@ class ShareSnapshotValue(messages.Message):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
 
+    @property
+    def num_state_batches_plus_one(self) -> int:
+        """Number of elements of `state_batches`, plus one."""
+        return len(self.state_batches) + 1
+
 
 def read_share_snapshot_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ

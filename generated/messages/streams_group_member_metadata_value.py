@@ -201,6 +201,16 @@ class StreamsGroupMemberMetadataValue(messages.Message):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    @property
+    def has_user_endpoint(self) -> int:
+        """Whether `user_endpoint` is present: 1, or a negative number if it is null."""
+        return -1 if self.user_endpoint is None else 1
+
+    @property
+    def num_client_tags_plus_one(self) -> int:
+        """Number of elements of `client_tags`, plus one."""
+        return len(self.client_tags) + 1
+
 
 def read_streams_group_member_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ

@@ -64,6 +64,11 @@ class TaskIds(messages.Message):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    @property
+    def num_partitions_plus_one(self) -> int:
+        """Number of elements of `partitions`, plus one."""
+        return len(self.partitions) + 1
+
 
 def read_task_ids(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TaskIds, int]:
     """Read `task_ids` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
@@ -133,6 +138,21 @@ class StreamsGroupTargetAssignmentMemberValue(messages.Message):
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
+
+    @property
+    def num_active_tasks_plus_one(self) -> int:
+        """Number of elements of `active_tasks`, plus one."""
+        return len(self.active_tasks) + 1
+
+    @property
+    def num_standby_tasks_plus_one(self) -> int:
+        """Number of elements of `standby_tasks`, plus one."""
+        return len(self.standby_tasks) + 1
+
+    @property
+    def num_warmup_tasks_plus_one(self) -> int:
+        """Number of elements of `warmup_tasks`, plus one."""
+        return len(self.warmup_tasks) + 1
 
 
 def read_streams_group_target_assignment_member_value(

@@ -130,6 +130,11 @@ class TopicInfo(messages.Message):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
+    @property
+    def num_topic_configs_plus_one(self) -> int:
+        """Number of elements of `topic_configs`, plus one."""
+        return len(self.topic_configs) + 1
+
 
 def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TopicInfo, int]:
     """Read `topic_info` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
@@ -192,6 +197,21 @@ class CopartitionGroup(messages.Message):
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
+
+    @property
+    def num_source_topics_plus_one(self) -> int:
+        """Number of elements of `source_topics`, plus one."""
+        return len(self.source_topics) + 1
+
+    @property
+    def num_source_topic_regex_plus_one(self) -> int:
+        """Number of elements of `source_topic_regex`, plus one."""
+        return len(self.source_topic_regex) + 1
+
+    @property
+    def num_repartition_source_topics_plus_one(self) -> int:
+        """Number of elements of `repartition_source_topics`, plus one."""
+        return len(self.repartition_source_topics) + 1
 
 
 def read_copartition_group(
@@ -291,6 +311,36 @@ class Subtopology(messages.Message):
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
+
+    @property
+    def num_source_topics_plus_one(self) -> int:
+        """Number of elements of `source_topics`, plus one."""
+        return len(self.source_topics) + 1
+
+    @property
+    def num_source_topic_regex_plus_one(self) -> int:
+        """Number of elements of `source_topic_regex`, plus one."""
+        return len(self.source_topic_regex) + 1
+
+    @property
+    def num_state_changelog_topics_plus_one(self) -> int:
+        """Number of elements of `state_changelog_topics`, plus one."""
+        return len(self.state_changelog_topics) + 1
+
+    @property
+    def num_repartition_sink_topics_plus_one(self) -> int:
+        """Number of elements of `repartition_sink_topics`, plus one."""
+        return len(self.repartition_sink_topics) + 1
+
+    @property
+    def num_repartition_source_topics_plus_one(self) -> int:
+        """Number of elements of `repartition_source_topics`, plus one."""
+        return len(self.repartition_source_topics) + 1
+
+    @property
+    def num_copartition_groups_plus_one(self) -> int:
+        """Number of elements of `copartition_groups`, plus one."""
+        return len(self.copartition_groups) + 1
 
 
 def read_subtopology(
@@ -463,6 +513,11 @@ class StreamsGroupTopologyValue(messages.Message):
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
+
+    @property
+    def num_subtopologies_plus_one(self) -> int:
+        """Number of elements of `subtopologies`, plus one."""
+        return len(self.subtopologies) + 1
 
 
 def read_streams_group_topology_value(

@@ -20,6 +20,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     ends_exactly,
     fixed_run,
+    given,
     not_allowed,
     read_list,
     read_numbers,
@@ -79,6 +80,16 @@ class PartitionsSchema(messages.VersionedMessage):
 
     version: int | None = field(default=None, compare=False)
     """Version of the message."""
+
+    @property
+    def num_partition_ids(self) -> int | None:
+        """Number of elements of `partition_ids`."""
+        return len(self.partition_ids) if given("version", self.version) <= 0 else None
+
+    @property
+    def num_partition_ids_plus_one(self) -> int | None:
+        """Number of elements of `partition_ids`, plus one."""
+        return len(self.partition_ids) + 1 if given("version", self.version) >= 1 else None
 
 
 def read_partitions_schema(
@@ -269,6 +280,24 @@ class TransactionLogValue(messages.Message):
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
+
+    @property
+    def num_transaction_partitions(self) -> int | None:
+        """Number of elements of `transaction_partitions`. Any negative number means null."""
+        return (
+            (-1 if self.transaction_partitions is None else len(self.transaction_partitions))
+            if self.version <= 0
+            else None
+        )
+
+    @property
+    def num_transaction_partitions_plus_one(self) -> int | None:
+        """Number of elements of `transaction_partitions`, plus one. 0 means null."""
+        return (
+            (0 if self.transaction_partitions is None else len(self.transaction_partitions) + 1)
+            if self.version >= 1
+            else None
+        )
 
 
 def read_transaction_log_value(

@@ -128,6 +128,11 @@ class ClientQuotaRecord(messages.VersionedMessage):
     version: int | None = field(default=None, compare=False)
     """Version of the message."""
 
+    @property
+    def num_entity_plus_one(self) -> int:
+        """Number of elements of `entity`, plus one."""
+        return len(self.entity) + 1
+
 
 def read_client_quota_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int

@@ -96,6 +96,11 @@ class DelegationTokenRecord(messages.VersionedMessage):
     version: int | None = field(default=None, compare=False)
     """Version of the message."""
 
+    @property
+    def num_renewers_plus_one(self) -> int:
+        """Number of elements of `renewers`, plus one."""
+        return len(self.renewers) + 1
+
 
 def read_delegation_token_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int

@@ -22,6 +22,7 @@ from kodec.runtime.fields import (
     bounded_count,
     ends_exactly,
     fixed_run,
+    given,
     not_allowed,
     read_numbers,
     read_tags,
@@ -179,6 +180,31 @@ class PartitionRecord(messages.VersionedMessage):
 
     version: int | None = field(default=None, compare=False)
     """Version of the message."""
+
+    @property
+    def num_replicas_plus_one(self) -> int:
+        """Number of elements of `replicas`, plus one."""
+        return len(self.replicas) + 1
+
+    @property
+    def num_isr_plus_one(self) -> int:
+        """Number of elements of `isr`, plus one."""
+        return len(self.isr) + 1
+
+    @property
+    def num_removing_replicas_plus_one(self) -> int:
+        """Number of elements of `removing_replicas`, plus one."""
+        return len(self.removing_replicas) + 1
+
+    @property
+    def num_adding_replicas_plus_one(self) -> int:
+        """Number of elements of `adding_replicas`, plus one."""
+        return len(self.adding_replicas) + 1
+
+    @property
+    def num_directories_plus_one(self) -> int | None:
+        """Number of elements of `directories`, plus one."""
+        return len(self.directories) + 1 if given("version", self.version) >= 1 else None
 
 
 def read_partition_record(

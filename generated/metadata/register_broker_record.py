@@ -311,6 +311,16 @@ class RegisterBrokerRecord(messages.VersionedMessage):
     version: int | None = field(default=None, compare=False)
     """Version of the message."""
 
+    @property
+    def num_end_points_plus_one(self) -> int:
+        """Number of elements of `end_points`, plus one."""
+        return len(self.end_points) + 1
+
+    @property
+    def num_features_plus_one(self) -> int:
+        """Number of elements of `features`, plus one."""
+        return len(self.features) + 1
+
 
 def read_register_broker_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int

@@ -183,6 +183,11 @@ class RemoteLogSegmentMetadataSnapshotRecord(messages.VersionedMessage):
     version: int | None = field(default=None, compare=False)
     """Version of the message."""
 
+    @property
+    def num_segment_leader_epochs_plus_one(self) -> int:
+        """Number of elements of `segment_leader_epochs`, plus one."""
+        return len(self.segment_leader_epochs) + 1
+
 
 def read_remote_log_segment_metadata_snapshot_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int

@@ -22,6 +22,7 @@ from kodec.runtime.fields import (
     not_allowed,
     span,
 )
+from kodec.runtime.settling import note, noted
 
 __all__ = [
     "MessageSetSend",
@@ -58,6 +59,11 @@ class MessageSetSend(messages.Message):
     """A message set, as bytes, because the broker limits the number of bytes and may cut the last
     entry short. May be empty, never null. The entries are those of a `message_set`, except in Kafka
     0.7 itself, whose entries are a 4-byte length and a message without key and offset."""
+
+    @property
+    def len_body(self) -> int | None:
+        """Length of everything after this field, in bytes."""
+        return noted(self, "len_body", write_message_set_send)
 
 
 def read_message_set_send(
@@ -99,6 +105,8 @@ def write_message_set_send(out: bytearray, v: MessageSetSend, opt: WriteOptions 
     if size < 2:
         raise EncodeError("len_body", "value not allowed", need="at least 2", have=size)
     _RUN_2.put(out, place_of_len_body, size)
+    if opt.settling:
+        note(opt, v, "len_body", size)
 
 
 MessageSetSend._functions = (read_message_set_send, write_message_set_send)

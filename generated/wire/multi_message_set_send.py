@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     too_many,
     within,
 )
+from kodec.runtime.settling import note, noted
 
 from .message_set_send import MessageSetSend, read_message_set_send, write_message_set_send
 
@@ -89,6 +90,11 @@ class MultiMessageSetSend(messages.Message):
     parts: list[MessageSetSend] = field(default_factory=list)
     """The responses. May be empty, never null."""
 
+    @property
+    def len_body(self) -> int | None:
+        """Length of everything after this field, in bytes."""
+        return noted(self, "len_body", write_multi_message_set_send)
+
 
 def read_multi_message_set_send(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
@@ -132,6 +138,8 @@ def write_multi_message_set_send(
     if size < 2:
         raise EncodeError("len_body", "value not allowed", need="at least 2", have=size)
     _RUN_2.put(out, place_of_len_body, size)
+    if opt.settling:
+        note(opt, v, "len_body", size)
 
 
 MultiMessageSetSend._functions = (read_multi_message_set_send, write_multi_message_set_send)

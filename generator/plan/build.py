@@ -253,9 +253,9 @@ class _UnitBuilder:
                 yield each.id, self.bind(value)
 
     def _computed(self) -> Iterator[tuple[str, Value]]:
-        """The value instances of what objects have: not of lengths that follow from others."""
+        """The value instances of what objects have."""
         struct = self.struct
-        there = {each.id for each in struct.fields if self._is_kept(each)}
+        there = {each.id for each in struct.fields if self._is_kept(each) or each.derive is not None}
         there |= {each.id for each in struct.params} | self.peeks.keys()
         for each in struct.instances:
             value = None if each.value is None else self.layouts.inline(struct, each.value)

@@ -11,25 +11,33 @@ from kodec.generator.plan.steps import (
     Bounds,
     Calculated,
     Choice,
+    Element,
+    FieldPlan,
     InstancePlan,
+    Many,
     Nested,
+    One,
     Program,
     Size,
     Solution,
     Unit,
     When,
+    steps_in,
     values_of,
 )
 from kodec.generator.plan.stream_values import Here, StreamBinder, either
 from kodec.generator.plan.values import (
     FLAG,
     OCTETS,
+    TEXT,
     Around,
     Cast,
     Computed,
     Constant,
     ElementOf,
     FieldOf,
+    Grouped,
+    ListOf,
     MemberOf,
     ObjectOf,
     OneOf,
@@ -47,7 +55,7 @@ from kodec.generator.schema.expression_types import Kind, KindError, Kinds, Scop
 from kodec.generator.schema.model import Derive, DeriveCall, Field, Model, Struct
 from kodec.generator.wire import CHECKSUMS
 
-__all__ = ["call_kinds", "derived_of", "followed", "is_local", "marked_in", "owners_of"]
+__all__ = ["blank_of", "call_kinds", "derived_of", "followed", "is_local", "marked_in", "owners_of"]
 
 _Key = tuple[str, str]
 
@@ -319,6 +327,38 @@ def followed(program: Program) -> Program:
 
 def _with_follows(unit: Unit, found: set[_Key]) -> Unit:
     return replace(unit, follows=tuple(each.name for each in unit.fields if (unit.name, each.name) in found))
+
+
+# -- what is in a field before it is computed -----------------------------------------------------------
+
+
+def blank_of(unit: Unit, spec: FieldPlan) -> object:
+    """What a writer puts into a field that is not computed yet; or how that groups a number."""
+    for instance in _instances(unit):
+        for value in (each.value for each in instance.solved):
+            if isinstance(value, Grouped) and value.list == spec.name:
+                return value
+    kind = bare(spec.type)
+    if isinstance(kind, ListOf):
+        return []
+    blanks: dict[Type, Any] = {FLAG: False, TEXT: "0", OCTETS: b"\0"}
+    blank = blanks.get(kind, 0)
+    size = next(filter(None, map(_stored_size, _elements(unit, spec.name))), None)
+    return blank if size is None or not isinstance(blank, (str, bytes)) else blank * size
+
+
+def _elements(unit: Unit, name: str) -> Iterator[Element]:
+    """The element of a field that is read by itself."""
+    for step in steps_in(unit.steps):
+        if isinstance(step, (One, Many)) and step.name == name:
+            yield step.element
+
+
+def _stored_size(element: Element) -> int | None:
+    """The number of bytes stored for text or bytes, if it is fixed."""
+    bounds = getattr(element, "bounds", None)
+    kind = None if bounds is None or bounds.size is None else bounds.size.type
+    return kind.low if isinstance(kind, Whole) and kind.low == kind.high else None
 
 
 def _changed(part: Any, change: Callable[[Any], Any]) -> Any:

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from kodec.generated.log.record import Record, RecordBody
 from kodec.generated.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 from kodec.generated.metadata.topic_record import TopicRecord
 from kodec.generator.driver import generate, load
 from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
+from kodec.runtime.fields import WriteOptions
 from kodec.runtime.messages import in_python
 
 from .conftest import package, write
@@ -346,3 +348,65 @@ def test_messages_keep_the_version_that_they_were_read_with() -> None:
         member.to_bytes()
     with pytest.raises(EncodeError, match="version: not given"):
         in_python(MemberMetadata.to_bytes)(member)
+
+
+LENGTHS = """\
+-topic: t
+seq:
+- {id: len_a, type: u1, valid: {min: 2}, -derive: length_of(a) + 2}
+- {id: a, size: len_a - 2}
+- {id: len_t, type: u2, -derive: length_of(t)}
+- {id: t, type: str, size: len_t, encoding: UTF-8}
+- {id: num_b, type: u1, -derive: count_of(b)}
+- {id: b, type: item, repeat: expr, repeat-expr: num_b}
+- {id: len_p, type: u1, -derive: length_of(p)}
+- {id: p, type: item, size: len_p}
+- {id: len_r, type: u1, -derive: length_of(r..s)}
+- {id: r, type: u1}
+- {id: s, type: u2}
+- {id: has_c, type: u1}
+- {id: num_c, type: u1, -derive: count_of(c), if: has_c != 0}
+- {id: c, type: u1, repeat: expr, repeat-expr: num_c, if: has_c != 0}
+instances:
+  more: {value: len_a + num_b}
+types:
+  item: {seq: [{id: len_x, type: u1, -derive: length_of(x)}, {id: x, size: len_x}]}
+"""
+
+
+def test_derived_lengths_of_layouts_are_read_only_members(codec: Codec) -> None:
+    made = codec(LENGTHS)
+    value = made.X(a=b"abc", t="h\u00e9", b=[made.Item(b"x"), made.Item(b"yy")], p=made.Item(b"zzz"))
+    assert (value.len_a, value.len_t, value.num_b, value.len_p, value.len_r) == (5, 3, 2, 4, 3)
+    assert (value.num_c, value.b[1].len_x, value.more) == (None, 2, 7)
+    value.has_c, value.c = 1, [1, 2]
+    assert value.num_c == 2
+    data = value.to_bytes()
+    read = made.X.from_bytes(data)
+    assert (read, read.to_bytes(), read.len_p) == (value, data, 4)
+    with pytest.raises(AttributeError):
+        read.len_a = 3
+    header = RecordBody(key=b"key", headers=[])
+    assert (header.len_key, header.len_value, Record(body=header).len_body) == (3, -1, 9)
+
+
+@pytest.mark.parametrize("schema", [MEMBERS, SIZES, OTHER_SIZES, SEVERAL, ERRORS])
+def test_sizes_and_places_are_the_same_in_both(schema: str, tmp_path: Path) -> None:
+    layout = module(schema, tmp_path / "layout", streams=False)
+    streamed = module(schema, tmp_path / "streamed", streams=True)
+    for name in {each for each in layout.__all__ if hasattr(getattr(layout, each), "from_bytes")}:
+        one, other = (
+            {key: getattr(getattr(made, name), key, None) for key in ("SIZE", "MIN_SIZE", "PLACES")}
+            for made in (layout, streamed)
+        )
+        assert one == other, name
+
+
+def test_the_level_of_zlib_is_an_option_of_writers(codec: Codec) -> None:
+    x = codec("seq:\n- {id: n, type: u2}\n- {id: a, size: n, process: zlib}\n").X
+    value = x(a=b"some text, some text, " * 20)
+    sizes = [len(value.to_bytes(WriteOptions(level))) for level in (0, 9)]
+    assert sizes[0] > 440 > sizes[1]
+    assert x.from_bytes(value.to_bytes(opt=WriteOptions(0))).a == value.a
+    with pytest.raises(EncodeError, match=r"^a: zlib: "):
+        value.to_bytes(WriteOptions(99))

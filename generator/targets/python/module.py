@@ -6,17 +6,18 @@ import keyword
 from collections.abc import Iterator
 
 from kodec.generator.plan.rows import rows_of
-from kodec.generator.plan.steps import Unit
-from kodec.generator.plan.values import SECTION
+from kodec.generator.plan.steps import Derived, Unit, When, fields_in
+from kodec.generator.plan.values import SECTION, Value
 from kodec.generator.schema.model import Enum, Struct
 from kodec.generator.schema.type_roles import tagged_section
-from kodec.generator.targets.python.expressions import Expressions
+from kodec.generator.targets.python.expressions import BINDS, Expressions
 from kodec.generator.targets.python.names import attribute, camel, local
 from kodec.generator.targets.python.printer import Printer
 from kodec.generator.targets.python.rows import rows_printer
 from kodec.generator.targets.python.tables import is_of_messages, message_tables
 from kodec.generator.targets.python.types import Types
 from kodec.generator.targets.python.views.modules import (
+    PLACES,
     Attribute,
     Checksum,
     Constant,
@@ -113,10 +114,31 @@ class Module(Types):
             text = f"self.{attribute(name)}"
             return f'given("{name}", {text})' if name in told or name in printer.optional else text
 
+        writer = Writer(self, printer.unit)
+        numbers = [
+            each for each in (*printer.unit.derived, *printer.unit.ranges) if each.name not in printer.kept
+        ]
+        for each in numbers:
+            tests = [
+                Expressions(field=of_self)(test, BINDS["not"])
+                for test in _conditions(printer.unit, each.name)
+            ]
+            if writer.is_noted(each.name):
+                given_ = "".join(f", {of_self(param.name)}" for param in printer.unit.parameters)
+                text = f'noted(self, "{each.name}", write_{printer.name}{given_})'
+            else:
+                assert isinstance(each, Derived)
+                text = writer.of_content(each)
+                if tests:
+                    text = f"({text})" if " if " in text else text
+                    text = f"{text} if {' and '.join(tests)} else None"
+            kind = "int | None" if tests or writer.is_noted(each.name) else "int"
+            doc = next(spec.doc for spec in struct.fields if spec.id == each.name)
+            yield Property(attribute(each.name), kind, docstring(doc, "        "), text)
         for name, value in printer.unit.computed:
             text = printer.member(value.type, Expressions(field=of_self)(value))
-            doc = docstring(docs[name], "        ")
-            yield Property(attribute(name), self.annotation(value.type), doc, text)
+            shown = docstring(docs[name], "        ")
+            yield Property(attribute(name), self.annotation(value.type), shown, text)
 
     def _struct(self, unit: Unit, struct: Struct) -> StructView:
         name = self.back.classes[unit.name]
@@ -304,9 +326,16 @@ class Module(Types):
                 places[name] = offset, code
         if places:
             items = ", ".join(f'"{name}": ({at}, "{code}")' for name, (at, code) in places.items())
-            doc = "Where fields start, in bytes, -1 where that varies; and how `struct` says one number."
-            found.append(Constant("PLACES", "dict[str, tuple[int, str]]", f"{{{items}}}", doc))
+            found.append(Constant("PLACES", "dict[str, tuple[int, str]]", f"{{{items}}}", PLACES))
         return found
+
+
+def _conditions(unit: Unit, name: str) -> Iterator[Value]:
+    """The conditions under which a field is written, outer ones first."""
+    for step in unit.steps:
+        while isinstance(step, When) and name in fields_in((step,)):
+            yield step.test
+            step = next(each for each in step.steps if name in fields_in((each,)))
 
 
 def _code(number: tuple[str, str] | None, usual: str) -> str:

@@ -29,7 +29,7 @@ RUNTIME = {
     ),
     "fields": tuple(kodec.runtime.fields.__all__),
     "floats": tuple(kodec.runtime.floats.__all__),
-    "settling": ("choose", "doubted", "settle", "settled", "teach"),
+    "settling": ("choose", "doubted", "note", "noted", "settle", "settled", "teach"),
     "streams": tuple(kodec.runtime.streams.__all__),
     "uuids": tuple(kodec.runtime.uuids.__all__),
     "varint": tuple(kodec.runtime.varint.__all__),

@@ -208,6 +208,28 @@ class Writer(Printer):
             found += [self.derived[name] for name in names & used]
         return sorted(found, key=self.unit.derived.index)
 
+    def is_noted(self, name: str) -> bool:
+        """Whether objects do not have a length that is known only when its bytes are written."""
+        if self.unit.stands_for is not None or name in self.kept:
+            return False
+        derived = self.derived.get(name)
+        return derived is None or (
+            derived.kind == "length" and derived.of in {each.name for each in self.measured()}
+        )
+
+    def of_content(self, derived: Derived) -> str:
+        """A number that objects do not have, computed of `self`."""
+        value = f"self.{attribute(derived.of)}"
+        if derived.kind == "presence":
+            text = "1"
+        else:
+            source = value
+            for step in self.texts() if derived.kind == "length" else ():
+                if step.name == derived.of:
+                    source = self.value(step.element, value, derived.of)
+            text = f"len({source}){self.plus(derived.plus)}"
+        return text if derived.null is None else f"{derived.null} if {value} is None else {text}"
+
     def derived_rules(self, derived: Derived) -> tuple[Rule, ...]:
         """The rules of computed values, except those that always hold."""
         least = derived.plus.value if derived.plus is not None and isinstance(derived.plus, Constant) else 0

@@ -24,7 +24,7 @@ _MOST_ITEMS, _MOST_TEXT = 100, 200
 def members(value: Any, *, instances: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
     """The fields of an object by their name in the schema, and its instances, each with what returns it."""
     names = [each.name for each in fields(value)]
-    if instances and isinstance(value, StreamNode):
+    if instances:
         names += [name for name, each in vars(type(value)).items() if isinstance(each, property)]
     for name in names:
         yield name.removesuffix("_"), partial(getattr, value, name)

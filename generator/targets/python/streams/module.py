@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kodec.generator.plan.steps import FieldPlan, InstancePlan, Parameter, Program
 from kodec.generator.plan.values import FLAG, OCTETS, TEXT, EnumOf, Real, Whole
-from kodec.generator.schema.model import Enum, Field, Instance, Param, Schema, Struct
+from kodec.generator.schema.model import Bits, Enum, Field, Instance, Param, Prim, Schema, Struct
+from kodec.generator.schema.widths import field_bits, least_bytes
 from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute, camel
 from kodec.generator.targets.python.streams.printer import Printer
 from kodec.generator.targets.python.streams.tables import native_unit
 from kodec.generator.targets.python.streams.views import ClassView, Property, StreamModule
-from kodec.generator.targets.python.views.modules import Attribute, EnumClass, EnumMember
+from kodec.generator.targets.python.views.modules import PLACES, Attribute, Constant, EnumClass, EnumMember
 from kodec.generator.text import Text, docstring
+from kodec.generator.wire import WIRE
 
 __all__ = ["stream_module"]
 
@@ -80,7 +84,44 @@ class _Module:
             ),
             properties=tuple(_property(printer, instance, plan) for instance, plan in instances),
             native=native_unit(printer, self.back.classes[struct.name]),
+            constants=tuple(self._constants(struct)),
         )
+
+    def _constants(self, struct: Struct) -> Iterator[Constant]:
+        """Sizes, and the places of fields where they do not vary."""
+        model = self.context.model
+        numbers = [spec.type for spec in struct.fields if isinstance(spec.type, Prim)]
+        usual = next((each.endian for each in numbers if each.width > 1 and each.endian != "by"), "be")
+        at: int | None = 0
+        least = 0
+        places: dict[str, tuple[int, str]] = {}
+        for spec in struct.fields:
+            bits = field_bits(model, spec)
+            if not isinstance(spec.type, Bits):
+                at, least = (None if at is None else (at + 7) // 8 * 8), (least + 7) // 8 * 8
+                number = isinstance(spec.type, Prim) and spec.repeat is None and spec.condition is None
+                code = _code(spec.type, usual) if number and isinstance(spec.type, Prim) else ""
+                if at is not None or code:
+                    places[attribute(spec.id)] = -1 if at is None else at // 8, code
+            at = None if at is None or bits is None else at + bits
+            if bits is not None:
+                least += bits
+            elif spec.condition is None and spec.repeat is None:
+                least += 8 * least_bytes(model, spec.type, spec)
+        if at is not None and at % 8 == 0:
+            yield Constant("SIZE", "int", str(at // 8), "Bytes that one takes.")
+        else:
+            text = "The fewest bytes that one can take."
+            yield Constant("MIN_SIZE", "int", str((least + 7) // 8), text)
+        if places:
+            items = ", ".join(f'"{name}": ({start}, "{code}")' for name, (start, code) in places.items())
+            yield Constant("PLACES", "dict[str, tuple[int, str]]", f"{{{items}}}", PLACES)
+
+
+def _code(kind: Prim, usual: str) -> str:
+    """The format of a number in `struct`, of one byte in the `usual` order; empty if bytes determine it."""
+    order = {"be": ">", "le": "<"}.get(kind.endian if kind.width > 1 else usual)
+    return "" if order is None else order + WIRE[kind.name].python.code
 
 
 def _param(printer: Printer, param: Param, plan: Parameter) -> Attribute:

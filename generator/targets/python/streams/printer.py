@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kodec.generator.plan.follows import is_local
+from kodec.generator.plan.follows import blank_of, is_local
 from kodec.generator.plan.solve import asked
 from kodec.generator.plan.steps import (
     Bits,
@@ -28,7 +28,6 @@ from kodec.generator.plan.steps import (
     Step,
     Unit,
     When,
-    steps_in,
 )
 from kodec.generator.plan.stream_values import is_real
 from kodec.generator.plan.streams import asks_stream, known_size, written
@@ -426,27 +425,11 @@ class Printer:
         return self._blank_of(self.unit.field(name))
 
     def _blank_of(self, spec: FieldPlan) -> str:
-        for instance in self.streamed.instances:
-            for value in (each.value for each in instance.solved):
-                if isinstance(value, Grouped) and value.list == spec.name:
-                    kind = self.module.class_of(self.unit.name)
-                    return f"lambda: {kind}.from_bytes(bytes(1), exact=False).{attribute(spec.name)}"
-        size = next(map(_stored_size, self._elements(spec.name)), None)
-        blank = self._blank(spec.type)
-        return repr(blank) if size is None or not isinstance(blank, (str, bytes)) else f"{blank!r} * {size}"
-
-    def _elements(self, name: str) -> Iterator[Element]:
-        """The element of a field that is read by itself."""
-        for step in steps_in(self.unit.steps):
-            if isinstance(step, (One, Many)) and step.name == name:
-                yield step.element
-
-    def _blank(self, kind: Type) -> object:
-        kind = kind.of if isinstance(kind, Maybe) else kind
-        if isinstance(kind, ListOf):
-            return []
-        blanks: dict[Type, object] = {FLAG: False, TEXT: "0", OCTETS: b"\0"}
-        return blanks.get(kind, 0)
+        found = blank_of(self.unit, spec)
+        if not isinstance(found, Grouped):
+            return repr(found)
+        kind = self.module.class_of(self.unit.name)
+        return f"lambda: {kind}.from_bytes(bytes(1), exact=False).{attribute(spec.name)}"
 
     def sizes(self, step: When) -> Sequence[Solution]:
         """The fields with sizes or counts of fields under a condition."""
@@ -541,13 +524,6 @@ class Printer:
         (found,) = step.steps
         assert isinstance(found, (One, Many))
         return found
-
-
-def _stored_size(element: Element) -> int | None:
-    """The number of bytes stored for text or bytes, if it is fixed."""
-    bounds = getattr(element, "bounds", None)
-    kind = None if bounds is None or bounds.size is None else bounds.size.type
-    return kind.low if isinstance(kind, Whole) and kind.low == kind.high else None
 
 
 def _code(slot: Slot) -> str:

@@ -10,7 +10,7 @@ from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.names import RUNTIME
 from kodec.generator.targets.python.streams.printer import Printer
 from kodec.generator.targets.python.streams.tables import NativeUnit
-from kodec.generator.targets.python.views.modules import Attribute, EnumClass
+from kodec.generator.targets.python.views.modules import Attribute, Constant, EnumClass
 
 __all__ = ["ClassView", "Property", "StreamModule"]
 
@@ -36,6 +36,7 @@ class ClassView:
     attrs: tuple[Attribute, ...]
     properties: tuple[Property, ...]
     native: NativeUnit | None
+    constants: tuple[Constant, ...]
 
 
 @dataclass(frozen=True, slots=True)

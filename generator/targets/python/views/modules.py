@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kodec.generator.targets.python.writer import Holder, Writer
 
 __all__ = [
+    "PLACES",
     "Attribute",
     "Checksum",
     "Constant",
@@ -27,6 +28,9 @@ __all__ = [
     "Run",
     "StructView",
 ]
+
+
+PLACES = "Where fields start, in bytes, -1 where that varies; and how `struct` says one number."
 
 
 @dataclass(frozen=True, slots=True)
