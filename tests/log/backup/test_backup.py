@@ -636,3 +636,117 @@ def credentials(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         }.items():
             monkeypatch.setenv(key, value)
         kodec.log.files.objects.object_storage.cache_clear()  # type: ignore[attr-defined]
+
+
+# -- a segment that grows -------------------------------------------------------------------------
+
+
+def grown(folder: Path, turn: int, records: int = 20) -> None:
+    values = [
+        kodec.Record(value=random.Random(turn * 100 + each).randbytes(200), timestamp=1)
+        for each in range(records)
+    ]
+    with kodec.LogWriter(folder) as writer:
+        writer.append(values)
+
+
+def stored_of(point: Any, name: str) -> list[int]:
+    """The sizes of the objects of a file of the first topic-partition."""
+    return [each.size for each in point.directories[0].partitions[0].files[name].objects]
+
+
+@pytest.mark.parametrize("kind", ["files", "objects"])
+def test_only_the_new_bytes_of_a_segment_are_stored(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    target: Any = tmp_path / "backup"
+    if kind == "objects":
+        request.getfixturevalue("server").objects.clear()
+        target = "s3://logs/parts"
+    folder = tmp_path / "logs" / "grows-0"
+    folder.parent.mkdir()
+    log = f"{0:020}.log"
+    expected, points, new = [], [], 0
+    for turn in range(24):
+        grown(folder, turn)
+        report = plan_backup(folder.parent, target).apply()
+        assert report.problems == []
+        points.append(report.point)
+        expected.append(list(kodec.PartitionLog(folder).records()))
+        new += report.new_bytes
+        sizes = stored_of(report.point, log)
+        assert sum(sizes) == (folder / log).stat().st_size
+        # each is larger than all after it
+        assert all(each > sum(sizes[at + 1 :]) for at, each in enumerate(sizes))
+    assert max(len(stored_of(each, log)) for each in points) == 4
+    size = (folder / log).stat().st_size
+    assert new < 4 * size
+    for point, rows in zip(points, expected, strict=True):
+        path = point_of(target, point.name)
+        found = kodec.LogDirectory(path).partition("grows", 0)
+        assert list(found.records()) == rows
+        assert list(found.records(7)) == rows[7:]
+        assert [each for each in kodec.repair.verify(path) if not each.note] == []
+    assert list(check_backup(target)) == []
+    # a closed one goes on with the parts
+    with kodec.LogWriter(folder) as writer:
+        writer.append([kodec.Record(value=b"last", timestamp=1)])
+        writer.roll()
+        writer.append([kodec.Record(value=b"of the next", timestamp=1)])
+    report = plan_backup(folder.parent, target).apply()
+    assert report.new_bytes < size / 2 and len(stored_of(report.point, log)) > 1
+    again = plan_backup(folder.parent, target).apply()
+    assert again.new == 0
+    plan_prune(target, keep=1).apply()
+    assert list(check_backup(target)) == []
+    last = kodec.LogDirectory(point_of(target, again.point.name)).partition("grows", 0)
+    assert list(last.records()) == list(kodec.PartitionLog(folder).records())
+
+
+def test_a_segment_that_was_replaced_is_stored_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "logs" / "grows-0"
+    folder.parent.mkdir()
+    log = f"{0:020}.log"
+    for turn in (0, 1):
+        grown(folder, turn, 40 - 20 * turn)
+        point = plan_backup(folder.parent, tmp_path / "backup").apply().point
+    assert len(stored_of(point, log)) == 2
+    data = bytearray((folder / log).read_bytes())
+    shutil.rmtree(folder)
+    for turn in (5, 6, 7):
+        grown(folder, turn, 20 * turn)
+    point = plan_backup(folder.parent, tmp_path / "backup").apply().point
+    assert stored_of(point, log) == [(folder / log).stat().st_size] and len(data) < stored_of(point, log)[0]
+
+
+def test_a_damaged_part_is_found_and_stored_again(tmp_path: Path) -> None:
+    folder, target = tmp_path / "logs" / "grows-0", tmp_path / "backup"
+    folder.parent.mkdir()
+    for turn in (0, 1):
+        grown(folder, turn, 40 - 20 * turn)
+        point = plan_backup(folder.parent, target).apply().point
+    found = point.directories[0].partitions[0].files[f"{0:020}.log"].objects[1]
+    (part,) = [each for each, one in point.objects().items() if one == found]
+    path = target / "objects" / part
+    data = path.read_bytes()
+    path.write_bytes(data[:-1])
+    assert [each.path for each in check_backup(target)] == [path]
+    with pytest.raises(ReadFailed, match="in the point"):
+        list(kodec.LogDirectory(point_of(target, point.name)).partition("grows", 0).records())
+    grown(folder, 2)
+    again = plan_backup(folder.parent, target).apply()
+    rows = list(kodec.LogDirectory(point_of(target, again.point.name)).partition("grows", 0).records())
+    assert len(rows) == 80
+
+
+def test_parts_that_are_not_the_file_are_refused(tmp_path: Path) -> None:
+    folder, target = tmp_path / "logs" / "grows-0", tmp_path / "backup"
+    folder.parent.mkdir()
+    for turn in (0, 1):
+        grown(folder, turn, 40 - 20 * turn)
+        point = plan_backup(folder.parent, target).apply().point
+    text = json.loads(gzip.decompress(point_bytes(point)))
+    for wrong in ([[1, "0" * 64]], [[0, "0" * 64]], [[-1, "0" * 64], [2, "0" * 64]], [[8, "short"]], 5):
+        text["directories"][0]["partitions"][0]["files"][f"{0:020}.log"]["parts"] = wrong
+        with pytest.raises(KodecError):
+            parse_point(gzip.compress(json.dumps(text).encode()), "x")

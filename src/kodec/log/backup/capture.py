@@ -14,18 +14,19 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import shutil
 import stat
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from kodec.log.backup.repository import Repository
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Limits
 from kodec.log.directories.producer_state import ProducerState
-from kodec.log.files.backup_point import INLINE, BackupFile, BackupPartition, object_name
+from kodec.log.files.backup_point import INLINE, BackupFile, BackupPart, BackupPartition, object_name
 from kodec.log.files.listing import list_partition, parse_segment_name
 from kodec.log.files.names import INDEXES, file_name
 from kodec.log.files.storage import entries, path_of
@@ -165,11 +166,52 @@ class _Taker:
                 spool = self._scratch / "content"
                 spool.write_bytes(content)
                 content = spool
-            if self._repository.put(self._folder, name, file, content):
+            file = self._with_parts(name, file, content)
+            new = file.objects[-1]
+            if new is not file.objects[0]:
+                content = self._end_of(content, new.size)
+            if self._repository.put(self._folder, name, new, content):
                 self.new += 1
-                self.new_bytes += size
+                self.new_bytes += new.size
         self._taken[name] = file
         return file
+
+    def _with_parts(self, name: str, file: BackupFile, content: Path) -> BackupFile:
+        """The file with the parts of a log that grows: only the last one may be new.
+
+        A part is at least as large as all after it together, so that there are few of them, and each byte is
+        stored again only as often as their number doubles.
+        """
+        known = self._known.get(name)
+        if known is None or parse_segment_name(name) is None:
+            return file
+        kept: list[BackupPart] = []
+        at = 0
+        with content.open("rb") as opened:
+            for each in known.objects:
+                if (
+                    at + each.size > file.size
+                    or not self._has(name, each)
+                    or _hash_of(opened, each.size) != each.sha256
+                ):
+                    break
+                kept.append(each)
+                at += each.size
+            new = file.size - at
+            while new and kept and kept[-1].size <= new:
+                new += kept.pop().size
+            if new and kept:
+                opened.seek(file.size - new)
+                kept.append(BackupPart(new, _hash_of(opened, new)))
+        return file._replace(parts=tuple(kept)) if len(kept) > 1 else file
+
+    def _end_of(self, content: Path, size: int) -> Path:
+        """A copy of the last bytes of a file."""
+        spool = self._scratch / "part"
+        with content.open("rb") as source, spool.open("wb") as made:
+            source.seek(-size, os.SEEK_END)
+            shutil.copyfileobj(source, made, _CHUNK)
+        return spool
 
     def unchanged(self, name: str, status: os.stat_result) -> BackupFile | None:
         """The file of the last point, or of the last attempt, if it is still the same and stored."""
@@ -184,11 +226,12 @@ class _Taker:
 
     def is_stored(self, name: str, file: BackupFile) -> bool:
         """Whether the backup has the content of a file, as far as a listing shows it."""
-        if file.data is not None:
-            return True
+        return all(self._has(name, each) for each in file.objects)
+
+    def _has(self, name: str, part: BackupPart) -> bool:
         if self._stored is None:
             self._stored = self._repository.stored(self._folder)
-        return self._stored.get(object_name(self._folder, name, file).rpartition("/")[2]) == file.size
+        return self._stored.get(object_name(self._folder, name, part).rpartition("/")[2]) == part.size
 
     def copy(self, path: Path, size: int | None) -> tuple[Path, os.stat_result]:
         """A copy of a file, or of its first `size` bytes, and what the file was. Raises Changed, OSError."""
@@ -375,6 +418,15 @@ def take_file(path: Path, repository: Repository, folder: str, scratch: Path) ->
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _hash_of(file: BinaryIO, size: int) -> str:
+    """The hash of the next bytes of a file."""
+    digest = hashlib.sha256()
+    while size and (data := file.read(min(size, _CHUNK))):
+        digest.update(data)
+        size -= len(data)
+    return digest.hexdigest()
 
 
 def _hash(path: Path) -> str:

@@ -28,7 +28,7 @@ from kodec.log.files.backup_point import (
     OBJECTS,
     POINTS,
     SUFFIX,
-    BackupFile,
+    BackupPart,
     BackupPoint,
     object_path,
     point_bytes,
@@ -133,14 +133,14 @@ class Repository:
             return {}
         return {each.name: each.stat().st_size for each in found if not each.name.startswith(".")}
 
-    def put(self, folder: str, name: str, file: BackupFile, content: Path) -> bool:
-        """Store the content of a file, read it back, and return whether it was new.
+    def put(self, folder: str, name: str, part: BackupPart, content: Path) -> bool:
+        """Store the content of a file, or a part of it, read it back, and return whether it was new.
 
         An object of this name whose content is another is damaged, as its name shows, and is replaced. Raises
         ReadFailed where the store holds something else afterwards; OSError.
         """
-        path = object_path(self.target, folder, name, file)
-        wanted = file.size, file.sha256
+        path = object_path(self.target, folder, name, part)
+        wanted = part.size, part.sha256
         try:
             self._create(path, content)
         except FileExistsError:

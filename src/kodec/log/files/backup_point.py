@@ -2,7 +2,7 @@
 
     kodec-backup.json                           the mark of a backup
     points/20261126T010500Z.json.gz             a point: every file, with its size and its SHA-256
-    objects/orders-0/<file's name>.<SHA-256>    contents; points share them
+    objects/orders-0/<file's name>.<SHA-256>    contents, or parts of them; points share them
     running/, pruning/                          who writes or deletes now
 
 `path_of` makes the path `points/20261126T010500Z` of a backup a `PointPath`: a folder with the log
@@ -12,6 +12,7 @@ directories of that point, which is read as any other.
 from __future__ import annotations
 
 import base64
+import errno
 import gzip
 import hashlib
 import io
@@ -19,13 +20,16 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 from urllib.parse import quote, unquote
 
+from kodec.log.files.positioned import PositionedFile
 from kodec.log.files.storage import (
     Entry,
     Status,
@@ -47,6 +51,7 @@ __all__ = [
     "SUFFIX",
     "BackupDirectory",
     "BackupFile",
+    "BackupPart",
     "BackupPartition",
     "BackupPoint",
     "PointPath",
@@ -73,6 +78,16 @@ _MOST_BYTES = 1 << 30
 _MOST_STORED = 512 << 20
 
 
+class BackupPart(NamedTuple):
+    """An object with a file's content, or with a part of it.
+
+    Attributes: `size` in bytes, and the `sha256` by which it is named.
+    """
+
+    size: int
+    sha256: str
+
+
 class BackupFile(NamedTuple):
     """A file of a point.
 
@@ -82,6 +97,7 @@ class BackupFile(NamedTuple):
         data: the content, if the manifest itself has it.
         seen: device, inode, size, and times (ns) of the file that was read; None if it may have been
         written since.
+        parts: the objects that are its content together; empty for one object, or none.
 
     Example: see `plan_backup`.
     """
@@ -91,6 +107,12 @@ class BackupFile(NamedTuple):
     modified: int
     data: bytes | None = None
     seen: tuple[int, ...] | None = None
+    parts: tuple[BackupPart, ...] = ()
+
+    @property
+    def objects(self) -> tuple[BackupPart, ...]:
+        """The objects with its content, in order; none if the manifest has it."""
+        return () if self.data is not None else self.parts or (BackupPart(self.size, self.sha256),)
 
 
 @dataclass(slots=True)
@@ -174,24 +196,24 @@ class BackupPoint:
             for one in each.partitions:
                 yield "/".join(filter(None, (each.name, one.folder))), one.folder, one.files
 
-    def objects(self) -> dict[str, BackupFile]:
+    def objects(self) -> dict[str, BackupPart]:
         """The objects that it needs: the path below `objects` of each."""
         return {
-            object_name(folder, name, file): file
+            object_name(folder, name, part): part
             for _, folder, files in self.folders()
             for name, file in files.items()
-            if file.data is None
+            for part in file.objects
         }
 
 
-def object_name(folder: str, name: str, file: BackupFile) -> str:
-    """The path of a file's content below `objects`."""
-    return f"{folder}/{name}.{file.sha256}"
+def object_name(folder: str, name: str, part: BackupPart) -> str:
+    """The path below `objects` of a file's content, or of a part of it."""
+    return f"{folder}/{name}.{part.sha256}"
 
 
-def object_path(target: Path, folder: str, name: str, file: BackupFile) -> Path:
-    """Where a backup has the content of a file."""
-    return target / OBJECTS / object_name(folder, name, file)
+def object_path(target: Path, folder: str, name: str, part: BackupPart) -> Path:
+    """Where a backup has it."""
+    return target / OBJECTS / object_name(folder, name, part)
 
 
 # -- manifests ------------------------------------------------------------------------------------
@@ -243,6 +265,7 @@ def _plain(files: Mapping[str, BackupFile]) -> dict[str, dict[str, object]]:
             "modified": file.modified,
             **({} if file.data is None else {"data": base64.b64encode(file.data).decode()}),
             **({} if file.seen is None else {"seen": list(file.seen)}),
+            **({"parts": [list(each) for each in file.parts]} if file.parts else {}),
         }
         for name, file in files.items()
     }
@@ -314,8 +337,11 @@ def _files(found: dict[str, Any]) -> dict[str, BackupFile]:
         if size < 0 or (data is not None and len(data) != size):
             raise ValueError(f"{name}: {size} bytes")
         seen = tuple(map(int, each["seen"])) if "seen" in each else None
+        parts = tuple(BackupPart(int(part), _text(sha, _HASH)) for part, sha in each.get("parts", ()))
+        if parts and (min(parts).size < 1 or sum(part.size for part in parts) != size):
+            raise ValueError(f"{name}: {size} bytes in parts of {[part.size for part in parts]}")
         files[_text(name, _NAME)] = BackupFile(
-            size, _text(each["sha256"], _HASH), int(each["modified"]), data, seen
+            size, _text(each["sha256"], _HASH), int(each["modified"]), data, seen, parts
         )
     return files
 
@@ -460,7 +486,19 @@ class _PointStorage:
             if hashlib.sha256(file.data).hexdigest() != file.sha256:
                 raise ReadFailed("its bytes in the manifest do not have their hash", 5, 0, str(path))
             return _Bytes(file.data)
-        stored = object_path(self._target, folder, path.name, file)
+        opened: list[BinaryIO] = []
+        try:
+            for part in file.objects:
+                opened.append(self._object(object_path(self._target, folder, path.name, part), part.size))
+        except BaseException:
+            for each in opened:
+                each.close()
+            raise
+        if len(opened) == 1:
+            return opened[0]
+        return cast(BinaryIO, _Joined(opened, [part.size for part in file.objects]))
+
+    def _object(self, stored: Path, wanted: int) -> BinaryIO:
         try:
             if not isinstance(stored, StorePath):
                 opened: BinaryIO = cast(BinaryIO, _Local(stored))
@@ -471,9 +509,9 @@ class _PointStorage:
                 opened.seek(0)
         except FileNotFoundError:
             raise ReadFailed("the point needs this object, and it is missing", 5, 0, str(stored)) from None
-        if size != file.size:
+        if size != wanted:
             opened.close()
-            raise ReadFailed(f"it has {size} bytes, and {file.size} in the point", 5, 0, str(stored))
+            raise ReadFailed(f"it has {size} bytes, and {wanted} in the point", 5, 0, str(stored))
         return opened
 
     def create(self, path: Path, data: bytes | Path) -> None:
@@ -489,6 +527,37 @@ class _Bytes(io.BytesIO):
 
 class _Local(io.FileIO):
     """An object that is a file of this machine."""
+
+
+class _Joined(PositionedFile):
+    """A file whose parts are objects, one after another."""
+
+    def __init__(self, parts: Sequence[BinaryIO], sizes: Sequence[int]) -> None:
+        super().__init__()
+        self._parts = parts
+        self._ends = list(accumulate(sizes))
+        self.size = self._ends[-1]
+
+    def _bytes_at(self, position: int, size: int) -> bytes:
+        found = []
+        end = position + size
+        for number in range(bisect_right(self._ends, position), len(self._parts)):
+            begin = self._ends[number - 1] if number else 0
+            part, stop = self._parts[number], min(end, self._ends[number])
+            part.seek(position - begin)
+            data = part.read(stop - position)
+            if len(data) != stop - position:
+                raise ReadFailed("an object of the backup is shorter than it was", errno.EIO, begin, None)
+            found.append(data)
+            position = stop
+            if position == end:
+                break
+        return b"".join(found)
+
+    def close(self) -> None:
+        for each in self._parts:
+            each.close()
+        super().close()
 
 
 def _status(file: BackupFile) -> Status:
