@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -131,6 +132,55 @@ def test_a_lookup_in_a_large_log_reads_little(server: Server, large: Path) -> No
         assert segment.find_timestamp(time) == local.segments[-1].find_timestamp(time)
         # with the listing that has named the segment these are four
         assert len(server.asked()) <= 3
+
+
+def test_a_lookup_by_time_asks_once_about_each_earlier_segment(server: Server, large: Path) -> None:
+    """Timestamps need not ascend, so the largest one of each earlier segment must be known."""
+    server.upload(large, "large-0")
+    local = kodec.PartitionLog(large)
+    for number in (0, 1, 5, len(local.segments) - 1):
+        time = 1_700_000_000_000 + local.segments[number].base_offset + 7
+        log = kodec.PartitionLog("s3://logs/large-0")
+        assert log.find_timestamp(time) == local.find_timestamp(time)
+        asked = server.asked()
+        indexes = [each.key for each in asked if each.key.endswith(".timeindex")]
+        # what is asked about at once may be twice as much
+        assert min(number + 1, len(local.segments)) <= len(indexes) <= 2 * number + 1
+        assert len(set(indexes)) == len(indexes)
+        # the listing, the log start offsets, the index, and a range of the segment
+        assert len(asked) - len(indexes) <= 4
+        assert log.find_timestamp(time + 1) == local.find_timestamp(time + 1)
+        assert len(server.asked()) <= 1
+    assert kodec.PartitionLog("s3://logs/large-0").find_timestamp(1_800_000_000_000) is None
+
+
+def test_several_segments_are_asked_about_at_once(server: Server, large: Path) -> None:
+    server.upload(large, "large-0")
+    meeting = threading.Barrier(4, timeout=10)
+    names = sorted(key for key in server.objects if key.startswith("large-0/") and key.endswith(".timeindex"))
+    server.fault = lambda method, key, number: key in names[3:7] and meeting.wait() and None  # type: ignore[assignment,return-value]
+    time = 1_700_000_000_000 + kodec.PartitionLog(large).segments[6].base_offset
+    found = kodec.PartitionLog("s3://logs/large-0").find_timestamp(time)
+    assert found is not None and found.timestamp == time
+
+
+@pytest.mark.parametrize("damage", ["cut", "zeros", "disorder", "gone", "part"])
+def test_a_time_index_that_shows_too_little_is_not_enough(damage: str, server: Server, large: Path) -> None:
+    server.upload(large, "large-0")
+    local = kodec.PartitionLog(large)
+    key = f"large-0/{local.segments[2].base_offset:020}.timeindex"
+    data = server.objects[key]
+    assert len(data) > 60
+    server.objects[key] = {
+        "cut": data[:-24],
+        "zeros": data + bytes(120),
+        "disorder": data[:-24] + data[-12:] + data[-24:-12],
+        "part": data[:-5],
+        "gone": b"",
+    }[damage]
+    for at in (10, 1500, 2100):
+        time = 1_700_000_000_000 + local.segments[2].base_offset + at
+        assert kodec.PartitionLog("s3://logs/large-0").find_timestamp(time) == local.find_timestamp(time)
 
 
 # -- what changes, and what fails, while it is read -------------------------------------------------

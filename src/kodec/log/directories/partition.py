@@ -57,6 +57,7 @@ __all__ = ["Isolation", "LogRead", "PartitionLog", "multi_message_set_send"]
 
 # Three files each, far below the 1,024 that a process may usually have open.
 _MOST_OPEN = 64
+_MOST_AT_ONCE = 16
 # A listing is soon out of date; one that is so repeatedly, without a batch, is not a broker's work.
 _MOST_LISTINGS = 20
 T = TypeVar("T")
@@ -350,15 +351,34 @@ class PartitionLog:
         """
         if timestamp < 0:
             raise ValueError(f"timestamp {timestamp}: expected milliseconds since 1970, not negative")
-        for segment in self.segments[self._number(self.start_offset) :]:
-            if segment is not self.segments[-1]:
-                largest = segment.largest_timestamp(use_index=use_index)
-                if largest is None or largest[0] < timestamp:
-                    continue
+        for segment in self._not_older(timestamp, use_index):
             found = segment.find_timestamp(timestamp, start_offset=self.start_offset, use_index=use_index)
             if found is not None:
                 return found
         return None
+
+    def _not_older(self, timestamp: int, use_index: bool) -> Iterator[Segment]:
+        """The segments that may have a record as new, and the last one.
+
+        Timestamps need not ascend, so none can be left out. In a store requests take long: first one segment
+        is asked about, then two at once, then four.
+        """
+        segments = self.segments[self._number(self.start_offset) :]
+
+        def is_older(number: int) -> bool:
+            after = segments[number + 1].base_offset
+            return segments[number].is_older(timestamp, after, use_index=use_index)
+
+        at, width, last = 0, 1, len(segments) - 1
+        while at < last:
+            numbers = range(at, min(at + width, last))
+            for number, older in zip(numbers, _all_at_once(is_older, numbers), strict=True):
+                if not older:
+                    yield segments[number]
+            at = numbers.stop
+            if isinstance(self.path, StorePath):
+                width = min(2 * width, _MOST_AT_ONCE)
+        yield from segments[-1:]
 
     def find_max_timestamp(self, *, use_index: bool = True) -> TimestampOffset | None:
         """The first record with the largest timestamp (ListOffsets: max timestamp); None: no timestamps.
@@ -637,3 +657,14 @@ class PartitionLog:
             if position + part.valid_bytes < segment.size:
                 break
         return LogRead(offset, following, b"".join(parts), self.limits)
+
+
+def _all_at_once(ask: Callable[[int], T], numbers: range) -> list[T]:
+    """The answers about all numbers, each asked for in a thread. Raises what one of them raises."""
+    if len(numbers) == 1:
+        return [ask(numbers[0])]
+    # needed for object stores alone
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(len(numbers)) as threads:
+        return list(threads.map(ask, numbers))

@@ -178,6 +178,7 @@ class Segment:
         self._next: int | None = None
         self._largest: tuple[int, int] | None = None
         self._largest_known = False
+        self._newest: int | None = None
 
     @classmethod
     def of(
@@ -679,6 +680,44 @@ class Segment:
         if use_index:
             self._largest, self._largest_known = best, True
         return best
+
+    def is_older(self, timestamp: int, after: int | None = None, *, use_index: bool = True) -> bool:
+        """Whether no header has a timestamp (ms since 1970) as large as this.
+
+        Args:
+            after: the base offset of the next segment. Of an object in a store the time index then suffices,
+                as for a broker, if it ends with the last offset of the segment, so that no batch follows.
+            use_index: look it up in the indexes; without it, read headers from the start.
+        """
+        if use_index and after is not None and isinstance(self.path, StorePath):
+            if self._newest is None:
+                self._newest = self._last_indexed(after, timestamp)
+            if self._newest is not None:
+                return self._newest < timestamp
+        largest = self.largest_timestamp(use_index=use_index)
+        return largest is None or largest[0] < timestamp
+
+    def _last_indexed(self, after: int, timestamp: int) -> int | None:
+        """The timestamp at the end of the time index, if it is that of the last offset below `after`.
+
+        The lock is not held: several segments are asked about at once.
+        """
+        if self.timeindex is None or self.size <= WHOLE:
+            return None
+        try:
+            times = IndexFile.of_times(self.timeindex)
+            entries = times.ending()
+        except FileNotFoundError:
+            return None
+        found = entries[-1] if entries and self.base_offset + entries[-1][1] == after - 1 else None
+        if found is None or found[0] < timestamp:
+            times.close()
+        else:
+            # the lookup in this segment follows
+            with self._lock:
+                if self._times is None:
+                    self._times = times
+        return None if found is None else found[0]
 
     def find_timestamp(
         self, timestamp: int, *, start_offset: int = 0, use_index: bool = True

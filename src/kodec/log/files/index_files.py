@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
@@ -12,6 +13,8 @@ from kodec.log.files.pages import Pages
 from kodec.runtime.errors import FormatError
 
 __all__ = ["IndexFile"]
+
+_ENDING = 300
 
 
 class IndexFile:
@@ -59,6 +62,14 @@ class IndexFile:
             else:
                 high = middle
         return found
+
+    def ending(self) -> list[tuple[int, int]]:
+        """The last entries, some hundred; [] unless all of them are whole, and both their numbers ascend."""
+        first = max(0, self._slots - _ENDING)
+        found = [entry for slot in range(first, self._slots) if (entry := self[slot]) is not None]
+        ascends = all(one[0] < next_[0] and one[1] < next_[1] for one, next_ in pairwise(found))
+        is_whole = len(found) == self._slots - first and self._pages.size % self._size == 0
+        return found if is_whole and ascends else []
 
     def close(self) -> None:
         self._pages.close()

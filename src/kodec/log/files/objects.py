@@ -491,7 +491,8 @@ class ObjectFile(PositionedFile):
                 self._most_ahead = min(self._most_ahead + 1, _MOST_AHEAD)
             self._read_ahead(stop)
             found = future.result()
-        elif end <= self._whole:
+        elif end <= self._whole and not (self._whole == INDEX_WHOLE and end - at <= _LOOK < at):
+            # but for the end of a large index, which alone shows its last entry
             at, found = 0, self._get(0, end)
         else:
             stop = min(end, at + max(size, _AHEAD if reads_on else _LOOK))

@@ -192,8 +192,7 @@ class SeveralLogs(Generic[T]):
             return False
         # reading damage reports it
         with suppress(FormatError), Segment(piece.files, self.options.limits) as segment:
-            largest = segment.largest_timestamp()
-            return largest is None or largest[0] < self.since
+            return segment.is_older(self.since, None if piece.after is None else piece.after.base_offset)
         return False
 
     def _ended(self, piece: Piece, following: Piece | None) -> None:
