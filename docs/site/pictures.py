@@ -39,7 +39,8 @@ _LAYERS = {
     "kodec.pipeline": "jobs and Spark",
     "kodec.report": "pages",
     "kodec.log": "logs: read, look up, check, write, repair, convert",
-    "kodec.generated": "readers and writers, made from the schemas",
+    "kodec.generated": "readers and writers, from schemas",
+    "kodec.stores": "disks and object stores",
     "kodec.runtime": "varints, checksums, codecs, errors",
 }
 # The names of targets that are languages, as people write them.

@@ -44,9 +44,9 @@ from s3_lab import KEY, SECRET, Meter, Wrong, fetch_gateway, is_open, require, s
 
 import kodec
 from kodec.cli.main import main as kodec_main
-from kodec.log.files import objects
-from kodec.log.files.storage import StorePath, path_of, storage_of
-from kodec.log.files.upload import upload
+from kodec.stores import objects
+from kodec.stores.storage import StorePath, path_of, storage_of
+from kodec.stores.upload import upload
 
 ROOT = HERE.parent.parent
 DATA = ROOT / "tests" / "data"

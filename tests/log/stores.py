@@ -23,7 +23,7 @@ from xml.sax.saxutils import escape, unescape
 
 import pytest
 
-from kodec.log.files import objects
+from kodec.stores import objects
 
 __all__ = ["KEY", "SECRET", "Request", "Server", "serving"]
 

@@ -12,8 +12,8 @@ import pytest
 import kodec
 from kodec.errors import ReadFailed
 from kodec.log.directories.record_filter import RecordFilter
-from kodec.log.files import objects
 from kodec.log.files.listing import segment_offsets
+from kodec.stores import objects
 from tests.log.stores import Server, serving
 
 DATA = Path(__file__).parents[1] / "data"

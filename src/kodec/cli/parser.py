@@ -22,7 +22,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from kodec.cli.lines import warn
-from kodec.log.files.storage import StorePath, on_this_machine, readable
+from kodec.stores.storage import StorePath, on_this_machine, readable
 
 __all__ = [
     "HELP",
@@ -75,8 +75,8 @@ class _Declared:
         metavar: what stands for the value in the help.
         least, most: of a number.
         exists, file_okay, dir_okay: of a path; `dash` allows `-`, which is standard input, and `urls` what is
-            in an object store, whether it is there or not; `replicas` if each path is a replica of its own,
-            remote storage too.
+            in an object store, whether it is there or not. Without `logs` it is no log, part of which
+            may be in remote storage; `replicas` if each path is a replica of its own, remote storage too.
         one_of: the values that there are.
     """
 
@@ -93,13 +93,14 @@ class _Declared:
         dir_okay: bool = True,
         dash: bool = False,
         urls: bool = False,
+        logs: bool = True,
         replicas: bool = False,
         one_of: Sequence[str] = (),
     ) -> None:
         self.name, self.help, self.metavar = name, help, metavar
         self.least, self.most = min, max
         self.exists, self.file_okay, self.dir_okay, self.dash = exists, file_okay, dir_okay, dash
-        self.urls, self.replicas = urls, replicas
+        self.urls, self.logs, self.replicas = urls, logs, replicas
         self.one_of = one_of
 
 
@@ -294,7 +295,8 @@ class Command:
             Parameter(key, hint, *defaults[at - required : at - required + 1] if at >= required else ())
             for at, (key, hint) in enumerate(hints.items())
         ]
-        if paths := [each for each in found if each.declared.urls and not each.is_option]:
+        of_logs = (each for each in found if each.declared.urls and each.declared.logs)
+        if paths := [each for each in of_logs if not each.is_option]:
             # what reads logs may find encrypted ones
             joins = all(each.declared.dir_okay and not each.declared.replicas for each in paths)
             keys = _TIER | _TIER_KEYS if joins else _TIER_KEYS

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from kodec.formats.schema import FormatReader
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.system import NOFOLLOW
+from kodec.stores.storage import StorePath
 
 try:
     import fcntl
@@ -45,7 +46,7 @@ def check_target(to: Path, source: Path, *, overwrite: bool) -> None:
     if to.is_dir():
         raise IsADirectoryError(f"{to} is a folder")
     if to.exists():
-        if to.samefile(source):
+        if not isinstance(source, StorePath) and to.samefile(source):
             raise ValueError(f"{to} is the source")
         if not overwrite:
             raise FileExistsError(f"{to} exists; overwrite replaces it")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +20,7 @@ from kodec.runtime.errors import FormatError, Malformed, MissingDependency, Read
 from kodec.runtime.extras import install_command
 from kodec.runtime.fields import DEFAULT_READ, ReadOptions
 from kodec.runtime.streams import Buffer, StreamNode
+from kodec.stores.storage import StorePath, readable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -680,13 +683,25 @@ def bytes_of(source: Source) -> tuple[Buffer, str | None]:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source), None
     if isinstance(source, (str, os.PathLike)):
-        name = os.fspath(source)
-        with Path(source).open("rb") as file:
-            facts = os.fstat(file.fileno())
-            if stat.S_ISREG(facts.st_mode) and facts.st_size >= MAPPED_BYTES:
-                return mmap(file.fileno(), 0, access=ACCESS_READ), name
-            return _all_of(file, name), name
+        path = readable(source)
+        with path.open("rb") as file:
+            return _content(file, path), str(path)
     return _all_of(source, getattr(source, "name", None)), None
+
+
+def _content(file: BinaryIO, path: Path) -> Buffer:
+    """All of an open file; a large one is mapped. Of an object a copy is mapped, in the folder `TMPDIR`."""
+    if isinstance(path, StorePath):
+        if path.stat().st_size < MAPPED_BYTES:
+            return _all_of(file, str(path))
+        with tempfile.TemporaryFile(prefix="kodec-object-") as copy:
+            shutil.copyfileobj(file, copy, MAPPED_BYTES >> 3)
+            copy.flush()
+            return mmap(copy.fileno(), 0, access=ACCESS_READ)
+    facts = os.fstat(file.fileno())
+    if stat.S_ISREG(facts.st_mode) and facts.st_size >= MAPPED_BYTES:
+        return mmap(file.fileno(), 0, access=ACCESS_READ)
+    return _all_of(file, str(path))
 
 
 def _all_of(file: BinaryIO, name: object) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kodec.formats.schema import Format, FormatReader
 from kodec.runtime.errors import FormatError, KodecError
+from kodec.stores.storage import StorePath, readable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,23 +61,24 @@ class FilesReader(FormatReader):
 
 
 def files_of(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """The files that paths and patterns name, each once, those of a pattern by name. `**` are folders of
-    any depth.
+    """The files that paths, URLs and patterns name, each once, those of a pattern by name. `**` are folders
+    of any depth.
 
     Raises: FileNotFoundError for a path that does not exist, and for a pattern without a file;
     IsADirectoryError.
     """
     found: dict[str, None] = {}
     for each in paths:
-        name = os.fspath(each)
-        if Path(name).exists() or not _MAGIC & set(name):
-            if Path(name).is_dir():
-                raise IsADirectoryError(f"{name} is a folder: name its files, as {Path(name) / '*'}")
-            if not Path(name).exists():
+        path = readable(each)
+        name = str(path)
+        if not _MAGIC & set(name) or path.exists():
+            if path.is_dir():
+                raise IsADirectoryError(f"{name} is a folder: name its files, as {path / '*'}")
+            if not path.exists():
                 raise FileNotFoundError(f"{name}: no such file")
             found[name] = None
             continue
-        matched = [path for path in sorted(_glob(name)) if not Path(path).is_dir()]
+        matched = [str(one) for one in _glob(path) if not one.is_dir()]
         if not matched:
             raise FileNotFoundError(f"{name}: no file matches")
         found.update(dict.fromkeys(matched))
@@ -84,9 +87,12 @@ def files_of(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     return list(found)
 
 
-def _glob(pattern: str) -> list[str]:
+def _glob(pattern: Path) -> list[Path]:
+    if isinstance(pattern, StorePath):
+        fixed = list(itertools.takewhile(lambda part: not _MAGIC & set(part), pattern.parts))
+        return list(type(pattern)(*fixed).glob("/".join(pattern.parts[len(fixed) :])))
     # `Path.glob` takes no absolute pattern
-    return glob.glob(pattern, recursive=True)  # noqa: PTH207
+    return [Path(each) for each in sorted(glob.glob(str(pattern), recursive=True))]  # noqa: PTH207
 
 
 def scan_files(
@@ -103,7 +109,7 @@ def scan_files(
 
     Args:
         format: of all of them (`load_schema`).
-        paths: files and patterns: `captures/*.pcap`.
+        paths: files, URLs and patterns: `captures/*.pcap`.
         rows, columns: as `Format.scan`.
         path_column: the first column, which has the path of each row's file; None: no such column.
         on_error: `raise`, or `skip`: the rows before the damage are kept, and the file is in `problems`.

@@ -12,9 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, cast
-from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -27,6 +25,7 @@ from kodec.formats.several import files_of
 from kodec.pipeline.reading import freeze_imports_once
 from kodec.pipeline.spark_schema import arrow_type, spark_type
 from kodec.runtime.errors import ArgumentError, KodecError
+from kodec.stores.storage import files_below, readable
 
 __all__ = ["OPTIONS", "KaitaiDataSource", "register"]
 
@@ -209,13 +208,15 @@ def _of_plan(plan: bytes) -> Format:
 
 
 def _files(given: Mapping[str, str]) -> list[str]:
-    """The files of a path as Spark has it: a `file:` URL, a pattern, a folder without its hidden files."""
-    path = given["path"]
-    if path.startswith("file:"):
-        path = unquote(urlsplit(path).path)
-    if Path(path).is_dir():
-        found = [str(each) for each in Path(path).rglob("*") if each.is_file()]
-        return sorted(each for each in found if not Path(each).name.startswith((".", "_")))
+    """The files of a path as Spark has it: a URL, a pattern, a folder without its hidden files."""
+
+    def failed(error: OSError) -> None:
+        raise error
+
+    path = readable(given["path"])
+    if path.is_dir():
+        found = [each for each in files_below(path, failed) if not each.name.startswith((".", "_"))]
+        return sorted(map(str, found))
     return files_of([path])
 
 

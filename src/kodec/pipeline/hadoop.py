@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kodec.log.files.storage import use_s3_settings
+from kodec.stores.storage import use_s3_settings
 
 __all__ = ["use_hadoop_settings"]
 

@@ -21,12 +21,12 @@ from urllib.parse import unquote, urlsplit
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.storage import SCHEMES, is_url, is_view, path_of
 from kodec.log.values.decoder import TypedFormat
 from kodec.log.values.framing import FRAMINGS, Framing, Part
 from kodec.pipeline.columns import COLUMNS, QUARANTINE
 from kodec.pipeline.typed import TypedAs
 from kodec.runtime.errors import ArgumentError, KodecError
+from kodec.stores.storage import SCHEMES, is_url, is_view, path_of
 
 __all__ = [
     "EARLIEST",

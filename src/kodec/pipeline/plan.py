@@ -34,13 +34,13 @@ from kodec.log.files.resolve import (
     find_logs,
     named_paths,
 )
-from kodec.log.files.storage import StorePath, is_view, one_look, path_of
 from kodec.log.files.tier_view import list_tiered, owner_of
 from kodec.log.files.tiered import TieredFolder
 from kodec.log.reading.reader import read_batches
 from kodec.pipeline.options import EARLIEST, LATEST, Edge, OptionError, Options
 from kodec.runtime.errors import FormatError, ReadFailed
 from kodec.runtime.logger import logger
+from kodec.stores.storage import StorePath, is_view, one_look, path_of
 
 __all__ = [
     "MOST_LISTINGS",

@@ -16,8 +16,8 @@ from pathlib import Path
 from kodec.log.files.durable import exchange, sync_folder
 from kodec.log.files.lock import is_locked, locked_staging
 from kodec.log.files.paths import require_outside_logs
-from kodec.log.files.storage import StorePath
-from kodec.log.files.upload import require_empty, upload
+from kodec.stores.storage import StorePath
+from kodec.stores.upload import require_empty, upload
 
 __all__ = ["Staging", "require_free", "staged"]
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from pyspark.sql.types import DataType
 
-from kodec.log.files.storage import path_of
 from kodec.log.values.framing import Part
 from kodec.log.values.schemas import BadSchema, UnknownSchema
 from kodec.log.values.sources import SCHEMAS_TOPIC, ValueRequest
@@ -17,6 +16,7 @@ from kodec.pipeline.plan import found_logs, relisted
 from kodec.pipeline.spark_schema import arrow_type, spark_type
 from kodec.pipeline.typed import TypedColumns
 from kodec.runtime.errors import ArgumentError
+from kodec.stores.storage import path_of
 
 __all__ = ["TypedSource"]
 

@@ -21,7 +21,6 @@ from kodec.log.files.listing import LeftoverKind, ReplicaKind, parse_segment_nam
 from kodec.log.files.lock import is_locked
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import NotALog, resolve
-from kodec.log.files.storage import entries, path_of
 from kodec.log.reading.ahead import cores
 from kodec.log.verification.problems import Problem
 from kodec.log.verification.survey import Health, survey
@@ -32,6 +31,7 @@ from kodec.log.views.transactions import OpenTransaction, read_transactions
 from kodec.report.savings import Savings, measure_savings
 from kodec.report.times import Span, Timeline
 from kodec.runtime.errors import KodecError
+from kodec.stores.storage import entries, path_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -21,8 +21,8 @@ from kodec.errors import ArgumentError, KodecError, ReadFailed, StalePlan
 from kodec.log.backup import capture
 from kodec.log.backup.repository import PRUNING, RUNNING, Repository
 from kodec.log.files.backup_point import PointPath, parse_point, point_bytes
-from kodec.log.files.storage import LocalStorage, path_of
 from kodec.operations import check_backup, list_points, plan_backup, plan_prune
+from kodec.stores.storage import LocalStorage, path_of
 from tests.log.stores import KEY, SECRET, Server, serving
 
 LOGS = Path("tests/data/kafka-4.3.1/logs")
@@ -635,7 +635,7 @@ def credentials(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
             "AWS_REGION": "us-east-1",
         }.items():
             monkeypatch.setenv(key, value)
-        kodec.log.files.objects.object_storage.cache_clear()  # type: ignore[attr-defined]
+        kodec.stores.objects.object_storage.cache_clear()  # type: ignore[attr-defined]
 
 
 # -- a segment that grows -------------------------------------------------------------------------

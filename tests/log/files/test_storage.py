@@ -1,4 +1,4 @@
-"""Every storage keeps the contract of `kodec.log.files.storage`, and URLs lead nowhere else."""
+"""Every storage keeps the contract of `kodec.stores.storage`, and URLs lead nowhere else."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kodec.errors import ArgumentError, ReadFailed
-from kodec.log.files import objects
-from kodec.log.files.storage import StorePath, entries, files_below, one_look, path_of, storage_of
+from kodec.stores import objects
+from kodec.stores.storage import StorePath, entries, files_below, one_look, path_of, storage_of
 from tests.log.stores import KEY, SECRET, Server, serving
 
 Put = Callable[[str, bytes], None]

@@ -45,13 +45,13 @@ from kodec.log.files.names import (
     QUORUM_STATE,
     RECOVERY_POINTS,
 )
-from kodec.log.files.storage import files_below
 from kodec.log.files.tier_view import as_logs
 from kodec.log.files.topics import topic_of
 from kodec.log.messages.decoding import TOPICS, decode
 from kodec.log.reading.reader import BatchReader, OnError, read_batches
 from kodec.runtime.dataclass import fields
 from kodec.runtime.errors import FormatError
+from kodec.stores.storage import files_below
 
 __all__ = ["dump"]
 

@@ -14,7 +14,7 @@ from kodec.cli.parser import Argument, BadParameter, Option
 from kodec.cli.selection import ISOLATION, ON_ERROR, IsolationChoice, OnErrorChoice
 from kodec.cli.tables import Layout, print_table
 from kodec.cli.wanted import FRAMING, SCHEMAS, Format, FramingChoice
-from kodec.log.files.storage import StorePath, readable
+from kodec.stores.storage import StorePath, readable
 
 if TYPE_CHECKING:
     from kodec.pipeline.jobs.export import PartitionSummary

@@ -18,8 +18,8 @@ from kodec.log.files.listing import LeftoverKind
 from kodec.log.files.lock import is_locked
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import resolve
-from kodec.log.files.storage import Entry, entries
 from kodec.log.verification.survey import PartitionOverview, survey
+from kodec.stores.storage import Entry, entries
 
 __all__ = ["list_logs"]
 

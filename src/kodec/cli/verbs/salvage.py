@@ -11,9 +11,9 @@ from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import Argument, Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.selection import TOPICS, replicas_at, size_of_logs
-from kodec.log.files.upload import made_here
 from kodec.log.recovery.merge import Dropped
 from kodec.log.recovery.salvage import MissingRange, SalvageReport, plan_salvage
+from kodec.stores.upload import made_here
 
 __all__ = ["salvage"]
 

@@ -13,6 +13,7 @@ from kodec.cli.schemas import IMPORT_PATH, OVERLAY
 from kodec.cli.stdin import stdin_as_file
 from kodec.runtime.errors import KodecError, MissingDependency
 from kodec.runtime.extras import install_command
+from kodec.stores.storage import readable
 
 __all__ = ["scan"]
 
@@ -23,7 +24,11 @@ def scan(
     files: Annotated[
         list[Path],
         Argument(
-            metavar="FILE", dash=True, help="Files, and patterns such as 'a/*.pcap'; - for standard input."
+            metavar="FILE",
+            dash=True,
+            urls=True,
+            logs=False,
+            help="Files, URLs, and patterns such as 'a/*.pcap'; - for standard input.",
         ),
     ],
     schema: Annotated[
@@ -101,7 +106,7 @@ def scan(
             except (FileNotFoundError, IsADirectoryError) as error:
                 raise BadParameter(str(error)) from None
             for each in found:
-                check_target(to, Path(each), overwrite=overwrite)
+                check_target(to, readable(each), overwrite=overwrite)
             several = len(found) > 1 or len(files) > 1 or found != [str(names[0])]
             reader = scan_files(
                 load_schema(schema, overlay or (), import_path=import_path or ()),

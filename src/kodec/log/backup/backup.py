@@ -28,9 +28,9 @@ from kodec.log.files.names import (
 )
 from kodec.log.files.paths import require_apart, require_outside_logs
 from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
-from kodec.log.files.storage import StorePath, on_this_machine
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
+from kodec.stores.storage import StorePath, on_this_machine
 
 __all__ = ["BackupPlan", "BackupReport", "plan_backup"]
 

@@ -29,10 +29,10 @@ from kodec.log.directories.producer_state import ProducerState
 from kodec.log.files.backup_point import INLINE, BackupFile, BackupPart, BackupPartition, object_name
 from kodec.log.files.listing import list_partition, parse_segment_name
 from kodec.log.files.names import INDEXES, file_name
-from kodec.log.files.storage import entries, path_of
 from kodec.log.reading.reader import batch_reader
 from kodec.log.writing.segment_scan import producers_at, scan_segment
 from kodec.runtime.errors import FormatError
+from kodec.stores.storage import entries, path_of
 
 __all__ = ["ATTEMPTS", "Listing", "Taken", "take_file", "take_partition"]
 

@@ -35,8 +35,8 @@ from kodec.log.files.backup_point import (
     read_point,
 )
 from kodec.log.files.durable import make_root, sync_folder
-from kodec.log.files.storage import StorePath, entries, files_below, path_of, storage_of
 from kodec.runtime.errors import ArgumentError, FormatError, ReadFailed
+from kodec.stores.storage import StorePath, entries, files_below, path_of, storage_of
 
 __all__ = ["PRUNING", "RUNNING", "Repository", "hash_of", "point_name"]
 

@@ -26,12 +26,12 @@ from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.indexes import base_offset_after
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import LEADER_EPOCHS, OMITTED_OFFSETS, PARTITION_METADATA
-from kodec.log.files.storage import on_this_machine, path_of
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError
+from kodec.stores.storage import on_this_machine, path_of
 
 __all__ = ["ConversionPlan", "plan_conversion"]
 

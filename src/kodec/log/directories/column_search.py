@@ -17,11 +17,11 @@ from kodec.log.batches.sizes import BATCH_HEAD
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.segment import Position, Segment
 from kodec.log.directories.transactions import Transactions
-from kodec.log.files.storage import StorePath
 from kodec.log.reading.order import Order
 from kodec.log.reading.walk import Walk
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
+from kodec.stores.storage import StorePath
 
 if TYPE_CHECKING:
     from kodec.log.backends.native.headers import FileHeaders

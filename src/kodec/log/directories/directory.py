@@ -35,8 +35,8 @@ from kodec.log.files.names import (
     RECOVERY_POINTS,
 )
 from kodec.log.files.paths import resolved
-from kodec.log.files.storage import if_there, path_of
 from kodec.runtime.errors import ArgumentError, NoSuchPartition
+from kodec.stores.storage import if_there, path_of
 
 if TYPE_CHECKING:
     from kodec.log.directories.search import FoundRecord, SearchReport

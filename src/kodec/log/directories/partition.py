@@ -39,10 +39,10 @@ from kodec.log.files.listing import (
 )
 from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
 from kodec.log.files.paths import partition_path
-from kodec.log.files.storage import StorePath, if_there, path_of
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError, OffsetOutOfRange, Truncated
 from kodec.runtime.logger import logger
+from kodec.stores.storage import StorePath, if_there, path_of
 
 # What an overview by headers does not need is imported where it is used.
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from kodec.log.files.descriptors import read_regular
 from kodec.log.files.index_files import IndexFile
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.pages import Pages
-from kodec.log.files.storage import WHOLE, StorePath, path_of
 from kodec.log.kernel import open_batch
 from kodec.runtime.compression import AT_ONCE
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, Malformed
+from kodec.stores.storage import WHOLE, StorePath, path_of
 
 __all__ = ["BatchHeader", "BatchRange", "Found", "Position", "Segment", "TimestampOffset", "fitting"]
 

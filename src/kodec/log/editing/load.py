@@ -31,7 +31,6 @@ from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.lock import locked
 from kodec.log.files.names import CLEANER_OFFSETS, LEADER_EPOCHS, LOG_START_OFFSETS
 from kodec.log.files.paths import require_outside_logs
-from kodec.log.files.storage import on_this_machine
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.directory_writer import LogDirectoryWriter
@@ -39,6 +38,7 @@ from kodec.log.writing.incoming import refuse_unfit
 from kodec.log.writing.writer import LogWriter
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError
+from kodec.stores.storage import on_this_machine
 
 __all__ = ["Lines", "LoadPlan", "LoadedLog", "lines_of", "plan_load"]
 

@@ -29,8 +29,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 from urllib.parse import quote, unquote
 
-from kodec.log.files.positioned import PositionedFile
-from kodec.log.files.storage import (
+from kodec.runtime.dataclass import dataclass, field
+from kodec.runtime.errors import LimitExceeded, Malformed, ReadFailed
+from kodec.stores.positioned import PositionedFile
+from kodec.stores.storage import (
     Entry,
     Status,
     Storage,
@@ -40,8 +42,6 @@ from kodec.log.files.storage import (
     path_of,
     storage_of,
 )
-from kodec.runtime.dataclass import dataclass, field
-from kodec.runtime.errors import LimitExceeded, Malformed, ReadFailed
 
 __all__ = [
     "INLINE",

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from kodec.log.files.durable import sync_folder, sync_name
-from kodec.log.files.storage import StorePath, path_of
 from kodec.runtime.errors import ReadFailed
 from kodec.runtime.system import BINARY, CLOEXEC, NOFOLLOW, require_posix
+from kodec.stores.storage import StorePath, path_of
 
 __all__ = ["keep_owner", "make_folders", "open_file", "open_regular", "read_regular", "require_regular"]
 

@@ -12,9 +12,9 @@ from kodec.log.files.checkpoints import read_offsets
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
 from kodec.log.files.paths import partition_path
-from kodec.log.files.storage import Entry, StorePath, entries
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, StalePlan
+from kodec.stores.storage import Entry, StorePath, entries
 
 __all__ = ["Fingerprint"]
 

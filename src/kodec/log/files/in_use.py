@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from kodec.log.files.storage import StorePath
+from kodec.stores.storage import StorePath
 
 __all__ = ["require_unused", "writing_processes"]
 

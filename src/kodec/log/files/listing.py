@@ -15,9 +15,9 @@ from typing import NamedTuple, Self
 from kodec.log.batches.format import KAFKA
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.files.names import INDEXES, OFFSET
-from kodec.log.files.storage import Entry, entries, path_of
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import ReadFailed
+from kodec.stores.storage import Entry, entries, path_of
 
 __all__ = [
     "FolderName",

@@ -29,8 +29,8 @@ from kodec.log.files.descriptors import require_regular
 from kodec.log.files.durable import create_file
 from kodec.log.files.listing import parse_segment_name
 from kodec.log.files.names import LOCK
-from kodec.log.files.storage import StorePath, path_of
 from kodec.runtime.system import BINARY, CLOEXEC, NOFOLLOW, require_posix
+from kodec.stores.storage import StorePath, path_of
 
 try:
     # Imported here: a lock may be released at interpreter exit, when imports fail.

@@ -8,8 +8,8 @@ from typing import Any, BinaryIO, cast
 from weakref import finalize
 
 from kodec.log.files.descriptors import open_regular
-from kodec.log.files.storage import StorePath
 from kodec.runtime.errors import ReadFailed
+from kodec.stores.storage import StorePath
 
 __all__ = ["Pages"]
 

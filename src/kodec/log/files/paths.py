@@ -23,8 +23,8 @@ from kodec.log.files.names import (
     QUORUM_STATE,
     RECOVERY_POINTS,
 )
-from kodec.log.files.storage import StorePath, entries, path_of
 from kodec.runtime.dataclass import dataclass
+from kodec.stores.storage import StorePath, entries, path_of
 
 __all__ = [
     "PartitionPath",

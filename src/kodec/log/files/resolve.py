@@ -26,11 +26,11 @@ from kodec.log.files.paths import (
     partition_path,
     resolved,
 )
-from kodec.log.files.storage import StorePath, entries, one_look, path_of, readable
 from kodec.log.files.tier_view import TierPath, as_segment
 from kodec.log.files.tiered import TieredFolder, tiered_folders
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import ReadFailed
+from kodec.stores.storage import StorePath, entries, one_look, path_of, readable
 
 __all__ = [
     "LogDirectoryPath",

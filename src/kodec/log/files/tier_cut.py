@@ -11,9 +11,9 @@ from kodec.generated.log.time_index import TimeIndex
 from kodec.generated.log.transaction_index import TransactionIndex
 from kodec.log.batches.format import Number
 from kodec.log.batches.frame import FRAME_SIZE, NEWEST, Frame
-from kodec.log.files.positioned import PositionedFile
 from kodec.log.files.tier_manifest import Piece
 from kodec.runtime.errors import Truncated
+from kodec.stores.positioned import PositionedFile
 
 __all__ = ["Found", "PartOfLog", "cut_index", "find_batch"]
 

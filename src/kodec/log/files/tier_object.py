@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import BinaryIO
 
-from kodec.log.files.positioned import PositionedFile
 from kodec.log.files.tier_keys import TierKeys, decrypted
 from kodec.log.files.tier_manifest import Chunk, Manifest
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError, Malformed, Truncated
+from kodec.stores.positioned import PositionedFile
 
 __all__ = ["TierLog", "read_index"]
 

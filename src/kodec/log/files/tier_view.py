@@ -21,7 +21,14 @@ from urllib.parse import quote, unquote
 from kodec.log.files.checkpoints import LeaderEpoch, read_leader_epochs
 from kodec.log.files.listing import SegmentFiles, TopicPartition
 from kodec.log.files.names import INDEXES, LEADER_EPOCHS, PARTITION_METADATA, file_name
-from kodec.log.files.storage import (
+from kodec.log.files.tier_keys import TierKeys
+from kodec.log.files.tier_lineage import CopiedSegment, Part, RemoteSegments, are_in_order
+from kodec.log.files.tier_manifest import CIPHER_BYTES, MOST_OF_A_MANIFEST, Manifest, Piece, parse_manifest
+from kodec.log.files.tier_object import TierLog, read_index
+from kodec.log.files.tiered import TieredFolder, TieredSegment, list_objects, tiered_folder, tiered_folders
+from kodec.runtime.errors import FormatError, Malformed, ReadFailed, Unsupported
+from kodec.runtime.logger import logger
+from kodec.stores.storage import (
     Entry,
     Status,
     StorePath,
@@ -31,13 +38,6 @@ from kodec.log.files.storage import (
     path_of,
     storage_of,
 )
-from kodec.log.files.tier_keys import TierKeys
-from kodec.log.files.tier_lineage import CopiedSegment, Part, RemoteSegments, are_in_order
-from kodec.log.files.tier_manifest import CIPHER_BYTES, MOST_OF_A_MANIFEST, Manifest, Piece, parse_manifest
-from kodec.log.files.tier_object import TierLog, read_index
-from kodec.log.files.tiered import TieredFolder, TieredSegment, list_objects, tiered_folder, tiered_folders
-from kodec.runtime.errors import FormatError, Malformed, ReadFailed, Unsupported
-from kodec.runtime.logger import logger
 
 __all__ = [
     "RemoteSegment",

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.names import INDEXES, OFFSET
-from kodec.log.files.storage import Status, entries, path_of
+from kodec.stores.storage import Status, entries, path_of
 
 __all__ = [
     "REMOTE_TOPIC",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from kodec.log.files.listing import parse_folder_name
-from kodec.log.files.storage import path_of
 from kodec.log.files.tiered import tiered_folder
+from kodec.stores.storage import path_of
 
 __all__ = ["topic_of"]
 

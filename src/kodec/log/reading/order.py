@@ -12,8 +12,8 @@ from kodec.log.backends.contract import Buffer
 from kodec.log.batches.frame import Frame
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.files.listing import parse_segment_name, segment_offsets
-from kodec.log.files.storage import path_of
 from kodec.runtime.errors import FormatError, Malformed
+from kodec.stores.storage import path_of
 
 __all__ = ["Order"]
 

@@ -15,8 +15,8 @@ from weakref import finalize
 from kodec.log.files.descriptors import open_regular
 from kodec.log.files.listing import is_segment_or_left
 from kodec.log.files.names import LOCK
-from kodec.log.files.storage import StorePath, path_of
 from kodec.runtime.errors import ArgumentError, ReadFailed
+from kodec.stores.storage import StorePath, path_of
 
 __all__ = ["CHUNK", "ByteSource", "Source", "open_source"]
 

@@ -32,7 +32,6 @@ from kodec.log.files.resolve import (
     find_logs,
     resolve,
 )
-from kodec.log.files.storage import on_this_machine, path_of
 from kodec.log.files.tier_view import TierPath
 from kodec.log.files.tiered import REMOTE_TOPIC, holds_metadata
 from kodec.log.messages.decoding import framed
@@ -64,6 +63,7 @@ from kodec.log.views.replicas import Replicas
 from kodec.log.views.transactions import read_transactions
 from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import FormatError
+from kodec.stores.storage import on_this_machine, path_of
 
 __all__ = ["group_partition", "plan_rebuild"]
 

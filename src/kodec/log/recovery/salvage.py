@@ -26,7 +26,6 @@ from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import LEADER_EPOCHS, OMITTED_OFFSETS, PARTITION_METADATA, file_name
 from kodec.log.files.paths import resolved
-from kodec.log.files.storage import on_this_machine, path_of
 from kodec.log.reading.reader import read_batches
 from kodec.log.recovery.good_batches import Found, LogScan, MissingRange
 from kodec.log.recovery.merge import Dropped, Merged, require_one_topic
@@ -35,6 +34,7 @@ from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import FormatError
+from kodec.stores.storage import on_this_machine, path_of
 
 __all__ = ["Dropped", "MissingRange", "SalvagePlan", "SalvageReport", "plan_salvage"]
 

@@ -26,11 +26,11 @@ from kodec.log.files.resolve import (
     find_logs,
     named_paths,
 )
-from kodec.log.files.storage import one_look, path_of
 from kodec.log.files.tier_view import TierPath, as_segment
 from kodec.log.reading.source import Source
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import ArgumentError, NoSuchPartition
+from kodec.stores.storage import one_look, path_of
 
 __all__ = ["ChosenLogs", "LogSource", "LogsSource", "Piece", "chosen_list", "chosen_logs", "one_file"]
 

@@ -14,7 +14,6 @@ from kodec.log.backends.scan import EVERY, Range, Scan
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.batches.records import Limits, TimestampType
 from kodec.log.directories.segment import Segment
-from kodec.log.files.storage import path_of
 from kodec.log.reading.ahead import cores
 from kodec.log.reading.source import Source
 from kodec.log.tables.chosen import ChosenLogs, LogsSource, Piece, chosen_logs, one_file
@@ -23,6 +22,7 @@ from kodec.log.tables.table import Bounds, scan_table
 from kodec.log.tables.times import TimeBounds, time_bounds
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError
+from kodec.stores.storage import path_of
 
 __all__ = ["count_rows"]
 

@@ -14,12 +14,12 @@ from kodec.log.backends.scan import Scan
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.files.descriptors import open_regular
-from kodec.log.files.storage import StorePath
 from kodec.log.reading.order import Order
 from kodec.log.reading.reader import Reader
 from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk
 from kodec.runtime.dataclass import replace
+from kodec.stores.storage import StorePath
 
 if TYPE_CHECKING:
     import pyarrow as pa

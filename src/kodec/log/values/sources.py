@@ -11,13 +11,13 @@ from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import NotALog, resolve
-from kodec.log.files.storage import path_of
 from kodec.log.values.decoder import TypedFormat, ValueDecoder
 from kodec.log.values.framing import Framing, Part
 from kodec.log.values.schema_folder import SchemaFolder
 from kodec.log.values.schema_topic import SchemaTopic
 from kodec.log.values.schemas import BadSchema, Schema, SchemaSource, UnknownSchema
 from kodec.runtime.dataclass import dataclass, field, replace
+from kodec.stores.storage import path_of
 
 __all__ = ["SCHEMAS_TOPIC", "ValueRequest", "schema_source"]
 

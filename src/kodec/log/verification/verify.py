@@ -35,13 +35,13 @@ from kodec.log.files.names import (
 )
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
-from kodec.log.files.storage import StorePath, if_there, path_of
 from kodec.log.verification.findings import SegmentFindings, concluded
 from kodec.log.verification.problems import Problem, from_error, of_epochs, unreadable
 from kodec.log.verification.producers import Producers
 from kodec.log.verification.segments import SegmentCheck
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError
+from kodec.stores.storage import StorePath, if_there, path_of
 
 # A broker has renamed the files of a segment, or created an index, long before.
 _MOMENT = 0.1

@@ -56,12 +56,12 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import read_quorum_state
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import QUORUM_STATE
-from kodec.log.files.storage import path_of
 from kodec.log.reading.reader import read_batches
 from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
 from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import FormatError, OffsetOutOfRange
+from kodec.stores.storage import path_of
 
 __all__ = [
     "Acl",

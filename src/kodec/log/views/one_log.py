@@ -23,7 +23,6 @@ from kodec.log.files.listing import parse_partition_dir, parse_segment_name
 from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import LogDirectoryPath, resolve
-from kodec.log.files.storage import Entry, Status, entries, not_found, path_of, readable, register_view
 from kodec.log.files.tier_lineage import RemoteSegments
 from kodec.log.files.tier_view import TierPath, TierStorage, ViewEntry, ViewFile, local_file, note
 from kodec.log.files.tiered import REMOTE_TOPIC, TieredFolder, holds_metadata, tiered_folders
@@ -32,6 +31,7 @@ from kodec.log.views.reading import Completeness
 from kodec.log.views.remote import RemotePartition, read_remote_segments
 from kodec.log.views.replicas import Replicas
 from kodec.runtime.errors import ArgumentError, FormatError
+from kodec.stores.storage import Entry, Status, entries, not_found, path_of, readable, register_view
 
 __all__ = ["OneLogPath", "tiers_beside_logs", "with_remote_storage"]
 

@@ -17,10 +17,10 @@ from kodec.log.files.durable import sync_folder
 from kodec.log.files.listing import TopicPartition, list_partition
 from kodec.log.files.names import CLEANER_OFFSETS, LOG_START_OFFSETS
 from kodec.log.files.paths import partition_path, require_apart
-from kodec.log.files.storage import readable
 from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.workers import Engine, workers
 from kodec.runtime.errors import KodecError
+from kodec.stores.storage import readable
 
 __all__ = ["convert"]
 

@@ -22,7 +22,6 @@ from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.directories.record_filter import Isolation
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import require_apart
-from kodec.log.files.storage import path_of, readable
 from kodec.log.reading.ahead import cores
 from kodec.log.values.decoder import TYPED
 from kodec.log.values.formats import ValueFormat
@@ -38,6 +37,7 @@ from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.typed import TypedColumns
 from kodec.pipeline.workers import Engine, workers
 from kodec.runtime.errors import ArgumentError
+from kodec.stores.storage import path_of, readable
 
 __all__ = [
     "ExportSummary",

@@ -15,9 +15,9 @@ from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import SegmentFiles, TopicPartition
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
-from kodec.log.files.storage import path_of
 from kodec.log.verification.survey import SegmentFacts, survey_segment
 from kodec.pipeline.workers import TASK_BYTES, Engine, workers
+from kodec.stores.storage import path_of
 
 __all__ = ["InventoryRow", "InventorySummary", "inventory"]
 

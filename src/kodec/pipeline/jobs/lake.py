@@ -19,7 +19,6 @@ from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.directories.partition import Isolation, PartitionLog
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import require_apart, require_outside_logs
-from kodec.log.files.storage import path_of, readable
 from kodec.log.messages.as_json import uuid_text
 from kodec.log.reading.ahead import cores
 from kodec.pipeline.columns import arrow_columns, chosen_columns
@@ -38,6 +37,7 @@ from kodec.pipeline.plan import (
     weight,
 )
 from kodec.pipeline.rows import SegmentRows
+from kodec.stores.storage import path_of, readable
 
 __all__ = ["AppendSummary", "LogChanged", "append_to_lake"]
 

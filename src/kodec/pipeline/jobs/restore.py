@@ -17,12 +17,12 @@ from kodec.log.batches.batch import CODECS
 from kodec.log.files.durable import sync_folder
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.paths import require_apart
-from kodec.log.files.storage import on_this_machine
 from kodec.log.writing.add_segments import FinishedSegment, note_epoch
 from kodec.pipeline.segments import Cut, PartitionRows, log_columns
 from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.workers import Engine, workers
 from kodec.runtime.errors import EncodeError
+from kodec.stores.storage import on_this_machine
 
 __all__ = ["RestoreSummary", "RestoredPartition", "restore"]
 

@@ -1,7 +1,7 @@
 """Where files are: the file systems of this machine, and object stores at URLs, behind one contract.
 
-`path_of` makes the path of what a user gave. All that reads files of a log asks the path, or `entries` and
-`open_binary` here, and never the system: so the same code reads a disk and a bucket.
+`path_of` makes the path of what a user gave. All that reads files asks the path, or `entries` and
+`storage_of` here, and never the system: so the same code reads a disk and a bucket.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ __all__ = [
     "one_look",
     "path_of",
     "readable",
+    "register_place",
     "register_view",
     "storage_of",
     "use_s3_settings",
@@ -207,7 +208,7 @@ class StorePath(_Native):
     @property
     def storage(self) -> Storage:
         """Where it is."""
-        from kodec.log.files.objects import object_storage
+        from kodec.stores.objects import object_storage
 
         return object_storage(self.scheme, self.bucket, _s3_settings)
 
@@ -298,15 +299,21 @@ class StorePath(_Native):
                 yield each.path
 
     def glob(self, pattern: str, **options: Any) -> Iterator[Self]:  # type: ignore[override]
-        """Of what is in the folder, what has such a name."""
+        """Of what is in the folder, what has such a name; `**` are folders of any depth."""
         import fnmatch
 
         first, _, rest = str(pattern).partition("/")
+        if first == "**" and rest:
+            yield from self.glob(rest)
         try:
             there = sorted(self.iterdir())
         except (FileNotFoundError, NotADirectoryError):
             return
         for each in there:
+            if first == "**" and rest:
+                if each.is_dir():
+                    yield from each.glob(pattern)
+                continue
             if fnmatch.fnmatchcase(each.name, first):
                 yield from each.glob(rest, **options) if rest else (each,)
 
@@ -343,16 +350,14 @@ def as_stat(status: Status) -> os.stat_result:
 def path_of(value: object) -> Path:
     """The path of a path or a URL: a `StorePath` for one of `SCHEMES`, that of a file for `file:`.
 
-    The path of a point of a backup, and of what is in it, is a `PointPath`.
-    A URL that `Path` has made a path of is one too. A folder of this machine that is called `s3:` is no URL.
+    A path in a place that something else reads (`register_place`) is what that makes of it. A URL that
+    `Path` has made a path of is one too. A folder of this machine that is called `s3:` is no URL.
 
     Raises: ArgumentError for anything else, also for a URL with a password, a signature or `..` in it.
     """
     found = _path_of(value)
-    if "/points/" in (text := str(found)) or text.startswith("points/"):
-        from kodec.log.files.backup_point import PointPath, as_point
-
-        return found if isinstance(found, PointPath) else as_point(found) or found
+    for recognize in _places:
+        found = recognize(found)
     return found
 
 
@@ -488,6 +493,14 @@ def if_there(read: Callable[[Path], T], path: Path, default: T) -> T:
         return read(path)
     except FileNotFoundError:
         return default
+
+
+_places: list[Callable[[Path], Path]] = []
+
+
+def register_place(recognize: Callable[[Path], Path]) -> None:
+    """Let `path_of` ask whether a path is in a place of another kind: that path, or the same one."""
+    _places.append(recognize)
 
 
 _views: dict[str, type[StorePath]] = {}

@@ -20,8 +20,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from kodec.log.files.positioned import PositionedFile
-from kodec.log.files.storage import (
+from kodec.runtime.errors import ArgumentError, MissingDependency, ReadFailed
+from kodec.runtime.extras import install_command
+from kodec.stores.positioned import PositionedFile
+from kodec.stores.storage import (
     UNFINISHED,
     WHOLE,
     Entry,
@@ -33,8 +35,6 @@ from kodec.log.files.storage import (
     looked_at,
     not_found,
 )
-from kodec.runtime.errors import ArgumentError, MissingDependency, ReadFailed
-from kodec.runtime.extras import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Buffer  # type: ignore[attr-defined]  # of Python 3.12

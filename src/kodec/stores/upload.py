@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kodec.log.files.storage import UNFINISHED, StorePath, entries, files_below, storage_of
 from kodec.runtime.errors import ArgumentError
+from kodec.stores.storage import UNFINISHED, StorePath, entries, files_below, storage_of
 
 __all__ = ["made_here", "require_empty", "upload"]
 
