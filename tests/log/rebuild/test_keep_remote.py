@@ -258,11 +258,16 @@ def test_a_disk_without_its_remote_storage_is_not_whole(broker: Path, old: Path)
         writer.append([kodec.Record(value=each, timestamp=1) for each in records.topic_records([topic], 30)])
     (problem,) = planned(old / "logs", broker).problems
     assert "missing offsets 0 to 167: in remote storage, which is not among the sources" in problem
+    # retention may have deleted more in remote storage than the checkpoint knows
+    write_offsets(old / "logs" / "log-start-offset-checkpoint", {OWNER: 0})
+    for path in (old / "tier").glob(f"*/{0:020}-*"):
+        path.unlink()
+    shutil.rmtree(old / "logs" / "__remote_log_metadata-0")
     plan = planned([old / "logs", old / "tier"], broker)
     assert plan.problems == [] and any("all records return" in note for note in plan.notes)
     plan.apply()
     (whole,) = kodec.with_remote_storage(TIERED / "logs", tier=TIERED / "tier")
-    assert rows(broker) == rows(whole)
+    assert rows(broker) == [each for each in rows(whole) if each.offset >= 52]
 
 
 def test_the_metadata_topic_selects_segments_of_records_that_return(broker: Path, old: Path) -> None:

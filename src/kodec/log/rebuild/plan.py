@@ -95,7 +95,7 @@ class RebuiltPartition:
     _salvage: SalvagePlan | None = field(default=None, repr=False)
     _records: list[Record] = field(default_factory=list, repr=False)
     _is_remote: bool = field(default=False, repr=False)
-    _was_remote: bool = field(default=False, repr=False)
+    _needs_tier: bool = field(default=False, repr=False)
 
     @property
     def end_offset(self) -> int:
@@ -125,12 +125,14 @@ class RebuiltPartition:
                 found.append(f"{between}: remote storage ends before, and the local logs begin after them")
             elif (
                 self.remote is None
-                and self._was_remote
+                and self._needs_tier
                 and self.log_start is not None
                 and self.log_start < self.local_start
             ):
                 between = f"offsets {self.log_start} to {self.local_start - 1}"
-                found.append(f"{between}: in remote storage, which is not among the sources")
+                found.append(
+                    f"{between}: in remote storage, which is not among the sources, unless deleted there"
+                )
             found += [f"{each.offsets}: {'; '.join(each.reasons)}" for each in self.report.missing]
         return found
 

@@ -417,7 +417,8 @@ class _Planner:
             sources.append(folder)
         found = RebuiltPartition(owner, sources)
         found._is_remote = topic.configs.get("remote.storage.enable") == "true"
-        found._was_remote = topic.name in self.remote_topics
+        has_tier = any(isinstance(each, TierPath) for each in sources)
+        found._needs_tier = topic.name in self.remote_topics and not has_tier
         starts = [one for each in sources if (one := _log_start(each)) is not None]
         found.log_start = max(starts, default=None)
         places = {each.node: each for each in self.target.brokers}
