@@ -264,15 +264,22 @@ static int kf_is_true(const kf_val *value) {
 
 static const kf_val *kf_ref(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *scratch);
 
+static kf_kind kf_quick(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to);
+
 static int kf_eval_test(kf_run *run, const kf_at *at, ks_expr *expr) {
   kf_val scratch;
-  const kf_val *const value = kf_ref(run, at, expr, &scratch);
+  const kf_val *value;
+  int64_t found;
+  if (kf_quick(run, at, expr, &found)) return found != 0;
+  value = kf_ref(run, at, expr, &scratch);
   return value == NULL ? -1 : kf_is_true(value);
 }
 
 static int kf_eval_whole(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
   kf_val scratch;
-  const kf_val *const value = kf_ref(run, at, expr, &scratch);
+  const kf_val *value;
+  if (kf_quick(run, at, expr, to)) return 0;
+  value = kf_ref(run, at, expr, &scratch);
   if (value == NULL || !kf_is_whole(value)) return -1;
   *to = value->as.i;
   return 0;
@@ -468,10 +475,141 @@ static int kf_length(const kf_val *of, kf_val *to) {
   return kf_set_int(to, count);
 }
 
+/* A member that is a whole number or a flag. */
+static kf_kind kf_quick_member(kf_run *run, ks_expr *expr, kf_node *of, int64_t *to) {
+  PyTypeObject *const cls = (PyTypeObject *)of->unit->cls;
+  if (KD_UNLIKELY(expr->seen != cls) && ks_seek_member(&run->table, expr, cls) < 0) return KF_UNSET;
+  if (KD_LIKELY(expr->slot >= 0)) {
+    const Py_ssize_t slot = kf_slot(expr->slot);
+    if (KD_UNLIKELY(slot < 0 || slot >= of->unit->frame) || !kf_is_whole(&of->slot[slot])) return KF_UNSET;
+    *to = of->slot[slot].as.i;
+    return (kf_kind)of->slot[slot].kind;
+  }
+  if (expr->computed != NULL) {
+    const kf_at at = {of, NULL, NULL, 0};
+    const int level = run->level;
+    kf_kind kind = KF_UNSET;
+    if (run->asked++ < KS_MOST_ASKED) kind = kf_quick(run, &at, expr->computed, to);
+    run->asked--;
+    run->level = level;
+    return kind;
+  }
+  return KF_UNSET;
+}
+
+static kf_kind kf_quick_element(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
+  kf_val one;
+  int64_t i;
+  const kf_val *const a = kf_ref(run, at, expr->part[0], &one);
+  if (a == NULL || !kf_quick(run, at, expr->part[1], &i) || i < 0) return KF_UNSET;
+  if (a->kind == KF_BYTES && i < a->size) {
+    *to = a->as.p[i];
+    return KF_INT;
+  }
+  if (a->kind == KF_LIST && i < a->as.list->n) {
+    const kf_val item = kf_item(a->as.list, (Py_ssize_t)i);
+    *to = item.as.i;
+    return kf_is_whole(&item) ? (kf_kind)item.kind : KF_UNSET;
+  }
+  return KF_UNSET;
+}
+
+static kf_kind kf_quick_of(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
+  kf_val one, two;
+  const kf_val *a, *b;
+  kf_kind first, second;
+  int64_t x, y;
+  ks_val whole;
+  int found;
+  switch (expr->op) {
+    case KS_CONSTANT:
+      *to = expr->constant.i;
+      return expr->constant.kind == KS_WHOLE ? KF_INT : expr->constant.kind == KS_FLAG ? KF_FLAG : KF_UNSET;
+    case KS_FIELD: return kf_quick_member(run, expr, at->node, to);
+    case KS_MEMBER:
+      a = kf_ref(run, at, expr->part[0], &one);
+      return a != NULL && a->kind == KF_NODE ? kf_quick_member(run, expr, a->as.node, to) : KF_UNSET;
+    case KS_ITEM:
+      if (at->item == NULL || !kf_is_whole(at->item)) return KF_UNSET;
+      *to = at->item->as.i;
+      return (kf_kind)at->item->kind;
+    case KS_INDEX:
+      *to = at->index;
+      return KF_INT;
+    case KS_POS:
+    case KS_SIZE:
+    case KS_EOF:
+      if (kf_asked(run, at, expr, &one) < 0) return KF_UNSET;
+      *to = one.as.i;
+      return (kf_kind)one.kind;
+    case KS_ELEMENT: return kf_quick_element(run, at, expr, to);
+    case KS_NEED: return kf_quick(run, at, expr->part[0], to);
+    case KS_INT:
+    case KS_ENUM: return kf_quick(run, at, expr->part[0], to) ? KF_INT : KF_UNSET;
+    case KS_LEN:
+      if ((a = kf_ref(run, at, expr->part[0], &one)) == NULL || kf_length(a, &two) < 0) return KF_UNSET;
+      *to = two.as.i;
+      return KF_INT;
+    case KS_NULL:
+      if ((a = kf_ref(run, at, expr->part[0], &one)) == NULL) return KF_UNSET;
+      *to = a->kind <= KF_NULL;
+      return KF_FLAG;
+    case KS_NOT:
+      if ((found = kf_eval_test(run, at, expr->part[0])) < 0) return KF_UNSET;
+      *to = !found;
+      return KF_FLAG;
+    case KS_IF:
+      found = kf_eval_test(run, at, expr->part[0]);
+      return found < 0 ? KF_UNSET : kf_quick(run, at, expr->part[found ? 1 : 2], to);
+    case KS_AND:
+    case KS_OR:
+      if (!(first = kf_quick(run, at, expr->part[0], to))) return KF_UNSET;
+      return (*to != 0) == (expr->op == KS_AND) ? kf_quick(run, at, expr->part[1], to) : first;
+    default: break;
+  }
+  if (expr->op < KS_ADD || expr->op > KS_AT_LEAST) return KF_UNSET;
+  if (!(first = kf_quick(run, at, expr->part[0], &x)) || !(second = kf_quick(run, at, expr->part[1], &y))) {
+    if (expr->op != KS_EQUAL && expr->op != KS_DIFFERENT) return KF_UNSET;
+    if ((a = kf_ref(run, at, expr->part[0], &one)) == NULL || (b = kf_ref(run, at, expr->part[1], &two)) == NULL ||
+        (found = kf_equal(a, b)) < 0)
+      return KF_UNSET;
+    *to = found == (expr->op == KS_EQUAL);
+    return KF_FLAG;
+  }
+  switch (expr->op) {
+    case KS_EQUAL: *to = x == y; return KF_FLAG;
+    case KS_DIFFERENT: *to = x != y; return KF_FLAG;
+    case KS_LESS: *to = x < y; return KF_FLAG;
+    case KS_AT_MOST: *to = x <= y; return KF_FLAG;
+    case KS_MORE: *to = x > y; return KF_FLAG;
+    case KS_AT_LEAST: *to = x >= y; return KF_FLAG;
+    default: break;
+  }
+  if (ks_of_wholes(expr->op, x, y, &whole) != 0) return KF_UNSET;
+  *to = whole.i;
+  return first == KF_FLAG && second == KF_FLAG && expr->op >= KS_BITS_AND && expr->op <= KS_BITS_XOR ? KF_FLAG : KF_INT;
+}
+
+/* The kind of a value that is a whole number or a flag, as most are, and the value. KF_UNSET (0) where it is another, is
+ * missing, does not fit, or cannot be computed: `kf_eval` finds which. */
+static kf_kind kf_quick(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
+  enum { OFTEN = 8 };
+  kf_kind kind;
+  if (expr->careful >= OFTEN) return KF_UNSET;
+  kind = kf_quick_of(run, at, expr, to);
+  expr->careful = (uint8_t)(expr->careful + (kind == KF_UNSET));
+  return kind;
+}
+
 static int kf_eval(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
   kf_val one, two;
   const kf_val *a, *b;
   int test;
+  if (expr->op >= KS_NOT && expr->op < KS_DECODED) {
+    const kf_kind kind = kf_quick(run, at, expr, &to->as.i);
+    to->kind = (uint8_t)kind;
+    if (kind) return 0;
+  }
   switch (expr->op) {
     case KS_CONSTANT:
       if (KD_UNLIKELY(expr->frame.kind == KF_UNSET) && kf_constant(expr) < 0) return -1;
@@ -759,7 +897,12 @@ static int kf_case_of(kf_run *run, const kf_at *at, ks_element *choice, const kf
   const kf_val *known;
   *to = choice->other;
   if (choice->numbers != NULL) {
+    const int small = on->kind == KF_INT && on->as.i >= 0 && on->as.i < KS_SMALL_CASES;
     PyObject *key, *number;
+    if (small && choice->small[on->as.i]) {
+      *to = choice->chosen[choice->small[on->as.i] - 1].element;
+      return 0;
+    }
     ks_expr *const last = choice->chosen[choice->last].values ? choice->chosen[choice->last].value[choice->last_value] : NULL;
     known = last == NULL ? NULL : kf_ref(run, at, last, &value);
     if (known != NULL && known->kind == on->kind && kf_equal(known, on) == 1) {
@@ -773,6 +916,7 @@ static int kf_case_of(kf_run *run, const kf_at *at, ks_element *choice, const kf
     {
       const Py_ssize_t found = PyLong_AsSsize_t(number);
       *to = choice->chosen[found].element;
+      if (small && found < INT16_MAX) choice->small[on->as.i] = (int16_t)(found + 1);
       for (Py_ssize_t j = 0; j < choice->chosen[found].values; j++)
         if (kf_eval(run, at, choice->chosen[found].value[j], &value) == 0 && kf_equal(&value, on) == 1) {
           choice->last = found;
@@ -836,11 +980,44 @@ static int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element *e
 
 /* ------------------------------------------------------------------ steps */
 
+/* Whether an expression depends on the item alone. */
+static int kf_is_alone(const ks_expr *expr) {
+  switch (expr->op) {
+    case KS_FIELD:
+    case KS_INDEX:
+    case KS_THIS:
+    case KS_PARENT:
+    case KS_ROOT:
+    case KS_MEMBER:
+    case KS_POS:
+    case KS_SIZE:
+    case KS_EOF:
+    case KS_CALL: return 0;
+    default: break;
+  }
+  for (int i = 0; i < 3; i++)
+    if (expr->part[i] != NULL && !kf_is_alone(expr->part[i])) return 0;
+  return 1;
+}
+
+/* Rules hold for most values, and many values are as one before: a rule of the value alone is not computed again for it. */
 static int kf_rules(kf_run *run, const kf_at *at, ks_expr **rules, Py_ssize_t count, const kf_val *value) {
   kf_at here = *at;
   here.item = value;
-  for (Py_ssize_t i = 0; i < count; i++)
-    if (kf_eval_test(run, &here, rules[i]) != 1) return -1;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    ks_expr *const rule = rules[i];
+    const int octets = value->kind == KF_BYTES && value->size <= (Py_ssize_t)sizeof rule->octets;
+    if (KD_UNLIKELY(!rule->alone)) rule->alone = kf_is_alone(rule) ? 1 : -1;
+    if (rule->alone > 0 && value->kind == rule->passed.kind) {
+      if (value->kind == KF_INT && value->as.i == rule->passed.as.i) continue;
+      if (octets && value->size == rule->passed.size && memcmp(value->as.p, rule->octets, (size_t)value->size) == 0) continue;
+    }
+    if (kf_eval_test(run, &here, rule) != 1) return -1;
+    if (rule->alone > 0 && (value->kind == KF_INT || octets)) {
+      rule->passed = *value;
+      if (octets) memcpy(rule->octets, value->as.p, (size_t)value->size);
+    }
+  }
   return 0;
 }
 
@@ -1089,8 +1266,10 @@ static int kf_instance(kf_run *run, kf_node *node, Py_ssize_t number, kf_val *to
       else if (step->what == KS_S_ONE && kf_element(run, &at, io, step->element, -1, NULL, &value) == 0)
         status = kf_rules(run, &at, step->rule, step->rules, &value);
       io->first->now = before;
-      *to = *kept = value;
-      if (value.kind == KF_UNSET) *to = *kept = kf_null;
+      if (value.kind == KF_UNSET) value = kf_null;
+      *to = value;
+      /* one that failed fails again */
+      if (status == 0) *kept = value;
     }
   }
   run->nested--;

@@ -63,7 +63,7 @@ typedef struct {
   uint8_t kind, encoding;
 } kf_val;
 
-enum { KS_SMALL_MEMBERS = 64 };
+enum { KS_SMALL_MEMBERS = 64, KS_SMALL_CASES = 256 };
 typedef struct {
   PyObject *all; /* a dict from numbers to members, borrowed of the enum */
   PyObject *small[KS_SMALL_MEMBERS];
@@ -91,6 +91,10 @@ struct ks_expr {
   ks_expr *computed;
   Py_ssize_t sought; /* the number of an instance that is read, or -1 */
   kf_val frame;      /* of KS_CONSTANT, once it was asked for */
+  uint8_t careful;   /* how often it was neither a whole number nor a flag, up to a limit */
+  signed char alone; /* of a rule: 1 if it depends on the item alone, -1 if not, 0 if that is not known yet */
+  kf_val passed;     /* of such a rule: the item for which it held last */
+  uint8_t octets[16];
 };
 
 /* ------------------------------------------------------------------ elements and steps */
@@ -157,6 +161,7 @@ struct ks_element {
   ks_element *other; /* NULL: none */
   PyObject *numbers; /* a dict from values to the numbers of cases, a reference; NULL: they are computed, or few */
   Py_ssize_t last, last_value; /* the case that was found last */
+  int16_t *small;              /* with `numbers`: of small numbers 1 + the case, or 0 if that is not known yet */
 };
 
 typedef struct {
@@ -420,15 +425,16 @@ static int ks_set_bounds(ks_unit *unit, PyObject *form, ks_bounds **to) {
 }
 
 /* Prepare a lookup of the cases of a choice, if there are many and no value must be computed. */
-static int ks_set_numbers(ks_element *choice) {
+static int ks_set_numbers(ks_unit *unit, ks_element *choice) {
   enum { FEW = 4 };
   Py_ssize_t values = 0;
   for (Py_ssize_t i = 0; i < choice->cases; i++)
     for (Py_ssize_t j = 0; j < choice->chosen[i].values; j++, values++)
       if (choice->chosen[i].value[j]->op != KS_CONSTANT) return 0;
   if (values <= FEW) return 0;
+  choice->small = ks_new(unit, KS_SMALL_CASES, sizeof(int16_t));
   choice->numbers = PyDict_New();
-  if (choice->numbers == NULL) return -1;
+  if (choice->numbers == NULL || choice->small == NULL) return -1;
   ((ks_memory *)(void *)choice - 1)->owned = choice->numbers;
   for (Py_ssize_t i = 0; i < choice->cases; i++) {
     PyObject *const number = PyLong_FromSsize_t(i);
@@ -498,7 +504,7 @@ static ks_element *ks_element_of(ks_unit *unit, PyObject *form) {
         (found->chosen[i].element = ks_element_of(unit, PyTuple_GET_ITEM(each, 1))) == NULL)
       return NULL;
   }
-  if (ks_set_numbers(found) < 0) return NULL;
+  if (ks_set_numbers(unit, found) < 0) return NULL;
   if (PyTuple_GET_ITEM(form, 3) != Py_None &&
       (found->other = ks_element_of(unit, PyTuple_GET_ITEM(form, 3))) == NULL)
     return NULL;

@@ -7,6 +7,8 @@
 #ifndef KODEC_TABLE_H
 #define KODEC_TABLE_H
 
+#include "kodec_arrow.h"
+
 typedef enum { KB_INT, KB_REAL, KB_FLAG, KB_BYTES, KB_TEXT, KB_ENUM, KB_HERE, KB_NAME, KB_LIST, KB_STRUCT, KB_CHOICE, KB_GROUP } kb_kind;
 static const char *const kb_kinds[] = {"int", "real", "flag", "bytes", "text", "enum", "here", "name", "list", "struct",
                                        "choice", "group", NULL};
@@ -14,9 +16,8 @@ static const char *const kb_values[] = {"int", "bool", "float", "bytes", "str", 
 
 /* Memory that becomes a buffer of an array. */
 typedef struct {
-  PyObject *bytes; /* a bytearray of `room` bytes, or NULL */
-  uint8_t *p;
-  Py_ssize_t n, room;
+  uint8_t *p; /* of kd_resize, or NULL */
+  Py_ssize_t n, room, hope; /* `hope`: how much room to begin with */
 } kb_buffer;
 
 typedef struct kb_column {
@@ -35,6 +36,8 @@ typedef struct kb_column {
   /* of an enum: the numbers by their place, and places by number */
   int32_t small[256];
   PyObject *places, *known_places; /* those of this batch, and those that each batch has */
+  PyObject *words;                 /* of the known ones, and of a type's names: a list */
+  Py_ssize_t order;                /* of a column, where it is in a batch */
   /* of a type's name */
   Py_ssize_t names;
   PyTypeObject **classes;
@@ -44,18 +47,18 @@ typedef struct kb_column {
 /* ------------------------------------------------------------------ buffers */
 
 static int kb_room(kb_buffer *buffer, Py_ssize_t size) {
+  uint8_t *grown;
   Py_ssize_t room;
   if (KD_LIKELY(size <= buffer->room)) return 0;
   if (size > (PY_SSIZE_T_MAX >> 2)) return -1;
-  room = buffer->room ? 2 * buffer->room : 512;
+  room = buffer->room ? 2 * buffer->room : buffer->hope > 512 ? buffer->hope : 512;
   if (room < size) room = size;
-  if (buffer->bytes == NULL) {
-    buffer->bytes = PyByteArray_FromStringAndSize(NULL, room);
-    if (buffer->bytes == NULL) return -1;
-  } else if (PyByteArray_Resize(buffer->bytes, room) < 0) {
+  grown = kd_resize(buffer->p, (size_t)buffer->room, (size_t)room);
+  if (grown == NULL) {
+    PyErr_NoMemory();
     return -1;
   }
-  buffer->p = (uint8_t *)PyByteArray_AS_STRING(buffer->bytes);
+  buffer->p = grown;
   buffer->room = room;
   return 0;
 }
@@ -71,7 +74,7 @@ KD_INLINE void kb_set_bit(uint8_t *bits, Py_ssize_t i) { bits[i >> 3] |= (uint8_
 
 /* The first of something is missing: from now on a bit shows for each value whether it is there. */
 static int kb_nulls(kb_column *column, Py_ssize_t upto) {
-  if (column->valid.bytes == NULL) {
+  if (column->valid.p == NULL) {
     if (kb_zeros(&column->valid, (column->rows + 7) / 8) < 0) return -1;
     for (Py_ssize_t i = 0; i < column->rows; i++) kb_set_bit(column->valid.p, i);
   }
@@ -112,7 +115,7 @@ static int kb_pad(kb_column *column, Py_ssize_t row) {
 /* The value of `row` comes next, and is there. */
 KD_INLINE int kb_next(kb_column *column, Py_ssize_t row) {
   if (KD_UNLIKELY(column->rows < row) && kb_pad(column, row) < 0) return -1;
-  if (KD_UNLIKELY(column->valid.bytes != NULL)) {
+  if (KD_UNLIKELY(column->valid.p != NULL)) {
     if (kb_zeros(&column->valid, (row + 8) / 8) < 0) return -1;
     kb_set_bit(column->valid.p, row);
   }
@@ -214,7 +217,7 @@ KD_INLINE int kb_fill_member(kf_run *run, kb_column *column, const kf_val *aroun
     node = around->as.node;
     if (column->slot >= 0) {
       value = &node->slot[column->slot];
-      if (value->kind == KF_INT && column->kind == KB_INT && column->rows == row && column->valid.bytes == NULL &&
+      if (value->kind == KF_INT && column->kind == KB_INT && column->rows == row && column->valid.p == NULL &&
           column->exact && (row + 1) * column->width <= column->data.room) {
         /* a number of the column's own width, as most are */
         column->rows = row + 1;
@@ -324,7 +327,7 @@ static int kb_finish(kb_column *column, Py_ssize_t rows) {
   if (kb_pad(column, rows) < 0) return -1;
   if (column->rows > rows) {
     int32_t end;
-    if (column->valid.bytes != NULL) {
+    if (column->valid.p != NULL) {
       column->nulls = 0;
       for (Py_ssize_t i = 0; i < rows; i++) column->nulls += !(column->valid.p[i >> 3] >> (i & 7) & 1);
     }
@@ -352,50 +355,194 @@ static int kb_finish(kb_column *column, Py_ssize_t rows) {
   return 0;
 }
 
-/* The buffer as it is, which begins anew; None if there is none. */
-static PyObject *kb_taken(kb_buffer *buffer) {
-  PyObject *const found = buffer->bytes;
-  const Py_ssize_t n = buffer->n;
-  *buffer = (kb_buffer){NULL, NULL, 0, 0};
-  if (found == NULL) Py_RETURN_NONE;
-  if (PyByteArray_Resize(found, n) < 0) {
-    Py_DECREF(found);
-    return NULL;
+/* ------------------------------------------------------------------ from buffers to arrays */
+
+/* Values that are all missing, in as many rows as a batch usually has, are the same memory. */
+enum { KB_ROWS = 8192 };
+static const uint64_t kb_nothing[KB_ROWS + 8];
+
+static void kb_release(struct ArrowArray *array) {
+  if (array->dictionary != NULL) {
+    if (array->dictionary->release != NULL) array->dictionary->release(array->dictionary);
+    free(array->dictionary);
   }
-  return found;
+  for (int64_t i = 0; i < array->n_buffers; i++)
+    if (array->buffers[i] != (const void *)kb_nothing) kd_release((void *)array->buffers[i]);
+  array->n_buffers = 0;
+  kd_release_array(array);
 }
 
-/* (values, nulls, valid, ends, data, new numbers of an enum, children); of a group its children alone count. A column
- * without any value has none, however many rows there are. */
-static PyObject *kb_take(kb_column *column) {
-  PyObject *parts[3] = {NULL, NULL, NULL}, *children = PyTuple_New(column->children), *numbers = Py_None, *found = NULL;
-  if (column->places != NULL) numbers = column->places;
-  parts[0] = kb_taken(&column->valid);
-  parts[1] = kb_taken(&column->ends);
-  parts[2] = kb_taken(&column->data);
-  for (Py_ssize_t i = 0; children != NULL && i < column->children; i++) {
-    PyObject *const each = kb_take(&column->child[i]);
-    if (each == NULL) Py_CLEAR(children);
-    else PyTuple_SET_ITEM(children, i, each);
+/* An array without values yet. */
+static int kb_array(struct ArrowArray *to, Py_ssize_t rows, int buffers, Py_ssize_t children) {
+  memset(to, 0, sizeof *to);
+  to->length = rows;
+  to->release = kb_release;
+  to->buffers = calloc((size_t)buffers, sizeof(void *));
+  to->children = children ? calloc((size_t)children, sizeof(void *)) : NULL;
+  if (to->buffers != NULL) to->n_buffers = buffers;
+  if (to->buffers != NULL && (!children || to->children != NULL)) {
+    while (to->n_children < children) {
+      struct ArrowArray *const child = calloc(1, sizeof *child);
+      if (child == NULL) break;
+      to->children[to->n_children++] = child;
+    }
+    if (to->n_children == children) return 0;
   }
-  if (parts[0] != NULL && parts[1] != NULL && parts[2] != NULL && children != NULL)
-    found = Py_BuildValue("nnOOOOO", column->rows, column->nulls, parts[0], parts[1], parts[2], numbers, children);
-  for (int i = 0; i < 3; i++) Py_XDECREF(parts[i]);
-  Py_XDECREF(children);
+  to->release(to);
+  PyErr_NoMemory();
+  return -1;
+}
+
+/* The buffer as it is, which begins anew. */
+static void *kb_given(kb_buffer *buffer) {
+  uint8_t *data = buffer->p;
+  const Py_ssize_t n = buffer->n, spare = buffer->room - 4 * n;
+  if (data != NULL && spare > KD_SPARE) {
+    uint8_t *const less = kd_resize(NULL, 0, (size_t)n + 1);
+    if (less != NULL) {
+      memcpy(less, data, (size_t)n);
+      kd_release(data);
+      data = less;
+    }
+  }
+  *buffer = (kb_buffer){NULL, 0, 0, n + n / 8};
+  return data;
+}
+
+static int kb_buffers(kb_kind kind) {
+  return kind == KB_STRUCT || kind == KB_CHOICE ? 1 : kind == KB_BYTES || kind == KB_TEXT ? 3 : 2;
+}
+
+/* Zeros for `size` bytes. */
+static const void *kb_zeros_for(size_t size) {
+  uint8_t *made;
+  if (size <= sizeof kb_nothing) return kb_nothing;
+  made = kd_resize(NULL, 0, size);
+  if (made == NULL) PyErr_NoMemory();
+  else memset(made, 0, size);
+  return made;
+}
+
+/* The words of an enum's numbers, or of a type's names; of the known ones alone where no row has any. */
+static int kb_dictionary(const kb_column *column, int used, struct ArrowArray *to) {
+  const Py_ssize_t known = used ? PyList_GET_SIZE(column->words) : 0;
+  const Py_ssize_t count = used && column->places != NULL ? PyDict_GET_SIZE(column->places) : known;
+  kb_buffer ends = {NULL, 0, 0, 0}, data = {NULL, 0, 0, 0};
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
+  if (kb_array(to, count, 3, 0) < 0) return -1;
+  if (kb_room(&ends, 4 * (count + 1)) < 0) goto failed;
+  memset(ends.p, 0, 4);
+  for (Py_ssize_t i = 0; i < count; i++) {
+    char digits[24];
+    const char *p = digits;
+    Py_ssize_t size;
+    int32_t end;
+    if (column->places != NULL && !PyDict_Next(column->places, &at, &key, &value)) goto failed;
+    if (i < known) {
+      p = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(column->words, i), &size);
+      if (p == NULL) goto failed;
+    } else {
+      size = PyOS_snprintf(digits, sizeof digits, "%lld", PyLong_AsLongLong(key));
+    }
+    if (size > INT32_MAX - data.n || kb_room(&data, data.n + size) < 0) goto failed;
+    memcpy(data.p + data.n, p, (size_t)size);
+    data.n += size;
+    end = (int32_t)data.n;
+    memcpy(ends.p + 4 * (i + 1), &end, 4);
+  }
+  to->buffers[1] = ends.p;
+  to->buffers[2] = data.p;
+  return 0;
+failed:
+  kd_release(ends.p);
+  kd_release(data.p);
+  to->release(to);
+  return -1;
+}
+
+static int kb_give_dictionary(const kb_column *column, struct ArrowArray *to) {
+  if (column->kind != KB_ENUM && column->kind != KB_NAME) return 0;
+  to->dictionary = calloc(1, sizeof *to->dictionary);
+  if (to->dictionary == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  return kb_dictionary(column, column->rows > 0, to->dictionary);
+}
+
+/* A column without any value. */
+static int kb_give_nulls(const kb_column *column, Py_ssize_t rows, struct ArrowArray *to) {
+  const int buffers = kb_buffers(column->kind);
+  if (kb_array(to, rows, buffers, column->children) < 0) return -1;
+  to->null_count = rows;
+  for (int i = 0; i < buffers; i++) {
+    const size_t width = i + 1 < buffers || column->kind == KB_LIST ? 4 : column->width > 4 ? 8 : 4;
+    if ((to->buffers[i] = kb_zeros_for(i == 2 ? 1 : ((size_t)rows + 1) * width)) == NULL) return -1;
+  }
+  for (Py_ssize_t i = 0; i < column->children; i++)
+    if (kb_give_nulls(&column->child[i], column->kind == KB_LIST ? 0 : rows, to->children[i]) < 0) return -1;
+  return kb_give_dictionary(column, to);
+}
+
+/* A column as an array; afterwards it is empty. */
+static int kb_give(kb_column *column, Py_ssize_t rows, struct ArrowArray *to) {
+  const int buffers = kb_buffers(column->kind);
+  int status = 0;
+  if (column->rows == 0) {
+    status = kb_give_nulls(column, rows, to);
+  } else if ((status = kb_array(to, rows, buffers, column->children)) == 0) {
+    to->null_count = column->nulls;
+    if (column->nulls) to->buffers[0] = kb_given(&column->valid);
+    if (column->kind == KB_BYTES || column->kind == KB_TEXT || column->kind == KB_LIST) to->buffers[1] = kb_given(&column->ends);
+    if (buffers == 3 || (buffers == 2 && column->kind != KB_LIST)) to->buffers[buffers - 1] = kb_given(&column->data);
+    for (Py_ssize_t i = 0; i < column->children && status == 0; i++)
+      status = kb_give(&column->child[i], column->kind == KB_LIST ? column->items : rows, to->children[i]);
+    if (status == 0) status = kb_give_dictionary(column, to);
+  }
+  if (column->valid.p != NULL) kb_given(&column->valid);
   column->rows = column->nulls = column->items = 0;
-  if (column->places != NULL) {
+  if (column->places != NULL && PyDict_GET_SIZE(column->places) > PyDict_GET_SIZE(column->known_places)) {
     /* unknown numbers are those of a batch: a file may have many */
     PyObject *const places = PyDict_Copy(column->known_places);
-    if (places == NULL) Py_CLEAR(found);
+    if (places == NULL) status = -1;
     else Py_SETREF(column->places, places);
     memset(column->small, 0xFF, sizeof column->small);
   }
+  return status;
+}
+
+/* The columns of a group, each to its place in a batch. */
+static int kb_give_all(kb_column *group, Py_ssize_t rows, struct ArrowArray *to) {
+  for (Py_ssize_t i = 0; i < group->children; i++) {
+    kb_column *const each = &group->child[i];
+    if ((each->kind == KB_GROUP ? kb_give_all(each, rows, to) : kb_give(each, rows, to->children[each->order])) < 0) return -1;
+  }
+  return 0;
+}
+
+static void kb_forget(PyObject *capsule) {
+  struct ArrowArray *const array = PyCapsule_GetPointer(capsule, "arrow_array");
+  if (array->release != NULL) array->release(array);
+  free(array);
+}
+
+/* A capsule of a batch with the columns of a group. */
+static PyObject *kb_batch(kb_column *group, Py_ssize_t rows, Py_ssize_t columns) {
+  struct ArrowArray *const batch = calloc(1, sizeof *batch);
+  PyObject *found = NULL;
+  if (batch == NULL) return PyErr_NoMemory();
+  if (kb_array(batch, rows, 1, columns) == 0) {
+    if (kb_give_all(group, rows, batch) == 0) found = PyCapsule_New(batch, "arrow_array", kb_forget);
+    if (found == NULL) batch->release(batch);
+  }
+  if (found == NULL) free(batch);
   return found;
 }
 
 /* Have room for numbers of a batch. */
 static int kb_begin(kb_column *column, Py_ssize_t rows) {
-  if ((column->kind == KB_INT || column->kind == KB_REAL) && column->data.bytes == NULL && column->exact &&
+  if ((column->kind == KB_INT || column->kind == KB_REAL) && column->data.p == NULL && column->exact &&
       kb_room(&column->data, rows * column->width) < 0)
     return -1;
   for (Py_ssize_t i = 0; (column->kind == KB_GROUP) && i < column->children; i++)
@@ -406,9 +553,9 @@ static int kb_begin(kb_column *column, Py_ssize_t rows) {
 
 static void kb_drop(kb_column *column) {
   for (Py_ssize_t i = 0; i < column->children; i++) kb_drop(&column->child[i]);
-  Py_CLEAR(column->data.bytes);
-  Py_CLEAR(column->ends.bytes);
-  Py_CLEAR(column->valid.bytes);
+  kd_release(column->data.p);
+  kd_release(column->ends.p);
+  kd_release(column->valid.p);
   Py_CLEAR(column->places);
 }
 
@@ -503,7 +650,7 @@ typedef struct {
   kf_run run;
   Py_ssize_t parts, columns, conditions;
   kr_part *part;
-  kb_column *column;
+  kb_column group; /* of all columns */
   kw_condition *condition;
   kf_wish *wish, *none; /* what is wanted of a row; and of one that a condition hides */
   int depth; /* of levels; 0: not begun, or done */
@@ -911,7 +1058,8 @@ static int kr_column_of(kr_rows *rows, PyObject *form, kb_column *to) {
   PyObject *member, *guard, *accepts, *extra, *children, *each;
   const char *kind;
   int number = 0;
-  if (!PyArg_ParseTuple(form, "sOOOOO!", &kind, &member, &guard, &accepts, &extra, &PyTuple_Type, &children)) return -1;
+  if (!PyArg_ParseTuple(form, "sOOOOO!|n", &kind, &member, &guard, &accepts, &extra, &PyTuple_Type, &children, &to->order))
+    return -1;
   while (kb_kinds[number] != NULL && strcmp(kb_kinds[number], kind)) number++;
   if (kb_kinds[number] == NULL) return ks_refuse(&rows->unit, form);
   to->kind = (kb_kind)number;
@@ -942,8 +1090,14 @@ static int kr_column_of(kr_rows *rows, PyObject *form, kb_column *to) {
   if (to->kind == KB_REAL && !PyArg_ParseTuple(extra, "i", &to->width)) return -1;
   if ((to->kind == KB_INT || to->kind == KB_REAL) && to->width != 1 && to->width != 2 && to->width != 4 && to->width != 8)
     return ks_refuse(&rows->unit, form);
+  if (to->kind == KB_ENUM || to->kind == KB_NAME) {
+    to->words = PyObject_GetAttrString(extra, "words");
+    if (to->words == NULL) return -1;
+    Py_DECREF(to->words); /* `extra` keeps it */
+    if (!PyList_Check(to->words)) return ks_refuse(&rows->unit, form);
+  }
   if (to->kind == KB_ENUM) {
-    if (!PyDict_Check(extra)) return ks_refuse(&rows->unit, form);
+    if (!PyDict_Check(extra) || PyDict_GET_SIZE(extra) != PyList_GET_SIZE(to->words)) return ks_refuse(&rows->unit, form);
     memset(to->small, 0xFF, sizeof to->small);
     if ((to->places = PyDict_Copy(extra)) == NULL) return -1;
     to->known_places = extra;
@@ -967,6 +1121,16 @@ static int kr_column_of(kr_rows *rows, PyObject *form, kb_column *to) {
   if (to->kind == KB_LIST && to->children != 1) return ks_refuse(&rows->unit, form);
   for (Py_ssize_t i = 0; i < to->children; i++)
     if (kr_column_of(rows, PyTuple_GET_ITEM(children, i), &to->child[i]) < 0) return -1;
+  return 0;
+}
+
+/* Whether each column has its place in a batch. */
+static int kr_is_ordered(const kr_rows *rows, const kb_column *group) {
+  if (group->kind != KB_GROUP) return -1;
+  for (Py_ssize_t i = 0; i < group->children; i++) {
+    const kb_column *const each = &group->child[i];
+    if (each->kind == KB_GROUP ? kr_is_ordered(rows, each) < 0 : each->order < 0 || each->order >= rows->columns) return -1;
+  }
   return 0;
 }
 
@@ -1027,18 +1191,19 @@ static int kr_condition_of(kr_rows *rows, PyObject *form, kw_condition *to) {
 /* ------------------------------------------------------------------ the class */
 
 static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"cls", "data", "path", "columns", "conditions", "row", "names", "decode", "limits", "part", NULL};
-  PyObject *cls, *data, *path, *columns, *conditions, *row, *asked, *decode, *member, *guard;
+  static char *names[] = {"cls", "data", "path", "group", "columns", "conditions", "row", "names", "decode", "limits", "part", NULL};
+  PyObject *cls, *data, *path, *group, *conditions, *row, *asked, *decode, *member, *guard;
   long long depth, elements, decompressed, skip = 0, most = -1;
+  Py_ssize_t count;
   kr_rows *self;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!O!O!OO!O(LLL)|(LL)", names, &PyType_Type, &cls, &data, &PyTuple_Type,
-                                   &path, &PyTuple_Type, &columns, &PyTuple_Type, &conditions, &row, &PyFrozenSet_Type,
-                                   &asked, &decode, &depth, &elements, &decompressed, &skip, &most))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!O!nO!OO!O(LLL)|(LL)", names, &PyType_Type, &cls, &data, &PyTuple_Type,
+                                   &path, &PyTuple_Type, &group, &count, &PyTuple_Type, &conditions, &row,
+                                   &PyFrozenSet_Type, &asked, &decode, &depth, &elements, &decompressed, &skip, &most))
     return NULL;
   self = (kr_rows *)type->tp_alloc(type, 0);
   if (self == NULL) return NULL;
   self->unit.cls = cls;
-  self->form = PyTuple_Pack(7, cls, path, columns, conditions, row, asked, decode);
+  self->form = PyTuple_Pack(7, cls, path, group, conditions, row, asked, decode);
   self->run.names = asked;
   self->run.decode = decode;
   self->run.deepest = depth;
@@ -1068,18 +1233,18 @@ static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) 
     if (status < 0) goto failed;
     self->part[i] = (kr_part){made.member, made.guard};
   }
-  self->column = ks_new(&self->unit, (size_t)PyTuple_GET_SIZE(columns), sizeof(kb_column));
-  if (self->column == NULL) goto failed;
-  self->columns = PyTuple_GET_SIZE(columns);
-  for (Py_ssize_t i = 0; i < self->columns; i++)
-    if (kr_column_of(self, PyTuple_GET_ITEM(columns, i), &self->column[i]) < 0) goto failed;
+  self->columns = count;
+  if (kr_column_of(self, group, &self->group) < 0) goto failed;
+  if (kr_is_ordered(self, &self->group) < 0) {
+    ks_refuse(&self->unit, group);
+    goto failed;
+  }
   self->condition = ks_new(&self->unit, (size_t)PyTuple_GET_SIZE(conditions), sizeof(kw_condition));
   if (self->condition == NULL) goto failed;
   self->conditions = PyTuple_GET_SIZE(conditions);
   for (Py_ssize_t i = 0; i < self->conditions; i++)
     if (kr_condition_of(self, PyTuple_GET_ITEM(conditions, i), &self->condition[i]) < 0) goto failed;
-  for (Py_ssize_t i = 0; i < self->columns; i++)
-    if (kr_resolve(self, PyType_Check(row) ? (PyTypeObject *)row : NULL, &self->column[i]) < 0) goto failed;
+  if (kr_resolve(self, PyType_Check(row) ? (PyTypeObject *)row : NULL, &self->group) < 0) goto failed;
   if (PyType_Check(row)) {
     /* rows are objects of one class, of which only what is asked for needs to be read */
     ks_unit *const unit = ks_unit_of((PyTypeObject *)row);
@@ -1088,8 +1253,7 @@ static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) 
       Py_ssize_t number;
       if (ks_begin(unit) < 0 || kf_is_plain(&self->run, unit) < 0) goto failed;
       if (kr_wish_for(self, &self->none, unit) < 0 || kr_wish_for(self, &self->wish, unit) < 0) goto failed;
-      for (Py_ssize_t i = 0; i < self->columns; i++)
-        if (kr_want(self, &self->wish, (PyTypeObject *)row, &self->column[i]) < 0) goto failed;
+      if (kr_want(self, &self->wish, (PyTypeObject *)row, &self->group) < 0) goto failed;
       for (Py_ssize_t i = 0; i < self->conditions; i++) {
         kw_condition *const each = &self->condition[i];
         if (each->steps == 0 || each->member[0] == NULL) continue;
@@ -1107,12 +1271,12 @@ failed:
   return NULL;
 }
 
-/* Fill columns with rows: (whether there may be more, rows, columns, whether all is well). */
+/* Fill columns with rows: (whether there may be more, rows, a capsule of the batch). */
 static PyObject *kr_run(PyObject *object, PyObject *args) {
   kr_rows *const self = (kr_rows *)object;
   kf_run *const run = &self->run;
   Py_ssize_t most_rows, most_bytes, rows = 0;
-  PyObject *columns, *found;
+  PyObject *batch, *found;
   int status = 1;
   if (!PyArg_ParseTuple(args, "nn", &most_rows, &most_bytes)) return NULL;
   if (self->done) return PyErr_Format(PyExc_ValueError, "there are no more rows");
@@ -1129,15 +1293,13 @@ static PyObject *kr_run(PyObject *object, PyObject *args) {
       status = -1;
     }
   }
-  for (Py_ssize_t i = 0; i < self->columns; i++)
-    if (kb_begin(&self->column[i], most_rows < 8192 ? most_rows : 8192) < 0) return NULL;
+  if (kb_begin(&self->group, most_rows < KB_ROWS ? most_rows : KB_ROWS) < 0) return NULL;
   run->filled = 0;
   while (status == 1 && rows < most_rows) {
     kf_val row;
     status = kr_next(self, &row);
     if (status != 1) break;
-    for (Py_ssize_t i = 0; i < self->columns && status == 1; i++)
-      if (kb_fill_member(run, &self->column[i], &row, rows) < 0) status = -1;
+    if (kb_fill_member(run, &self->group, &row, rows) < 0) status = -1;
     if (status != 1) break;
     rows++;
     if (run->filled >= most_bytes) break;
@@ -1147,17 +1309,9 @@ static PyObject *kr_run(PyObject *object, PyObject *args) {
     PyErr_Clear();
   }
   if (status != 1) self->done = 1;
-  for (Py_ssize_t i = 0; i < self->columns; i++)
-    if (kb_finish(&self->column[i], rows) < 0) return NULL;
-  columns = PyTuple_New(self->columns);
-  for (Py_ssize_t i = 0; columns != NULL && i < self->columns; i++) {
-    PyObject *const each = kb_take(&self->column[i]);
-    if (each == NULL) Py_CLEAR(columns);
-    else PyTuple_SET_ITEM(columns, i, each);
-  }
-  if (columns == NULL) return NULL;
-  found = Py_BuildValue("snO", status < 0 ? "stopped" : status == 0 ? "end" : "more", rows, columns);
-  Py_DECREF(columns);
+  if (kb_finish(&self->group, rows) < 0 || (batch = kb_batch(&self->group, rows, self->columns)) == NULL) return NULL;
+  found = Py_BuildValue("snO", status < 0 ? "stopped" : status == 0 ? "end" : "more", rows, batch);
+  Py_DECREF(batch);
   return found;
 }
 
@@ -1177,7 +1331,7 @@ static PyObject *kr_fixed(PyObject *object, PyObject *unused) {
 static void kr_dealloc(PyObject *object) {
   kr_rows *const self = (kr_rows *)object;
   PyTypeObject *const type = Py_TYPE(object);
-  for (Py_ssize_t i = 0; i < self->columns; i++) kb_drop(&self->column[i]);
+  kb_drop(&self->group);
   for (int i = 0; i < KF_LEVELS; i++) kf_clear(&self->run, i, 1);
   ks_forget(&self->unit);
   if (self->view.obj != NULL) PyBuffer_Release(&self->view);

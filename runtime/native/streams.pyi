@@ -14,7 +14,8 @@ class Rows:
         cls: type,
         data: Any,
         path: tuple[tuple[str | None, type | None], ...],
-        columns: tuple[tuple[Any, ...], ...],
+        group: tuple[Any, ...],
+        columns: int,
         conditions: tuple[tuple[Any, ...], ...],
         row: type | None,
         names: frozenset[str],
@@ -22,5 +23,5 @@ class Rows:
         limits: tuple[int, int, int],
         part: tuple[int, int] = (0, -1),
     ) -> None: ...
-    def run(self, rows: int, size: int) -> tuple[str, int, tuple[Any, ...]]: ...
+    def run(self, rows: int, size: int) -> tuple[str, int, Any]: ...
     def fixed(self) -> tuple[int, int]: ...

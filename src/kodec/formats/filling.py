@@ -1,4 +1,4 @@
-"""Columns that the native reader fills (runtime/native/kodec_table.h), as Arrow arrays."""
+"""Columns that the native reader fills (runtime/native/kodec_table.h), as Arrow batches."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["Filling"]
 
 @dataclass(slots=True)
 class _Group:
-    """Columns of one object: others inside, and where each of the given ones is."""
+    """Columns of one object: those of its members, with the place of each in a batch, and groups inside."""
 
     form: tuple[Any, ...]
     groups: dict[tuple[Any, ...], _Group] = field(default_factory=dict)
-    leaves: list[tuple[tuple[Any, ...], int]] = field(default_factory=list)
+    leaves: list[tuple[Any, ...]] = field(default_factory=list)
 
     def add(self, column: Column, number: int) -> None:
         group = self
@@ -34,19 +34,21 @@ class _Group:
             group = group.groups.setdefault(key, _Group(("group", *key, ())))
         assert column.native is not None
         given = (None, None, None) if last is None else (last.member, last.guard, last.accepts)
-        group.leaves.append((column.native.of(*given), number))
+        group.leaves.append((*column.native.of(*given), number))
 
     def built(self) -> tuple[Any, ...]:
-        children = [form for form, _ in self.leaves] + [group.built() for group in self.groups.values()]
-        return (*self.form, tuple(children))
+        return (*self.form, (*self.leaves, *(group.built() for group in self.groups.values())))
 
-    def taken(self, result: tuple[Any, ...], to: dict[int, Any]) -> None:
-        """Note the result of each leaf by its number."""
-        children = result[-1]
-        for (_, number), part in zip(self.leaves, children, strict=False):
-            to[number] = part
-        for group, part in zip(self.groups.values(), children[len(self.leaves) :], strict=True):
-            group.taken(part, to)
+
+@dataclass(slots=True)
+class _Batch:
+    """A batch that the native reader made, for pyarrow, once (Arrow PyCapsule interface)."""
+
+    schema: pa.Schema
+    array: Any
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]:
+        return self.schema.__arrow_c_schema__(), self.array
 
 
 class Filling:
@@ -69,6 +71,7 @@ class Filling:
         for number, column in enumerate(columns):
             self.tree.add(column, number)
         self.form = self.tree.built()
+        self.schema = pa.schema([pa.field(each.name, each.type) for each in columns])
         self.names = frozenset(
             attribute(spec.id)
             for schema in shapes.model.schemas
@@ -92,7 +95,8 @@ class Filling:
             self.cls,
             data,
             self.path,
-            (self.form,),
+            self.form,
+            len(self.columns),
             self.conditions,
             self.row,
             self.names,
@@ -101,57 +105,16 @@ class Filling:
         )
         return native.Rows(*given) if part is None else native.Rows(*given, part)
 
-    def batches(self, rows: Any, size: int, most_bytes: int) -> Iterator[tuple[list[pa.Array], int, str]]:
-        """The arrays of one batch after another, the number of rows, and whether there are `more`, it is the
-        `end`, or the reader `stopped` after these rows for a reason that pure Python finds.
+    def batches(self, rows: Any, size: int, most_bytes: int) -> Iterator[tuple[pa.RecordBatch, str]]:
+        """One batch after another, and whether there are `more`, it is the `end`, or the reader `stopped`
+        after these rows for a reason that pure Python finds.
         """
         while True:
-            status, count, (result,) = rows.run(size, most_bytes)
-            found: dict[int, Any] = {}
-            self.tree.taken(result, found)
-            yield (
-                [self._array(column, found[i], count) for i, column in enumerate(self.columns)],
-                count,
-                status,
-            )
+            status, _, made = rows.run(size, most_bytes)
+            yield pa.record_batch(_Batch(self.schema, made)), status
             if status != "more":
                 return
-
-    @staticmethod
-    def _array(column: Column, result: tuple[Any, ...], count: int) -> pa.Array:
-        assert column.native is not None
-        return _array(column.type, column.native.of(), result, count)
 
 
 def _decode(process: str, data: bytes, args: tuple[Any, ...], limit: int, name: str, at: int) -> bytes:
     return decode(process, data, args, limit=limit, name=name, at=at)
-
-
-def _buffer(data: bytearray | None) -> pa.Buffer | None:
-    return None if data is None else pa.py_buffer(data)
-
-
-def _array(kind: pa.DataType, form: tuple[Any, ...], result: tuple[Any, ...], count: int) -> pa.Array:
-    """The array of a column from its buffers."""
-    name, *_, extra, forms = form
-    rows, nulls, valid, ends, data, places, children = result
-    if rows == 0:
-        return pa.nulls(count, kind)
-    assert rows == count
-    first = None if valid is None or not nulls else pa.py_buffer(valid)
-    nulls = nulls if first is not None else 0
-    if name in ("enum", "name"):
-        indexes = pa.Array.from_buffers(pa.int32(), count, [first, _buffer(data) or pa.py_buffer(b"")], nulls)
-        words = extra.words + [str(number) for number in list(places or ())[len(extra) :]]
-        return pa.DictionaryArray.from_arrays(indexes, pa.array(words, pa.string()), safe=False)
-    if name in ("bytes", "text"):
-        return pa.Array.from_buffers(
-            kind, count, [first, _buffer(ends), _buffer(data) or pa.py_buffer(b"")], nulls
-        )
-    if name == "list":
-        inner = _array(kind.value_type, forms[0], children[0], children[0][0])
-        return pa.Array.from_buffers(kind, count, [first, _buffer(ends)], nulls, children=[inner])
-    if name in ("struct", "choice"):
-        parts = [_array(kind.field(i).type, form, children[i], count) for i, form in enumerate(forms)]
-        return pa.Array.from_buffers(kind, count, [first], nulls, children=parts)
-    return pa.Array.from_buffers(kind, count, [first, _buffer(data) or pa.py_buffer(b"")], nulls)

@@ -561,15 +561,11 @@ class _Scan:
     def native(self, rows: Any) -> Iterator[pa.RecordBatch]:
         """Batches of the native reader. Data that it refuses is left to pure Python, which goes on or
         raises."""
-        import pyarrow as pa
-
         plan = self.plan
-        names = [each.name for each in plan.columns]
         given, status = 0, "end"
-        for arrays, count, found in plan.filling.batches(rows, self.size, BATCH_BYTES):
+        for batch, found in plan.filling.batches(rows, self.size, BATCH_BYTES):
             status = found
-            if count:
-                batch = pa.RecordBatch.from_arrays(arrays, names=names)
+            if batch.num_rows:
                 for each in _filtered(iter([batch]), plan.test, plan.shown):
                     given += each.num_rows
                     yield each
