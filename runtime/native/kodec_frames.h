@@ -51,6 +51,7 @@ typedef struct {
   int64_t depth, deepest, elements, empty, room, decompressed;
   int nested, asked, table;
   Py_ssize_t filled; /* the bytes of text, bytes and lists in the columns of a batch, about */
+  ks_unit *own;             /* which owns what is allocated for the run */
   PyObject *names, *decode; /* the names that expressions ask for, and what processes bytes */
 } kf_run;
 
@@ -440,6 +441,25 @@ static const kf_val *kf_ref(kf_run *run, const kf_at *at, ks_expr *expr, kf_val 
       if (KD_UNLIKELY((PyObject *)expr->seen != node->unit->cls || expr->slot < 0)) break;
       found = &node->slot[kf_slot(expr->slot)];
       return found->kind == KF_UNSET ? &kf_null : found;
+    case KS_ROOT:
+      if (expr->part[0] != NULL) break;
+      scratch->as.node = node->root;
+      scratch->kind = KF_NODE;
+      return scratch;
+    case KS_PARENT:
+      if (expr->part[0] != NULL || node->parent == NULL) break;
+      scratch->as.node = node->parent;
+      scratch->kind = KF_NODE;
+      return scratch;
+    case KS_ELEMENT: {
+      int64_t i;
+      found = kf_ref(run, at, expr->part[0], scratch);
+      if (found == NULL || found->kind != KF_LIST) return kf_eval(run, at, expr, scratch) < 0 ? NULL : scratch;
+      if (kf_eval_whole(run, at, expr->part[1], &i) < 0 || i < 0 || i >= found->as.list->n) return NULL;
+      if (found->as.list->numbers == NULL) return &found->as.list->items[i];
+      *scratch = kf_item(found->as.list, (Py_ssize_t)i);
+      return scratch;
+    }
     default: break;
   }
   return kf_eval(run, at, expr, scratch) < 0 ? NULL : scratch;
@@ -1085,6 +1105,10 @@ static int kf_many(kf_run *run, const kf_at *at, const ks_step *step, const kf_w
     list->numbers = kf_new(run, (size_t)count * sizeof(int64_t));
     if (list->numbers == NULL) return -1;
     list->room = (Py_ssize_t)count;
+  } else if (!packed && step->ends == KS_BY_COUNT && step->least && count > 8) {
+    list->items = kf_new(run, (size_t)count * sizeof(kf_val));
+    if (list->items == NULL) return -1;
+    list->room = (Py_ssize_t)count;
   }
   for (Py_ssize_t i = 0;; i++) {
     const Py_ssize_t start = io->at;
@@ -1103,7 +1127,8 @@ static int kf_many(kf_run *run, const kf_at *at, const ks_step *step, const kf_w
     if (packed) {
       if (kf_push_number(run, list, found.as.i) < 0) return -1;
     } else {
-      if (kf_rules(run, &inner, step->rule, step->rules, &found) < 0 || kf_push(run, list, &found) < 0) return -1;
+      if ((step->rules && kf_rules(run, &inner, step->rule, step->rules, &found) < 0) || kf_push(run, list, &found) < 0)
+        return -1;
     }
     if (step->ends == KS_BY_UNTIL) {
       int done;

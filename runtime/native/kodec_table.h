@@ -20,6 +20,13 @@ typedef struct {
   Py_ssize_t n, room, hope; /* `hope`: how much room to begin with */
 } kb_buffer;
 
+/* Which children of a column may have a value of a class. */
+typedef struct kb_way {
+  struct kb_way *next;
+  const PyObject *cls;
+  Py_ssize_t count, at[];
+} kb_way;
+
 typedef struct kb_column {
   kb_kind kind;
   ks_expr *member;     /* the member of the object around it; NULL: that value itself */
@@ -33,6 +40,8 @@ typedef struct kb_column {
   kb_buffer data, ends, valid;
   Py_ssize_t children;
   struct kb_column *child;
+  int chooses;  /* whether most of them are each of one class */
+  kb_way *ways; /* of classes that were met */
   /* of an enum: the numbers by their place, and places by number */
   int32_t small[256];
   PyObject *places, *known_places; /* those of this batch, and those that each batch has */
@@ -42,6 +51,7 @@ typedef struct kb_column {
   Py_ssize_t names;
   PyTypeObject **classes;
   int *kinds; /* of each, where it has no class */
+  Py_ssize_t last; /* the one that was found last */
 } kb_column;
 
 /* ------------------------------------------------------------------ buffers */
@@ -116,11 +126,35 @@ static int kb_pad(kb_column *column, Py_ssize_t row) {
 KD_INLINE int kb_next(kb_column *column, Py_ssize_t row) {
   if (KD_UNLIKELY(column->rows < row) && kb_pad(column, row) < 0) return -1;
   if (KD_UNLIKELY(column->valid.p != NULL)) {
-    if (kb_zeros(&column->valid, (row + 8) / 8) < 0) return -1;
+    if (KD_UNLIKELY((row >> 3) >= column->valid.n) && kb_zeros(&column->valid, (row + 8) / 8) < 0) return -1;
     kb_set_bit(column->valid.p, row);
   }
   column->rows = row + 1;
   return 0;
+}
+
+/* Room for one more end, after those before it. */
+static int kb_end_room(kb_column *column, Py_ssize_t row) {
+  return kb_zeros(&column->ends, 4) < 0 ? -1 : kb_room(&column->ends, 4 * (row + 2));
+}
+
+/* The end of the value of `row`, which `kb_next` announced. */
+KD_INLINE int kb_put_end(kb_column *column, Py_ssize_t row, Py_ssize_t at) {
+  const int32_t end = (int32_t)at;
+  if (KD_UNLIKELY(column->ends.n == 0 || 4 * (row + 2) > column->ends.room) && kb_end_room(column, row) < 0) return -1;
+  memcpy(column->ends.p + 4 * (row + 1), &end, 4);
+  column->ends.n = 4 * (row + 2);
+  return 0;
+}
+
+/* Put the bits of a number of the column's width; there must be room. */
+KD_INLINE void kb_put_bits(kb_column *column, Py_ssize_t row, int64_t bits) {
+  switch (column->width) {
+    case 1: column->data.p[row] = (uint8_t)bits; break;
+    case 2: ((uint16_t *)(void *)column->data.p)[row] = (uint16_t)bits; break;
+    case 4: ((uint32_t *)(void *)column->data.p)[row] = (uint32_t)bits; break;
+    default: ((uint64_t *)(void *)column->data.p)[row] = (uint64_t)bits;
+  }
 }
 
 /* ------------------------------------------------------------------ values */
@@ -152,44 +186,76 @@ static int kb_place(kb_column *column, int64_t number, int32_t *to) {
   return 0;
 }
 
-static int kb_whole(kb_column *column, const kf_val *value, Py_ssize_t row) {
+KD_INLINE int kb_fits(const kb_column *column, int64_t value) {
   const int bits = 8 * column->width;
-  if (value->kind == KF_BIG) {
-    if (column->is_signed || bits < 64) return -1;
-  } else if (!kf_is_whole(value)) {
+  if (column->is_signed) return bits == 64 || (value < INT64_C(1) << (bits - 1) && value >= -(INT64_C(1) << (bits - 1)));
+  return value >= 0 && (bits == 64 || !(value >> bits));
+}
+
+static int kb_whole(kb_column *column, const kf_val *value, Py_ssize_t row) {
+  if (value->kind == KF_BIG ? column->is_signed || column->width < 8 : !kf_is_whole(value) || !kb_fits(column, value->as.i))
     return -1;
-  } else if (column->is_signed) {
-    if (bits < 64 && (value->as.i >= INT64_C(1) << (bits - 1) || value->as.i < -(INT64_C(1) << (bits - 1)))) return -1;
-  } else if (value->as.i < 0 || (bits < 64 && value->as.i >> bits)) {
-    return -1;
-  }
   if (kb_next(column, row) < 0 || kb_room(&column->data, (row + 1) * column->width) < 0) return -1;
   column->data.n = (row + 1) * column->width;
-  switch (column->width) {
-    case 1: column->data.p[row] = (uint8_t)value->as.i; break;
-    case 2: ((uint16_t *)(void *)column->data.p)[row] = (uint16_t)value->as.i; break;
-    case 4: ((uint32_t *)(void *)column->data.p)[row] = (uint32_t)value->as.i; break;
-    default: ((uint64_t *)(void *)column->data.p)[row] = (uint64_t)value->as.i;
-  }
+  kb_put_bits(column, row, value->as.i);
   return 0;
 }
 
 static int kb_octets(kf_run *run, kb_column *column, const kf_val *value, Py_ssize_t row) {
   const uint8_t *p = value->as.p;
   Py_ssize_t size = value->size;
-  int32_t end;
   if (value->kind != (column->kind == KB_TEXT ? KF_TEXT : KF_BYTES)) return -1;
   if (column->kind == KB_TEXT && kf_utf8(run, value, &p, &size) < 0) return -1;
   if (size > INT32_MAX - column->data.n || kb_next(column, row) < 0) return -1;
-  if (kb_zeros(&column->ends, 4) < 0 || kb_room(&column->ends, 4 * (row + 2)) < 0 || kb_room(&column->data, column->data.n + size) < 0)
-    return -1;
+  if (kb_put_end(column, row, column->data.n + size) < 0 || kb_room(&column->data, column->data.n + size) < 0) return -1;
   if (size) memcpy(column->data.p + column->data.n, p, (size_t)size);
   column->data.n += size;
   run->filled += size + 4;
-  end = (int32_t)column->data.n;
-  memcpy(column->ends.p + 4 * (row + 1), &end, 4);
-  column->ends.n = 4 * (row + 2);
   return 0;
+}
+
+/* The children of a column that may have a value of a class; NULL: any may. */
+static const kb_way *kb_way_of(kf_run *run, kb_column *column, const PyObject *cls) {
+  kb_way *way = column->ways, **before;
+  if (KD_LIKELY(way != NULL && way->cls == cls)) return way;
+  for (before = &column->ways; (way = *before) != NULL && way->cls != cls;) before = &way->next;
+  if (way != NULL) {
+    *before = way->next;
+  } else {
+    way = ks_new(run->own, 1, sizeof(kb_way) + (size_t)column->children * sizeof(Py_ssize_t));
+    if (way == NULL) return NULL;
+    way->cls = cls;
+    for (Py_ssize_t i = 0; i < column->children; i++) {
+      const kb_column *const child = &column->child[i];
+      if (child->member != NULL || child->around || child->guard == NULL || (PyObject *)child->guard == cls)
+        way->at[way->count++] = i;
+    }
+  }
+  way->next = column->ways;
+  column->ways = way;
+  return way;
+}
+
+/* Elements that are numbers, all at once: 1, 0 where they come one by one, or -1. */
+static int kb_fill_numbers(kb_column *child, Py_ssize_t at, const kf_list *list) {
+  if (list->numbers == NULL || list->kind != KF_INT || child->kind != KB_INT || child->member != NULL || child->around ||
+      child->guard != NULL || (child->accepts && !(child->accepts & 1)) || child->rows != at || child->valid.p != NULL)
+    return 0;
+  if (kb_room(&child->data, (at + list->n) * child->width) < 0) return -1;
+  if (child->width == 1 && !child->is_signed) {
+    for (Py_ssize_t i = 0; i < list->n; i++) {
+      if (list->numbers[i] < 0 || list->numbers[i] > UINT8_MAX) return -1;
+      child->data.p[at + i] = (uint8_t)list->numbers[i];
+    }
+  } else {
+    for (Py_ssize_t i = 0; i < list->n; i++) {
+      if (!kb_fits(child, list->numbers[i])) return -1;
+      kb_put_bits(child, at + i, list->numbers[i]);
+    }
+  }
+  child->rows = at + list->n;
+  child->data.n = child->rows * child->width;
+  return 1;
 }
 
 static int kb_kind_of(const kf_val *value) {
@@ -217,17 +283,11 @@ KD_INLINE int kb_fill_member(kf_run *run, kb_column *column, const kf_val *aroun
     node = around->as.node;
     if (column->slot >= 0) {
       value = &node->slot[column->slot];
-      if (value->kind == KF_INT && column->kind == KB_INT && column->rows == row && column->valid.p == NULL &&
-          column->exact && (row + 1) * column->width <= column->data.room) {
+      if (value->kind == KF_INT && column->exact && (row + 1) * column->width <= column->data.room) {
         /* a number of the column's own width, as most are */
-        column->rows = row + 1;
+        if (kb_next(column, row) < 0) return -1;
         column->data.n = (row + 1) * column->width;
-        switch (column->width) {
-          case 1: column->data.p[row] = (uint8_t)value->as.i; break;
-          case 2: ((uint16_t *)(void *)column->data.p)[row] = (uint16_t)value->as.i; break;
-          case 4: ((uint32_t *)(void *)column->data.p)[row] = (uint32_t)value->as.i; break;
-          default: ((uint64_t *)(void *)column->data.p)[row] = (uint64_t)value->as.i;
-        }
+        kb_put_bits(column, row, value->as.i);
         return 1;
       }
     } else if (column->around) {
@@ -277,9 +337,11 @@ static int kb_fill(kf_run *run, kb_column *column, const kf_val *value, Py_ssize
       } else {
         const PyObject *const cls = value->kind == KF_NODE ? value->as.node->unit->cls : NULL;
         const int kind = kb_kind_of(value);
-        Py_ssize_t i = 0;
+        Py_ssize_t i = column->last;
+        if (column->names && (cls != NULL ? (PyObject *)column->classes[i] != cls : column->kinds[i] != kind)) i = 0;
         while (i < column->names && (cls != NULL ? (PyObject *)column->classes[i] != cls : column->kinds[i] != kind)) i++;
         if (i == column->names) return 0; /* no case has it */
+        column->last = i;
         place = (int32_t)i;
       }
       if (kb_next(column, row) < 0 || kb_room(&column->data, 4 * (row + 1)) < 0) return -1;
@@ -289,26 +351,34 @@ static int kb_fill(kf_run *run, kb_column *column, const kf_val *value, Py_ssize
     case KB_LIST: {
       const kf_list *const list = value->as.list;
       kb_column *const child = column->child;
-      int32_t end;
+      const Py_ssize_t first = column->items;
       if (value->kind != KF_LIST || list->n > INT32_MAX - column->items) return -1;
-      if (kb_next(column, row) < 0 || kb_zeros(&column->ends, 4) < 0 || kb_room(&column->ends, 4 * (row + 2)) < 0) return -1;
-      for (Py_ssize_t i = 0; i < list->n; i++) {
+      if (kb_next(column, row) < 0 || (there = kb_fill_numbers(child, first, list)) < 0) return -1;
+      if (there) column->items += list->n;
+      for (Py_ssize_t i = 0; i < list->n && !there; i++) {
         const kf_val item = kf_item(list, i);
         if (kb_fill_member(run, child, &item, column->items) < 0) return -1;
         column->items++;
       }
-      end = (int32_t)column->items;
-      memcpy(column->ends.p + 4 * (row + 1), &end, 4);
-      column->ends.n = 4 * (row + 2);
+      if (kb_put_end(column, row, column->items) < 0) return -1;
       run->filled += 8 * list->n;
       return 0;
     }
     default: break;
   }
   if (column->kind == KB_STRUCT && value->kind != KF_NODE) return -1;
-  for (Py_ssize_t i = 0; i < column->children; i++) {
-    if ((status = kb_fill_member(run, &column->child[i], value, row)) < 0) return -1;
-    there |= status;
+  if (column->chooses && value->kind == KF_NODE) {
+    const kb_way *const way = kb_way_of(run, column, value->as.node->unit->cls);
+    if (way == NULL) return -1;
+    for (Py_ssize_t i = 0; i < way->count; i++) {
+      if ((status = kb_fill_member(run, &column->child[way->at[i]], value, row)) < 0) return -1;
+      there |= status;
+    }
+  } else {
+    for (Py_ssize_t i = 0; i < column->children; i++) {
+      if ((status = kb_fill_member(run, &column->child[i], value, row)) < 0) return -1;
+      there |= status;
+    }
   }
   if (column->kind == KB_STRUCT || (column->kind == KB_CHOICE && there)) return kb_next(column, row);
   return 0;
@@ -1121,6 +1191,10 @@ static int kr_column_of(kr_rows *rows, PyObject *form, kb_column *to) {
   if (to->kind == KB_LIST && to->children != 1) return ks_refuse(&rows->unit, form);
   for (Py_ssize_t i = 0; i < to->children; i++)
     if (kr_column_of(rows, PyTuple_GET_ITEM(children, i), &to->child[i]) < 0) return -1;
+  for (Py_ssize_t i = 0, each_one = 0; i < to->children; i++) {
+    each_one += to->child[i].member == NULL && !to->child[i].around && to->child[i].guard != NULL;
+    to->chooses = each_one > 2;
+  }
   return 0;
 }
 
@@ -1203,6 +1277,7 @@ static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) 
   self = (kr_rows *)type->tp_alloc(type, 0);
   if (self == NULL) return NULL;
   self->unit.cls = cls;
+  self->run.own = &self->unit;
   self->form = PyTuple_Pack(7, cls, path, group, conditions, row, asked, decode);
   self->run.names = asked;
   self->run.decode = decode;
