@@ -389,18 +389,12 @@ static int kf_operation(kf_run *run, ks_op op, const kf_val *a, const kf_val *b,
 
 static int kf_instance(kf_run *run, kf_node *node, Py_ssize_t number, kf_val *to);
 
-KD_INLINE Py_ssize_t kf_slot(Py_ssize_t offset) {
-  return (offset - ks.node->tp_basicsize) / (Py_ssize_t)sizeof(PyObject *);
-}
-
 /* A field, a parameter or an instance of a frame. */
 static int kf_member(kf_run *run, ks_expr *expr, kf_node *of, kf_val *to) {
   PyTypeObject *const cls = (PyTypeObject *)of->unit->cls;
   if (KD_UNLIKELY(expr->seen != cls) && ks_seek_member(&run->table, expr, cls) < 0) return -1;
-  if (KD_LIKELY(expr->slot >= 0)) {
-    const Py_ssize_t slot = kf_slot(expr->slot);
-    if (slot < 0 || slot >= of->unit->frame) return -1;
-    *to = of->slot[slot];
+  if (KD_LIKELY(expr->place >= 0)) {
+    *to = of->slot[expr->place];
     if (to->kind == KF_UNSET) *to = kf_null;
     return 0;
   }
@@ -432,14 +426,14 @@ static const kf_val *kf_ref(kf_run *run, const kf_at *at, ks_expr *expr, kf_val 
       found = kf_ref(run, at, expr->part[0], scratch);
       if (found == NULL || found->kind != KF_NODE) return NULL;
       node = found->as.node;
-      if (KD_LIKELY((PyObject *)expr->seen == node->unit->cls && expr->slot >= 0)) {
-        found = &node->slot[kf_slot(expr->slot)];
+      if (KD_LIKELY((PyObject *)expr->seen == node->unit->cls && expr->place >= 0)) {
+        found = &node->slot[expr->place];
         return found->kind == KF_UNSET ? &kf_null : found;
       }
       return kf_member(run, expr, found->as.node, scratch) < 0 ? NULL : scratch;
     case KS_FIELD:
-      if (KD_UNLIKELY((PyObject *)expr->seen != node->unit->cls || expr->slot < 0)) break;
-      found = &node->slot[kf_slot(expr->slot)];
+      if (KD_UNLIKELY((PyObject *)expr->seen != node->unit->cls || expr->place < 0)) break;
+      found = &node->slot[expr->place];
       return found->kind == KF_UNSET ? &kf_null : found;
     case KS_ROOT:
       if (expr->part[0] != NULL) break;
@@ -499,11 +493,10 @@ static int kf_length(const kf_val *of, kf_val *to) {
 static kf_kind kf_quick_member(kf_run *run, ks_expr *expr, kf_node *of, int64_t *to) {
   PyTypeObject *const cls = (PyTypeObject *)of->unit->cls;
   if (KD_UNLIKELY(expr->seen != cls) && ks_seek_member(&run->table, expr, cls) < 0) return KF_UNSET;
-  if (KD_LIKELY(expr->slot >= 0)) {
-    const Py_ssize_t slot = kf_slot(expr->slot);
-    if (KD_UNLIKELY(slot < 0 || slot >= of->unit->frame) || !kf_is_whole(&of->slot[slot])) return KF_UNSET;
-    *to = of->slot[slot].as.i;
-    return (kf_kind)of->slot[slot].kind;
+  if (KD_LIKELY(expr->place >= 0)) {
+    const kf_val *const found = &of->slot[expr->place];
+    *to = found->as.i;
+    return kf_is_whole(found) ? (kf_kind)found->kind : KF_UNSET;
   }
   if (expr->computed != NULL) {
     const kf_at at = {of, NULL, NULL, 0};
@@ -718,36 +711,32 @@ static int kf_eval(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
 KD_INLINE int kf_little(const kf_node *node, ks_order order) { return order == KS_BY ? node->little : order == KS_LE; }
 
 /* A number, whose bits are those of `as.i` where it is no REAL. */
-static int kf_number(const kf_node *node, const uint8_t *p, ks_wire wire, ks_order order, kf_val *to) {
+KD_INLINE int kf_number(const kf_node *node, const uint8_t *p, ks_wire wire, ks_order order, kf_val *to) {
   const int little = kf_little(node, order);
-  uint64_t bits;
   uint32_t narrow;
   float small;
-  if (KD_UNLIKELY(little < 0)) return -1;
   to->kind = KF_INT;
+  if (wire <= KS_S1) {
+    to->as.i = wire == KS_U1 ? p[0] : (int8_t)p[0];
+    return 0;
+  }
+  if (KD_UNLIKELY(little < 0)) return -1;
   switch (wire) {
-    case KS_U1: to->as.i = p[0]; return 0;
-    case KS_S1: to->as.i = (int8_t)p[0]; return 0;
-    case KS_U2: to->as.i = (int64_t)ks_load(p, 2, little); return 0;
-    case KS_S2: to->as.i = (int16_t)ks_load(p, 2, little); return 0;
-    case KS_U4: to->as.i = (int64_t)ks_load(p, 4, little); return 0;
-    case KS_S4: to->as.i = (int32_t)ks_load(p, 4, little); return 0;
+    case KS_U2: to->as.i = little ? kd_load_u2le(p) : kd_load_u2be(p); return 0;
+    case KS_S2: to->as.i = (int16_t)(little ? kd_load_u2le(p) : kd_load_u2be(p)); return 0;
+    case KS_U4: to->as.i = little ? kd_load_u4le(p) : kd_load_u4be(p); return 0;
+    case KS_S4: to->as.i = (int32_t)(little ? kd_load_u4le(p) : kd_load_u4be(p)); return 0;
     case KS_F4:
-      narrow = (uint32_t)ks_load(p, 4, little);
+      narrow = little ? kd_load_u4le(p) : kd_load_u4be(p);
       memcpy(&small, &narrow, sizeof small);
       to->as.r = (double)small;
       to->kind = KF_REAL;
       return 0;
-    case KS_F8:
-      bits = ks_load(p, 8, little);
-      memcpy(&to->as.r, &bits, sizeof bits);
-      to->kind = KF_REAL;
-      return 0;
     default: break;
   }
-  bits = ks_load(p, 8, little);
-  to->as.i = (int64_t)bits;
-  if (wire == KS_U8 && bits > INT64_MAX) to->kind = KF_BIG;
+  to->as.i = (int64_t)(little ? kd_load_u8le(p) : kd_load_u8be(p));
+  if (wire == KS_F8) to->kind = KF_REAL; /* whose bits they are */
+  else if (wire == KS_U8 && to->as.i < 0) to->kind = KF_BIG;
   return 0;
 }
 
@@ -811,6 +800,14 @@ static int kf_processed(kf_run *run, const kf_at *at, const ks_bounds *bounds, c
 static int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, const kf_wish *wish,
                       kf_val *to);
 
+static void kf_set_places(ks_step *step, Py_ssize_t count) {
+  for (; count > 0; count--, step++) {
+    if (step->what == KS_S_WHEN) kf_set_places(step->steps, step->inner);
+    if (step->what == KS_S_ONE || step->what == KS_S_MANY) step->place = kf_slot(step->slot);
+    for (Py_ssize_t i = 0; step->what == KS_S_FIXED && i < step->slots; i++) step->in[i].place = kf_slot(step->in[i].slot);
+  }
+}
+
 /* Whether objects of a unit can be frames: nothing is derived of their bytes. */
 static int kf_is_plain(kf_run *run, ks_unit *unit) {
   PyObject *found;
@@ -839,6 +836,7 @@ static int kf_is_plain(kf_run *run, ks_unit *unit) {
       }
     }
   }
+  kf_set_places(unit->step, unit->steps);
   unit->plain = 1;
   return 1;
 }
@@ -1051,7 +1049,7 @@ static int kf_fixed(kf_run *run, const kf_at *at, const ks_step *step) {
   io->at += step->size;
   for (Py_ssize_t i = 0; i < step->slots; i++) {
     const ks_slot *const slot = &step->in[i];
-    kf_val *const to = &node->slot[kf_slot(slot->slot)];
+    kf_val *const to = &node->slot[slot->place];
     if (slot->wire == KS_BYTES) {
       to->as.p = p + slot->offset;
       to->size = slot->size;
@@ -1067,9 +1065,9 @@ static int kf_fixed(kf_run *run, const kf_at *at, const ks_step *step) {
       return -1;
     }
   }
-  for (Py_ssize_t i = 0; i < step->slots; i++) {
+  for (Py_ssize_t i = 0; step->rules && i < step->slots; i++) {
     const ks_slot *const slot = &step->in[i];
-    if (slot->rules && kf_rules(run, at, slot->rule, slot->rules, &node->slot[kf_slot(slot->slot)]) < 0) return -1;
+    if (slot->rules && kf_rules(run, at, slot->rule, slot->rules, &node->slot[slot->place]) < 0) return -1;
   }
   return 0;
 }
@@ -1200,15 +1198,15 @@ KD_INLINE int kf_step(kf_run *run, const kf_at *at, const ks_step *step, const k
     case KS_S_END: return -1;
     default: break;
   }
-  if (wish != NULL && !at->node->unit->asked[kf_slot(step->slot)]) {
-    if (!wish->slot[kf_slot(step->slot)]) {
+  if (wish != NULL && !at->node->unit->asked[step->place]) {
+    if (!wish->slot[step->place]) {
       status = kf_passed(run, at, step);
       if (status) return status < 0 ? -1 : 0;
     } else {
-      inner = wish->inner[kf_slot(step->slot)];
+      inner = wish->inner[step->place];
     }
   }
-  to = &at->node->slot[kf_slot(step->slot)];
+  to = &at->node->slot[step->place];
   if (step->what == KS_S_MANY) return kf_many(run, at, step, NULL, to);
   if (kf_element(run, at, at->io, step->element, -1, inner, to) < 0) return -1;
   return step->rules ? kf_rules(run, at, step->rule, step->rules, to) : 0;

@@ -87,7 +87,7 @@ struct ks_expr {
   /* where an attribute was found last: its class, its slot, or the function that computes it; otherwise Python is
    * called */
   PyTypeObject *seen; /* a reference */
-  Py_ssize_t slot;
+  Py_ssize_t slot, place; /* `place`: that of the slot in a frame, or -1 */
   ks_expr *computed;
   Py_ssize_t sought; /* the number of an instance that is read, or -1 */
   kf_val frame;      /* of KS_CONSTANT, once it was asked for */
@@ -165,7 +165,7 @@ struct ks_element {
 };
 
 typedef struct {
-  Py_ssize_t slot, offset;
+  Py_ssize_t slot, place, offset;
   int size, shift, width;
   ks_wire wire;
   ks_order order;
@@ -187,14 +187,14 @@ typedef struct {
 
 struct ks_step {
   ks_what what;
-  Py_ssize_t slot;
+  Py_ssize_t slot, place; /* `place`: that of the slot in a frame (kodec_frames.h) */
   ks_expr *test; /* the condition, the value that selects a byte order, the count or the end of a list */
   Py_ssize_t inner;
   ks_step *steps;
   Py_ssize_t size, slots;
   ks_slot *in;
   ks_element *element;
-  Py_ssize_t rules;
+  Py_ssize_t rules; /* of KS_S_FIXED those of all its slots, which have them */
   ks_expr **rule;
   ks_ends ends;
   int64_t least;
@@ -333,7 +333,7 @@ static ks_expr *ks_expr_of(ks_unit *unit, PyObject *form) {
   int op = 0, inner = 0;
   if (found == NULL) return NULL;
   ((ks_memory *)(void *)found - 1)->expr = found;
-  found->slot = -1;
+  found->slot = found->place = -1;
   if (!PyTuple_Check(form)) {
     found->op = PyFunction_Check(form) ? KS_CALL : KS_CONSTANT;
     found->value = form;
@@ -587,6 +587,7 @@ static int ks_step_of(ks_unit *unit, PyObject *form, int kept, ks_step *found) {
         if (found->in[i].offset < 0 || found->in[i].size < 0 ||
             found->in[i].offset > found->size - found->in[i].size)
           return ks_refuse(unit, form);
+        found->rules += found->in[i].rules;
       }
       return 0;
     default: break;

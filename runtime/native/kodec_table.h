@@ -756,10 +756,10 @@ static int kr_enter(kr_rows *rows, kf_node *node, kf_stream *io) {
     const int last = rows->depth + 1 == rows->parts;
     Py_ssize_t number;
     if (part->member != NULL && ks_seek_member(&run->table, part->member, (PyTypeObject *)node->unit->cls) < 0) return -1;
-    if (part->member != NULL && part->member->slot >= 0) {
+    if (part->member != NULL && part->member->place >= 0) {
       const ks_step *const step = kr_step_of(node->unit, part->member, &number);
       const int object = step != NULL && step->what != KS_S_FIXED && step->element->kind == KS_E_OBJECT;
-      const int free = step != NULL && !node->unit->asked[kf_slot(part->member->slot)];
+      const int free = step != NULL && !node->unit->asked[part->member->place];
       if (step != NULL && step->what == KS_S_MANY && free && (object || last)) level->found = step;
       if (step != NULL && step->what == KS_S_ONE && object && !last) level->found = step;
     }
@@ -997,7 +997,7 @@ static int kr_next(kr_rows *rows, kf_val *row) {
           const kf_at at = {outer->node, outer->io, NULL, 0};
           if (kf_rules(run, &at, outer->found->rule, outer->found->rules, &item) < 0) return -1;
         }
-        outer->node->slot[kf_slot(outer->found->slot)] = item;
+        outer->node->slot[outer->found->place] = item;
         outer->next++;
       }
       continue;
@@ -1085,8 +1085,8 @@ static int kr_want(kr_rows *rows, kf_wish **wish, PyTypeObject *cls, kb_column *
   if (column->member->slot < 0) return 0; /* an instance: what it needs is asked for */
   if (kr_wish_for(rows, wish, unit) < 0) return -1;
   for (found = *wish; found->unit != unit; found = found->next) continue;
-  slot = kf_slot(column->member->slot);
-  if (slot < 0 || slot >= unit->frame) return 0;
+  slot = column->member->place;
+  if (slot < 0) return 0;
   found->slot[slot] = 1;
   if (found->inner[slot] == &kr_everything) return 0;
   if (column->kind != KB_GROUP && column->kind != KB_CHOICE && column->kind != KB_STRUCT) {
@@ -1107,10 +1107,9 @@ static int kr_resolve(kr_rows *rows, PyTypeObject *cls, kb_column *column) {
   if (unit != NULL) {
     if (ks_begin(unit) < 0 || kf_is_plain(&rows->run, unit) < 0) return -1;
     if (ks_seek_member(&rows->run.table, column->member, cls) < 0) return -1;
-    if (unit->plain > 0 && column->member->slot >= 0 && kf_slot(column->member->slot) >= 0 &&
-        kf_slot(column->member->slot) < unit->frame) {
+    if (unit->plain > 0 && column->member->place >= 0) {
       const ks_step *const step = kr_step_of(unit, column->member, &number);
-      column->slot = kf_slot(column->member->slot);
+      column->slot = column->member->place;
       for (Py_ssize_t j = 0; step != NULL && step->what == KS_S_FIXED && j < step->slots; j++)
         if (step->in[j].slot == column->member->slot && step->in[j].wire < KS_F4)
           column->exact = ks_widths[step->in[j].wire] == column->width && (step->in[j].wire % 2 == KS_S1) == column->is_signed;
@@ -1333,10 +1332,10 @@ static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) 
         kw_condition *const each = &self->condition[i];
         if (each->steps == 0 || each->member[0] == NULL) continue;
         if (ks_seek_member(&self->run.table, each->member[0], (PyTypeObject *)row) < 0) goto failed;
-        if (each->member[0]->slot < 0) continue;
+        if (each->member[0]->place < 0) continue;
         if (kr_step_of(unit, each->member[0], &number) != NULL) each->ready = number;
-        self->wish->slot[kf_slot(each->member[0]->slot)] = 1;
-        self->wish->inner[kf_slot(each->member[0]->slot)] = &kr_everything;
+        self->wish->slot[each->member[0]->place] = 1;
+        self->wish->inner[each->member[0]->place] = &kr_everything;
       }
     }
   }

@@ -215,10 +215,15 @@ static ks_unit *ks_unit_of(PyTypeObject *cls) {
 }
 
 /* Find where objects of a class have an attribute. */
+/* The place in a frame of the slot at an offset. */
+static Py_ssize_t kf_slot(Py_ssize_t offset) {
+  return (offset - ks.node->tp_basicsize) / (Py_ssize_t)sizeof(PyObject *);
+}
+
 static int ks_seek_member(int *table, ks_expr *expr, PyTypeObject *cls) {
   ks_unit *const unit = ks_unit_of(cls);
   if (unit == NULL && PyErr_Occurred()) return -1;
-  expr->slot = expr->sought = -1;
+  expr->slot = expr->sought = expr->place = -1;
   expr->computed = NULL;
   if (unit != NULL) {
     *table = 1;
@@ -236,6 +241,8 @@ static int ks_seek_member(int *table, ks_expr *expr, PyTypeObject *cls) {
     if (expr->slot < 0) {
       if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
       PyErr_Clear();
+    } else if (expr->slot >= ks.node->tp_basicsize && expr->slot < cls->tp_basicsize) {
+      expr->place = kf_slot(expr->slot);
     }
   }
   Py_INCREF(cls);
