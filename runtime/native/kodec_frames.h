@@ -266,12 +266,13 @@ static int kf_is_true(const kf_val *value) {
 static const kf_val *kf_ref(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *scratch);
 
 static kf_kind kf_quick(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to);
+KD_INLINE kf_kind kf_quick_leaf(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to);
 
 static int kf_eval_test(kf_run *run, const kf_at *at, ks_expr *expr) {
   kf_val scratch;
   const kf_val *value;
   int64_t found;
-  if (kf_quick(run, at, expr, &found)) return found != 0;
+  if (kf_quick_leaf(run, at, expr, &found)) return found != 0;
   value = kf_ref(run, at, expr, &scratch);
   return value == NULL ? -1 : kf_is_true(value);
 }
@@ -279,7 +280,7 @@ static int kf_eval_test(kf_run *run, const kf_at *at, ks_expr *expr) {
 static int kf_eval_whole(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
   kf_val scratch;
   const kf_val *value;
-  if (kf_quick(run, at, expr, to)) return 0;
+  if (kf_quick_leaf(run, at, expr, to)) return 0;
   value = kf_ref(run, at, expr, &scratch);
   if (value == NULL || !kf_is_whole(value)) return -1;
   *to = value->as.i;
@@ -315,7 +316,7 @@ static int kf_equal(const kf_val *a, const kf_val *b) {
   const int a_none = a->kind <= KF_NULL, b_none = b->kind <= KF_NULL;
   int found;
   if (KD_LIKELY(a->kind == KF_INT && b->kind == KF_INT)) return a->as.i == b->as.i;
-  if (a->kind == KF_TEXT && b->kind == KF_TEXT && a->encoding == b->encoding)
+  if ((a->kind == KF_TEXT && b->kind == KF_TEXT && a->encoding == b->encoding) || (a->kind == KF_BYTES && b->kind == KF_BYTES))
     return a->size == b->size && (a->size == 0 || memcmp(a->as.p, b->as.p, (size_t)a->size) == 0);
   if (a_none || b_none) return a_none && b_none;
   found = kf_compare(a, b);
@@ -527,17 +528,58 @@ static kf_kind kf_quick_element(kf_run *run, const kf_at *at, ks_expr *expr, int
   return KF_UNSET;
 }
 
-static kf_kind kf_quick_of(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
+/* The same of a constant, or a field that was found before, at once. */
+KD_INLINE kf_kind kf_quick_leaf(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
+  if (expr->op == KS_CONSTANT && expr->constant.kind == KS_WHOLE) {
+    *to = expr->constant.i;
+    return KF_INT;
+  }
+  if (expr->op == KS_FIELD && (PyObject *)expr->seen == at->node->unit->cls && expr->place >= 0) {
+    const kf_val *const found = &at->node->slot[expr->place];
+    *to = found->as.i;
+    return kf_is_whole(found) ? (kf_kind)found->kind : KF_UNSET;
+  }
+  return kf_quick(run, at, expr, to);
+}
+
+/* Texts and bytes, compared. */
+static kf_kind kf_quick_equal(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
   kf_val one, two;
-  const kf_val *a, *b;
+  int found;
+  const kf_val *const a = kf_ref(run, at, expr->part[0], &one), *const b = a == NULL ? NULL : kf_ref(run, at, expr->part[1], &two);
+  if (b == NULL || (found = kf_equal(a, b)) < 0) return KF_UNSET;
+  *to = found == (expr->op == KS_EQUAL);
+  return KF_FLAG;
+}
+
+static kf_kind kf_quick_binary(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
   kf_kind first, second;
   int64_t x, y;
   ks_val whole;
+  if (expr->op < KS_ADD || expr->op > KS_AT_LEAST) return KF_UNSET;
+  if (!(first = kf_quick_leaf(run, at, expr->part[0], &x)) || !(second = kf_quick_leaf(run, at, expr->part[1], &y)))
+    return expr->op == KS_EQUAL || expr->op == KS_DIFFERENT ? kf_quick_equal(run, at, expr, to) : KF_UNSET;
+  switch (expr->op) {
+    case KS_EQUAL: *to = x == y; return KF_FLAG;
+    case KS_DIFFERENT: *to = x != y; return KF_FLAG;
+    case KS_LESS: *to = x < y; return KF_FLAG;
+    case KS_AT_MOST: *to = x <= y; return KF_FLAG;
+    case KS_MORE: *to = x > y; return KF_FLAG;
+    case KS_AT_LEAST: *to = x >= y; return KF_FLAG;
+    case KS_BITS_AND: *to = x & y; break;
+    default:
+      if (ks_of_wholes(expr->op, x, y, &whole) != 0) return KF_UNSET;
+      *to = whole.i;
+  }
+  return first == KF_FLAG && second == KF_FLAG && expr->op >= KS_BITS_AND && expr->op <= KS_BITS_XOR ? KF_FLAG : KF_INT;
+}
+
+static kf_kind kf_quick_of(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
+  kf_val one, two;
+  const kf_val *a;
+  kf_kind first;
   int found;
   switch (expr->op) {
-    case KS_CONSTANT:
-      *to = expr->constant.i;
-      return expr->constant.kind == KS_WHOLE ? KF_INT : expr->constant.kind == KS_FLAG ? KF_FLAG : KF_UNSET;
     case KS_FIELD: return kf_quick_member(run, expr, at->node, to);
     case KS_MEMBER:
       a = kf_ref(run, at, expr->part[0], &one);
@@ -580,27 +622,7 @@ static kf_kind kf_quick_of(kf_run *run, const kf_at *at, ks_expr *expr, int64_t 
       return (*to != 0) == (expr->op == KS_AND) ? kf_quick(run, at, expr->part[1], to) : first;
     default: break;
   }
-  if (expr->op < KS_ADD || expr->op > KS_AT_LEAST) return KF_UNSET;
-  if (!(first = kf_quick(run, at, expr->part[0], &x)) || !(second = kf_quick(run, at, expr->part[1], &y))) {
-    if (expr->op != KS_EQUAL && expr->op != KS_DIFFERENT) return KF_UNSET;
-    if ((a = kf_ref(run, at, expr->part[0], &one)) == NULL || (b = kf_ref(run, at, expr->part[1], &two)) == NULL ||
-        (found = kf_equal(a, b)) < 0)
-      return KF_UNSET;
-    *to = found == (expr->op == KS_EQUAL);
-    return KF_FLAG;
-  }
-  switch (expr->op) {
-    case KS_EQUAL: *to = x == y; return KF_FLAG;
-    case KS_DIFFERENT: *to = x != y; return KF_FLAG;
-    case KS_LESS: *to = x < y; return KF_FLAG;
-    case KS_AT_MOST: *to = x <= y; return KF_FLAG;
-    case KS_MORE: *to = x > y; return KF_FLAG;
-    case KS_AT_LEAST: *to = x >= y; return KF_FLAG;
-    default: break;
-  }
-  if (ks_of_wholes(expr->op, x, y, &whole) != 0) return KF_UNSET;
-  *to = whole.i;
-  return first == KF_FLAG && second == KF_FLAG && expr->op >= KS_BITS_AND && expr->op <= KS_BITS_XOR ? KF_FLAG : KF_INT;
+  return KF_UNSET;
 }
 
 /* The kind of a value that is a whole number or a flag, as most are, and the value. KF_UNSET (0) where it is another, is
@@ -609,7 +631,11 @@ static kf_kind kf_quick(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to
   enum { OFTEN = 8 };
   kf_kind kind;
   if (expr->careful >= OFTEN) return KF_UNSET;
-  kind = kf_quick_of(run, at, expr, to);
+  if (expr->op == KS_CONSTANT) {
+    *to = expr->constant.i;
+    return expr->constant.kind == KS_WHOLE ? KF_INT : expr->constant.kind == KS_FLAG ? KF_FLAG : KF_UNSET;
+  }
+  kind = expr->op >= KS_ADD ? kf_quick_binary(run, at, expr, to) : kf_quick_of(run, at, expr, to);
   expr->careful = (uint8_t)(expr->careful + (kind == KF_UNSET));
   return kind;
 }
@@ -1047,9 +1073,23 @@ static int kf_fixed(kf_run *run, const kf_at *at, const ks_step *step) {
   if (step->size > io->end - io->at) return -1;
   p = io->buf + io->at;
   io->at += step->size;
-  for (Py_ssize_t i = 0; i < step->slots; i++) {
-    const ks_slot *const slot = &step->in[i];
+  for (const ks_slot *slot = step->in, *const end = slot + step->slots; slot < end; slot++) {
     kf_val *const to = &node->slot[slot->place];
+    const uint8_t *const here = p + slot->offset;
+    to->kind = KF_INT;
+    switch (slot->as) {
+      case KS_AS_U1: to->as.i = here[0]; continue;
+      case KS_AS_S1: to->as.i = (int8_t)here[0]; continue;
+      case KS_AS_U2LE: to->as.i = kd_load_u2le(here); continue;
+      case KS_AS_U2BE: to->as.i = kd_load_u2be(here); continue;
+      case KS_AS_S2LE: to->as.i = (int16_t)kd_load_u2le(here); continue;
+      case KS_AS_S2BE: to->as.i = (int16_t)kd_load_u2be(here); continue;
+      case KS_AS_U4LE: to->as.i = kd_load_u4le(here); continue;
+      case KS_AS_U4BE: to->as.i = kd_load_u4be(here); continue;
+      case KS_AS_S4LE: to->as.i = (int32_t)kd_load_u4le(here); continue;
+      case KS_AS_S4BE: to->as.i = (int32_t)kd_load_u4be(here); continue;
+      default: break;
+    }
     if (slot->wire == KS_BYTES) {
       to->as.p = p + slot->offset;
       to->size = slot->size;

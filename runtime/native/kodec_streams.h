@@ -164,7 +164,13 @@ struct ks_element {
   int16_t *small;              /* with `numbers`: of small numbers 1 + the case, or 0 if that is not known yet */
 };
 
+/* How a frame takes a number of a fixed run: one case for each of the usual widths and orders. */
+typedef enum {
+  KS_BY_WIRE, KS_AS_U1, KS_AS_S1, KS_AS_U2LE, KS_AS_U2BE, KS_AS_S2LE, KS_AS_S2BE, KS_AS_U4LE, KS_AS_U4BE, KS_AS_S4LE, KS_AS_S4BE
+} ks_load_as;
+
 typedef struct {
+  ks_load_as as;
   Py_ssize_t slot, place, offset;
   int size, shift, width;
   ks_wire wire;
@@ -528,6 +534,9 @@ static int ks_slot_of(ks_unit *unit, PyObject *form, ks_slot *found) {
   found->size = (int)PyLong_AsLong(PyTuple_GET_ITEM(form, 2));
   found->wire = (ks_wire)wire;
   found->order = (ks_order)order;
+  if (wire <= KS_S1) found->as = wire == KS_U1 ? KS_AS_U1 : KS_AS_S1;
+  else if (wire <= KS_S4 && (order == KS_LE || order == KS_BE))
+    found->as = (ks_load_as)(KS_AS_U2LE + 2 * (wire - KS_U2) + (order == KS_BE));
   if (parts == 9) {
     found->shift = (int)PyLong_AsLong(PyTuple_GET_ITEM(form, 7));
     found->width = (int)PyLong_AsLong(PyTuple_GET_ITEM(form, 8));

@@ -56,6 +56,7 @@ typedef struct kb_column {
 
 /* ------------------------------------------------------------------ buffers */
 
+/* Room for `size` bytes; what was never written is zero. */
 static int kb_room(kb_buffer *buffer, Py_ssize_t size) {
   uint8_t *grown;
   Py_ssize_t room;
@@ -68,6 +69,7 @@ static int kb_room(kb_buffer *buffer, Py_ssize_t size) {
     PyErr_NoMemory();
     return -1;
   }
+  memset(grown + buffer->room, 0, (size_t)(room - buffer->room));
   buffer->p = grown;
   buffer->room = room;
   return 0;
@@ -75,7 +77,6 @@ static int kb_room(kb_buffer *buffer, Py_ssize_t size) {
 
 static int kb_zeros(kb_buffer *buffer, Py_ssize_t upto) {
   if (kb_room(buffer, upto) < 0) return -1;
-  if (upto > buffer->n) memset(buffer->p + buffer->n, 0, (size_t)(upto - buffer->n));
   if (upto > buffer->n) buffer->n = upto;
   return 0;
 }
