@@ -43,13 +43,22 @@ typedef struct kf_wish {
   uint8_t *slot;          /* 1: wanted */
   struct kf_wish **inner; /* what is wanted inside; NULL: everything */
   struct kf_wish *next;   /* that of another class, where there may be several */
+  Py_ssize_t leaves;      /* the columns of its slots, which are filled as soon as an object is read */
+  struct kf_leaf *leaf;
 } kf_wish;
+
+typedef struct kf_leaf {
+  Py_ssize_t place;
+  struct kb_column *column;
+} kf_leaf;
 
 typedef struct {
   kf_block *arenas[KF_LEVELS];
   int level; /* that of what is being read */
   int64_t depth, deepest, elements, empty, room, decompressed;
   int nested, asked, table;
+  int early, whole;  /* whether columns are filled while objects are read; whether all of an object is read */
+  Py_ssize_t row;    /* that of a batch which is read */
   Py_ssize_t filled; /* the bytes of text, bytes and lists in the columns of a batch, about */
   ks_unit *own;             /* which owns what is allocated for the run */
   PyObject *names, *decode; /* the names that expressions ask for, and what processes bytes */
@@ -905,6 +914,9 @@ static kf_node *kf_begun(kf_run *run, const kf_at *at, kf_stream *io, ks_element
   return node;
 }
 
+/* Fill the columns of an object that was read (kodec_table.h). */
+static int kb_fill_leaves(kf_run *run, const kf_wish *wish, const kf_node *node);
+
 static int kf_made(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, const kf_wish *wish, kf_val *to) {
   kf_node *const node = kf_begun(run, at, io, element);
   int status;
@@ -913,9 +925,11 @@ static int kf_made(kf_run *run, const kf_at *at, kf_stream *io, ks_element *elem
     const kf_at inner = {node, io, NULL, 0};
     run->depth++;
     run->nested++;
+    while (wish != NULL && wish->unit != node->unit) wish = wish->next;
     status = kf_steps(run, &inner, node->unit->step, node->unit->steps, wish);
     run->nested--;
     run->depth--;
+    if (status == 0 && wish != NULL && run->early) status = kb_fill_leaves(run, wish, node);
   }
   to->as.node = node;
   to->kind = KF_NODE;
@@ -1238,25 +1252,32 @@ KD_INLINE int kf_step(kf_run *run, const kf_at *at, const ks_step *step, const k
     case KS_S_END: return -1;
     default: break;
   }
-  if (wish != NULL && !at->node->unit->asked[step->place]) {
-    if (!wish->slot[step->place]) {
+  to = &at->node->slot[step->place];
+  if (wish != NULL) {
+    const int whole = run->whole;
+    inner = wish->inner[step->place];
+    if (whole || at->node->unit->asked[step->place]) {
+      /* an expression may ask for anything inside */
+      run->whole = 1;
+    } else if (!wish->slot[step->place]) {
       status = kf_passed(run, at, step);
       if (status) return status < 0 ? -1 : 0;
-    } else {
-      inner = wish->inner[step->place];
+      inner = NULL;
     }
+    status = step->what == KS_S_MANY ? kf_many(run, at, step, NULL, to) : kf_element(run, at, at->io, step->element, -1, inner, to);
+    run->whole = whole;
+    if (status < 0) return -1;
+  } else if ((step->what == KS_S_MANY ? kf_many(run, at, step, NULL, to)
+                                      : kf_element(run, at, at->io, step->element, -1, NULL, to)) < 0) {
+    return -1;
   }
-  to = &at->node->slot[step->place];
-  if (step->what == KS_S_MANY) return kf_many(run, at, step, NULL, to);
-  if (kf_element(run, at, at->io, step->element, -1, inner, to) < 0) return -1;
+  if (step->what == KS_S_MANY) return 0;
   return step->rules ? kf_rules(run, at, step->rule, step->rules, to) : 0;
 }
 
 /* A wish is one for the unit of its class; any other object is read whole. */
 static int kf_steps(kf_run *run, const kf_at *at, const ks_step *steps, Py_ssize_t count, const kf_wish *wish) {
-  if (wish != NULL && wish->unit != at->node->unit) {
-    while (wish != NULL && wish->unit != at->node->unit) wish = wish->next;
-  }
+  while (wish != NULL && wish->unit != at->node->unit) wish = wish->next;
   for (Py_ssize_t i = 0; i < count; i++)
     if (kf_step(run, at, &steps[i], wish) < 0) return -1;
   return 0;

@@ -18,6 +18,7 @@ static const char *const kb_values[] = {"int", "bool", "float", "bytes", "str", 
 typedef struct {
   uint8_t *p; /* of kd_resize, or NULL */
   Py_ssize_t n, room, hope; /* `hope`: how much room to begin with */
+  int dense;                /* whether all of it is written, so that it need not be zero before */
 } kb_buffer;
 
 /* Which children of a column may have a value of a class. */
@@ -40,6 +41,7 @@ typedef struct kb_column {
   kb_buffer data, ends, valid;
   Py_ssize_t children;
   struct kb_column *child;
+  int late;     /* whether it, or one inside, is filled when the whole row is read */
   int chooses;  /* whether most of them are each of one class */
   kb_way *ways; /* of classes that were met */
   /* of an enum: the numbers by their place, and places by number */
@@ -69,7 +71,7 @@ static int kb_room(kb_buffer *buffer, Py_ssize_t size) {
     PyErr_NoMemory();
     return -1;
   }
-  memset(grown + buffer->room, 0, (size_t)(room - buffer->room));
+  if (!buffer->dense) memset(grown + buffer->room, 0, (size_t)(room - buffer->room));
   buffer->p = grown;
   buffer->room = room;
   return 0;
@@ -274,6 +276,14 @@ static int kb_kind_of(const kf_val *value) {
 
 static int kb_fill(kf_run *run, kb_column *column, const kf_val *value, Py_ssize_t row);
 
+/* Fill in a value, if there is one, and it is of the column's class or kinds. 1 where it was there. */
+KD_INLINE int kb_fill_value(kf_run *run, kb_column *column, const kf_val *value, Py_ssize_t row) {
+  if (value->kind <= KF_NULL) return 0;
+  if (column->guard != NULL && (value->kind != KF_NODE || value->as.node->unit->cls != (PyObject *)column->guard)) return 0;
+  if (column->accepts && !(column->accepts >> kb_kind_of(value) & 1)) return 0;
+  return kb_fill(run, column, value, row) < 0 ? -1 : 1;
+}
+
 /* Fill a member of an object, or what an object is. 1 where it was there. */
 KD_INLINE int kb_fill_member(kf_run *run, kb_column *column, const kf_val *around, Py_ssize_t row) {
   kf_val found;
@@ -287,7 +297,6 @@ KD_INLINE int kb_fill_member(kf_run *run, kb_column *column, const kf_val *aroun
       if (value->kind == KF_INT && column->exact && (row + 1) * column->width <= column->data.room) {
         /* a number of the column's own width, as most are */
         if (kb_next(column, row) < 0) return -1;
-        column->data.n = (row + 1) * column->width;
         kb_put_bits(column, row, value->as.i);
         return 1;
       }
@@ -299,10 +308,22 @@ KD_INLINE int kb_fill_member(kf_run *run, kb_column *column, const kf_val *aroun
     }
     if (column->slot < 0) value = &found;
   }
-  if (value->kind <= KF_NULL) return 0;
-  if (column->guard != NULL && (value->kind != KF_NODE || value->as.node->unit->cls != (PyObject *)column->guard)) return 0;
-  if (column->accepts && !(column->accepts >> kb_kind_of(value) & 1)) return 0;
-  return kb_fill(run, column, value, row) < 0 ? -1 : 1;
+  return kb_fill_value(run, column, value, row);
+}
+
+static int kb_fill_leaves(kf_run *run, const kf_wish *wish, const kf_node *node) {
+  const Py_ssize_t row = run->row;
+  for (const kf_leaf *leaf = wish->leaf, *const end = leaf + wish->leaves; leaf < end; leaf++) {
+    kb_column *const column = leaf->column;
+    const kf_val *const value = &node->slot[leaf->place];
+    if (value->kind == KF_INT && column->exact && (row + 1) * column->width <= column->data.room) {
+      if (kb_next(column, row) < 0) return -1;
+      kb_put_bits(column, row, value->as.i);
+    } else if (kb_fill_value(run, column, value, row) < 0) {
+      return -1;
+    }
+  }
+  return 0;
 }
 
 static int kb_fill(kf_run *run, kb_column *column, const kf_val *value, Py_ssize_t row) {
@@ -372,11 +393,13 @@ static int kb_fill(kf_run *run, kb_column *column, const kf_val *value, Py_ssize
     const kb_way *const way = kb_way_of(run, column, value->as.node->unit->cls);
     if (way == NULL) return -1;
     for (Py_ssize_t i = 0; i < way->count; i++) {
+      if (run->early && !column->child[way->at[i]].late) continue;
       if ((status = kb_fill_member(run, &column->child[way->at[i]], value, row)) < 0) return -1;
       there |= status;
     }
   } else {
     for (Py_ssize_t i = 0; i < column->children; i++) {
+      if (run->early && !column->child[i].late) continue;
       if ((status = kb_fill_member(run, &column->child[i], value, row)) < 0) return -1;
       there |= status;
     }
@@ -390,6 +413,9 @@ static int kb_fill(kf_run *run, kb_column *column, const kf_val *value, Py_ssize
 static void kb_cut(kb_buffer *buffer, Py_ssize_t n) {
   if (buffer->n > n) buffer->n = n;
 }
+
+/* Whether each value has as many bytes. */
+static int kb_is_even(kb_kind kind) { return kind == KB_INT || kind == KB_REAL || kind == KB_ENUM || kind == KB_NAME; }
 
 /* Have a column have `rows` values: the row that was being filled when something was wrong is not one of them. */
 static int kb_finish(kb_column *column, Py_ssize_t rows) {
@@ -411,6 +437,7 @@ static int kb_finish(kb_column *column, Py_ssize_t rows) {
     }
     column->rows = rows;
   }
+  if (kb_is_even(column->kind)) column->data.n = rows * column->width;
   /* what is behind an offset of a list whose row was not finished */
   if (column->kind == KB_BYTES || column->kind == KB_TEXT || column->kind == KB_LIST) {
     int32_t end;
@@ -476,7 +503,7 @@ static void *kb_given(kb_buffer *buffer) {
       data = less;
     }
   }
-  *buffer = (kb_buffer){NULL, 0, 0, n + n / 8};
+  *buffer = (kb_buffer){NULL, 0, 0, n + n / 8, buffer->dense};
   return data;
 }
 
@@ -498,7 +525,7 @@ static const void *kb_zeros_for(size_t size) {
 static int kb_dictionary(const kb_column *column, int used, struct ArrowArray *to) {
   const Py_ssize_t known = used ? PyList_GET_SIZE(column->words) : 0;
   const Py_ssize_t count = used && column->places != NULL ? PyDict_GET_SIZE(column->places) : known;
-  kb_buffer ends = {NULL, 0, 0, 0}, data = {NULL, 0, 0, 0};
+  kb_buffer ends = {NULL, 0, 0, 0, 0}, data = {NULL, 0, 0, 0, 1};
   PyObject *key, *value;
   Py_ssize_t at = 0;
   if (kb_array(to, count, 3, 0) < 0) return -1;
@@ -731,6 +758,7 @@ typedef struct {
   int begun, done;
   int64_t skip, most, size; /* elements that are left out, and how many there may be; the bytes of each, or 0 */
   int64_t stop;             /* the element before which to stop, or -1 */
+  int early;                /* whether columns can be filled while rows are read */
 } kr_rows;
 
 /* The step of a field, whether it depends on a condition or not; NULL where it has none by itself. */
@@ -799,7 +827,15 @@ static int kr_read_row(kr_rows *rows, const kf_at *at, kf_stream *io, ks_element
   kf_node *node;
   const kf_wish *wish = rows->wish;
   int hidden = 0;
-  if (element->kind != KS_E_OBJECT || !rows->conditions) return kf_element(run, at, io, element, index, wish, row) < 0 ? -1 : 1;
+  if (element->kind != KS_E_OBJECT || !rows->conditions) {
+    int status;
+    run->early = rows->early;
+    run->whole = 0;
+    status = kf_element(run, at, io, element, index, wish, row);
+    /* it may be an object of another class, or none */
+    run->early = run->early && row->kind == KF_NODE && rows->wish->unit == row->as.node->unit;
+    return status < 0 ? -1 : 1;
+  }
   inner = kf_inside(run, at, io, element->bounds);
   if (inner == NULL || (node = kf_begun(run, at, inner, element)) == NULL) return -1;
   row->as.node = node;
@@ -1069,15 +1105,34 @@ static int kr_wish_for(kr_rows *rows, kf_wish **to, ks_unit *unit) {
 
 static kf_wish kr_everything;
 
-/* Note what a column needs of the object around it, which has the class `cls`, into `wish`. */
-static int kr_want(kr_rows *rows, kf_wish **wish, PyTypeObject *cls, kb_column *column) {
+/* Have a column filled from a slot of the objects of a wish. */
+static int kr_leaf(kr_rows *rows, kf_wish *wish, Py_ssize_t place, kb_column *column) {
+  kf_leaf *grown;
+  if ((wish->leaves & (wish->leaves - 1)) == 0) {
+    grown = ks_new(&rows->unit, (size_t)(wish->leaves ? 2 * wish->leaves : 1), sizeof(kf_leaf));
+    if (grown == NULL) return -1;
+    if (wish->leaves) memcpy(grown, wish->leaf, (size_t)wish->leaves * sizeof(kf_leaf));
+    wish->leaf = grown;
+  }
+  wish->leaf[wish->leaves++] = (kf_leaf){place, column};
+  column->late = 0;
+  return 0;
+}
+
+/* Note what a column needs of the object around it, which has the class `cls`, into `wish`. `in` is the wish with the slot
+ * of that object, at a place; NULL: it is the row, or of a class among several. */
+static int kr_want(kr_rows *rows, kf_wish **wish, PyTypeObject *cls, kb_column *column, kf_wish *in, Py_ssize_t place, int parts) {
+  const int is_leaf = column->kind != KB_GROUP;
   ks_unit *unit;
   kf_wish *found;
   Py_ssize_t slot;
   if (column->around) return 0; /* what is around rows is read whole */
   if (column->member == NULL) {
+    if (is_leaf && in != NULL && !parts && kr_leaf(rows, in, place, column) < 0) return -1;
     for (Py_ssize_t i = 0; i < column->children; i++)
-      if (kr_want(rows, wish, column->guard != NULL ? column->guard : cls, &column->child[i]) < 0) return -1;
+      if (kr_want(rows, wish, column->guard != NULL ? column->guard : cls, &column->child[i], column->guard != NULL ? NULL : in, place,
+                  parts || is_leaf) < 0)
+        return -1;
     return 0;
   }
   if (cls == NULL || (unit = ks_unit_of(cls)) == NULL) return PyErr_Occurred() ? -1 : 0;
@@ -1089,14 +1144,26 @@ static int kr_want(kr_rows *rows, kf_wish **wish, PyTypeObject *cls, kb_column *
   slot = column->member->place;
   if (slot < 0) return 0;
   found->slot[slot] = 1;
+  if (found->inner[slot] == &kr_everything && !is_leaf) return 0;
+  if (is_leaf && !parts && kr_leaf(rows, found, slot, column) < 0) return -1;
   if (found->inner[slot] == &kr_everything) return 0;
   if (column->kind != KB_GROUP && column->kind != KB_CHOICE && column->kind != KB_STRUCT) {
-    found->inner[slot] = column->kind == KB_NAME && found->inner[slot] != NULL ? found->inner[slot] : &kr_everything;
+    /* columns inside that are filled early would not be reached */
+    if (found->inner[slot] != NULL) rows->early = 0;
+    found->inner[slot] = &kr_everything;
     return 0;
   }
   for (Py_ssize_t i = 0; i < column->children; i++)
-    if (kr_want(rows, &found->inner[slot], column->guard, &column->child[i]) < 0) return -1;
+    if (kr_want(rows, &found->inner[slot], column->guard, &column->child[i], found, slot, parts || is_leaf) < 0) return -1;
   return 0;
+}
+
+/* Whether a column, or one inside, is filled when the whole row is read. */
+static int kr_is_late(kb_column *column) {
+  if (column->kind != KB_GROUP) return column->late;
+  for (Py_ssize_t i = 0; i < column->children; i++)
+    if (kr_is_late(&column->child[i])) column->late = 1;
+  return column->late;
 }
 
 /* Find where members are, below an object of the class `cls`. */
@@ -1133,6 +1200,8 @@ static int kr_column_of(kr_rows *rows, PyObject *form, kb_column *to) {
   while (kb_kinds[number] != NULL && strcmp(kb_kinds[number], kind)) number++;
   if (kb_kinds[number] == NULL) return ks_refuse(&rows->unit, form);
   to->kind = (kb_kind)number;
+  to->late = to->kind != KB_GROUP;
+  to->data.dense = to->kind == KB_BYTES || to->kind == KB_TEXT;
   to->slot = -1;
   if (member != Py_None) {
     if (PyUnicode_CompareWithASCIIString(member, "_parent") == 0) to->around = 1;
@@ -1328,7 +1397,9 @@ static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) 
       Py_ssize_t number;
       if (ks_begin(unit) < 0 || kf_is_plain(&self->run, unit) < 0) goto failed;
       if (kr_wish_for(self, &self->none, unit) < 0 || kr_wish_for(self, &self->wish, unit) < 0) goto failed;
-      if (kr_want(self, &self->wish, (PyTypeObject *)row, &self->group) < 0) goto failed;
+      self->early = self->conditions == 0 && (self->parts == 0 || self->part[self->parts - 1].guard == NULL);
+      if (kr_want(self, &self->wish, (PyTypeObject *)row, &self->group, NULL, 0, 0) < 0) goto failed;
+      kr_is_late(&self->group);
       for (Py_ssize_t i = 0; i < self->conditions; i++) {
         kw_condition *const each = &self->condition[i];
         if (each->steps == 0 || each->member[0] == NULL) continue;
@@ -1372,9 +1443,11 @@ static PyObject *kr_run(PyObject *object, PyObject *args) {
   run->filled = 0;
   while (status == 1 && rows < most_rows) {
     kf_val row;
+    run->row = rows;
+    run->early = 0;
     status = kr_next(self, &row);
     if (status != 1) break;
-    if (kb_fill_member(run, &self->group, &row, rows) < 0) status = -1;
+    if ((!run->early || self->group.late) && kb_fill_member(run, &self->group, &row, rows) < 0) status = -1;
     if (status != 1) break;
     rows++;
     if (run->filled >= most_bytes) break;
