@@ -1417,7 +1417,7 @@ failed:
   return NULL;
 }
 
-/* Fill columns with rows: (whether there may be more, rows, a capsule of the batch). */
+/* Fill columns with rows: (whether there may be more, rows, a capsule of the batch, the address in it). */
 static PyObject *kr_run(PyObject *object, PyObject *args) {
   kr_rows *const self = (kr_rows *)object;
   kf_run *const run = &self->run;
@@ -1458,7 +1458,8 @@ static PyObject *kr_run(PyObject *object, PyObject *args) {
   }
   if (status != 1) self->done = 1;
   if (kb_finish(&self->group, rows) < 0 || (batch = kb_batch(&self->group, rows, self->columns)) == NULL) return NULL;
-  found = Py_BuildValue("snO", status < 0 ? "stopped" : status == 0 ? "end" : "more", rows, batch);
+  found = Py_BuildValue("snOn", status < 0 ? "stopped" : status == 0 ? "end" : "more", rows, batch,
+                        (Py_ssize_t)PyCapsule_GetPointer(batch, "arrow_array"));
   Py_DECREF(batch);
   return found;
 }

@@ -122,7 +122,7 @@ def natively(
     """The rows, of which none is from an object."""
     given = {"columns": None, "where": None, "nested": False, "enums": "names"} | settings
     plan: Any = format._planned(rows, **given)
-    status, _, _ = plan.filling.rows(data, DEFAULT_READ).run(1 << 20, 1 << 30)
+    status, *_ = plan.filling.rows(data, DEFAULT_READ).run(1 << 20, 1 << 30)
     assert status == "end"
     table = format.scan(data, rows, **settings).read_all()
     table.validate(full=True)

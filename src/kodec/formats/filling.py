@@ -40,17 +40,6 @@ class _Group:
         return (*self.form, (*self.leaves, *(group.built() for group in self.groups.values())))
 
 
-@dataclass(slots=True)
-class _Batch:
-    """A batch that the native reader made, for pyarrow, once (Arrow PyCapsule interface)."""
-
-    schema: pa.Schema
-    array: Any
-
-    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]:
-        return self.schema.__arrow_c_schema__(), self.array
-
-
 class Filling:
     """Rows at a path of a file as columns, without objects.
 
@@ -110,8 +99,12 @@ class Filling:
         after these rows for a reason that pure Python finds.
         """
         while True:
-            status, _, made = rows.run(size, most_bytes)
-            yield pa.record_batch(_Batch(self.schema, made)), status
+            # `made` owns what the address leads to, until it is imported. A capsule of the schema beside it
+            # (`pa.record_batch`) would make another schema for each batch, which then have to be compared.
+            status, _, made, address = rows.run(size, most_bytes)
+            batch = pa.RecordBatch._import_from_c(address, self.schema)
+            del made
+            yield batch, status
             if status != "more":
                 return
 

@@ -322,7 +322,7 @@ class Format:
         found = plan.filling.rows(data, DEFAULT_READ) if isinstance(plan, _Plan) else None
         if found is None or most < 2:
             return [(0, -1)]
-        status, count, _ = found.run(1, 1)
+        status, count, *_ = found.run(1, 1)
         size, left = found.fixed()
         total = count + left
         if status != "more" or not size or total < 2 * max(least, 1):
