@@ -522,9 +522,9 @@ static kf_kind kf_quick_member(kf_run *run, ks_expr *expr, kf_node *of, int64_t 
 
 static kf_kind kf_quick_element(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
   kf_val one;
-  int64_t i;
+  int64_t i = at->index;
   const kf_val *const a = kf_ref(run, at, expr->part[0], &one);
-  if (a == NULL || !kf_quick(run, at, expr->part[1], &i) || i < 0) return KF_UNSET;
+  if (a == NULL || (expr->part[1]->op != KS_INDEX && !kf_quick(run, at, expr->part[1], &i)) || i < 0) return KF_UNSET;
   if (a->kind == KF_BYTES && i < a->size) {
     *to = a->as.p[i];
     return KF_INT;
@@ -832,8 +832,8 @@ static int kf_processed(kf_run *run, const kf_at *at, const ks_bounds *bounds, c
 
 /* ------------------------------------------------------------------ objects */
 
-static int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, const kf_wish *wish,
-                      kf_val *to);
+KD_INLINE int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, const kf_wish *wish,
+                         kf_val *to);
 
 static void kf_set_places(ks_step *step, Py_ssize_t count) {
   for (; count > 0; count--, step++) {
@@ -996,15 +996,34 @@ static int kf_case_of(kf_run *run, const kf_at *at, ks_element *choice, const kf
   return 0;
 }
 
-static int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, const kf_wish *wish,
-                      kf_val *to) {
+static int kf_octets(kf_run *run, const kf_at *at, kf_stream *io, const ks_element *element, kf_val *to) {
   const uint8_t *p;
   Py_ssize_t size;
-  int64_t number;
+  if (kf_span(run, at, io, element->bounds, &p, &size) < 0) return -1;
+  if (element->bounds->process != NULL && kf_processed(run, at, element->bounds, &p, &size) < 0) return -1;
+  if (element->kind == KS_E_TEXT) return kf_text(run, &element->charset, p, size, to);
+  to->as.p = p;
+  to->size = size;
+  to->kind = KF_BYTES;
+  return 0;
+}
+
+static int kf_choice(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, const kf_wish *wish, kf_val *to) {
   kf_stream *inner;
   kf_val one;
-  const kf_val *on;
   ks_element *found;
+  const kf_val *const on = kf_ref(run, at, element->on, &one);
+  if (on == NULL || (inner = kf_inside(run, at, io, element->bounds)) == NULL) return -1;
+  if (kf_case_of(run, at, element, on, &found) < 0) return -1;
+  if (found != NULL) return kf_element(run, at, inner, found, index, wish, to);
+  *to = kf_null;
+  return 0;
+}
+
+KD_INLINE int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, const kf_wish *wish,
+                         kf_val *to) {
+  int64_t number;
+  kf_stream *inner;
   switch (element->kind) {
     case KS_E_NUMBER:
       if (at->node->unit->loose) ks_align(&io->s);
@@ -1016,24 +1035,12 @@ static int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element *e
       if (ks_bits(&io->s, element->width, element->order == KS_LE, &number) < 0) return -1;
       return element->cast.flag ? kf_set_flag(to, number != 0) : kf_set_int(to, number);
     case KS_E_BYTES:
-    case KS_E_TEXT:
-      if (kf_span(run, at, io, element->bounds, &p, &size) < 0) return -1;
-      if (element->bounds->process != NULL && kf_processed(run, at, element->bounds, &p, &size) < 0) return -1;
-      if (element->kind == KS_E_TEXT) return kf_text(run, &element->charset, p, size, to);
-      to->as.p = p;
-      to->size = size;
-      to->kind = KF_BYTES;
-      return 0;
+    case KS_E_TEXT: return kf_octets(run, at, io, element, to);
     case KS_E_OBJECT:
       inner = kf_inside(run, at, io, element->bounds);
       return inner == NULL ? -1 : kf_made(run, at, inner, element, wish, to);
-    default: break;
+    default: return kf_choice(run, at, io, element, index, wish, to);
   }
-  if ((on = kf_ref(run, at, element->on, &one)) == NULL || (inner = kf_inside(run, at, io, element->bounds)) == NULL) return -1;
-  if (kf_case_of(run, at, element, on, &found) < 0) return -1;
-  if (found != NULL) return kf_element(run, at, inner, found, index, wish, to);
-  *to = kf_null;
-  return 0;
 }
 
 /* ------------------------------------------------------------------ steps */
@@ -1135,6 +1142,29 @@ static int64_t kf_count(kf_run *run, const kf_at *at, const ks_stream *io, const
   return count < 0 || count > most || (held && count > run->elements) ? -1 : count;
 }
 
+/* Numbers that all stand in the stream: 1, 0 where they are read one by one, or -1. */
+static int kf_numbers(kf_run *run, const kf_at *at, ks_stream *io, const ks_step *step, int64_t count, kf_list *list) {
+  const ks_element *const element = step->element;
+  const Py_ssize_t width = ks_widths[element->wire], left = io->end > io->at ? io->end - io->at : 0;
+  const uint8_t *p = io->buf + io->at;
+  kf_val found;
+  if (at->node->unit->loose || step->ends == KS_BY_UNTIL || io->left > 0) return 0;
+  if (step->ends == KS_BY_END) {
+    if (left % width || left / width > run->elements) return 0;
+    count = left / width;
+  }
+  if (count > left / width) return -1;
+  if (count == 0) return 1;
+  if ((list->numbers = kf_new(run, (size_t)count * sizeof(int64_t))) == NULL) return -1;
+  list->n = list->room = (Py_ssize_t)count;
+  for (Py_ssize_t i = 0; i < list->n; i++, p += width) {
+    if (kf_number(at->node, p, element->wire, element->order, &found) < 0) return -1;
+    list->numbers[i] = found.as.i;
+  }
+  io->at += list->n * width;
+  return 1;
+}
+
 /* The elements of a list, which is in its slot while it is read, where it has one. */
 static int kf_many(kf_run *run, const kf_at *at, const ks_step *step, const kf_wish *wish, kf_val *to) {
   ks_stream *const io = &at->io->s;
@@ -1153,10 +1183,9 @@ static int kf_many(kf_run *run, const kf_at *at, const ks_step *step, const kf_w
   to->as.list = list;
   to->kind = KF_LIST;
   if (step->ends == KS_BY_COUNT && (count = kf_count(run, at, io, step, 1)) < 0) return -1;
-  if (packed && !at->node->unit->loose && step->ends == KS_BY_COUNT && count > 0) {
-    list->numbers = kf_new(run, (size_t)count * sizeof(int64_t));
-    if (list->numbers == NULL) return -1;
-    list->room = (Py_ssize_t)count;
+  if (packed) {
+    const int all = kf_numbers(run, at, io, step, count, list);
+    if (all) return all < 0 ? -1 : 0;
   } else if (!packed && step->ends == KS_BY_COUNT && step->least && count > 8) {
     list->items = kf_new(run, (size_t)count * sizeof(kf_val));
     if (list->items == NULL) return -1;

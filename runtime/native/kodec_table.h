@@ -377,6 +377,13 @@ static int kb_fill(kf_run *run, kb_column *column, const kf_val *value, Py_ssize
       if (value->kind != KF_LIST || list->n > INT32_MAX - column->items) return -1;
       if (kb_next(column, row) < 0 || (there = kb_fill_numbers(child, first, list)) < 0) return -1;
       if (there) column->items += list->n;
+      if (list->numbers == NULL && child->member == NULL && !child->around && (child->kind == KB_BYTES || child->kind == KB_TEXT)) {
+        for (const kf_val *item = list->items, *const last = item + list->n; item < last; item++, column->items++)
+          if (item->kind > KF_NULL && !child->accepts ? kb_octets(run, child, item, column->items) < 0
+                                                      : kb_fill_value(run, child, item, column->items) < 0)
+            return -1;
+        there = 1;
+      }
       for (Py_ssize_t i = 0; i < list->n && !there; i++) {
         const kf_val item = kf_item(list, i);
         if (kb_fill_member(run, child, &item, column->items) < 0) return -1;
