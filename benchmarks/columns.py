@@ -1,12 +1,14 @@
 """Eight formats as Arrow columns, beside a loop over ksc's objects: `python -m benchmarks.columns`.
 
-    python -m benchmarks.columns [--formats PATH_OR_URL] [--rounds N] [FORMAT...]
+    python -m benchmarks.columns [--formats PATH_OR_URL] [--rounds N] [--runtimes PATH] [FORMAT...]
 
 The files are those of `tests.foreign.objects`. The loop is generated for each format: it appends what has a
 value in the file to one list for each column, asks for each attribute once, and for a type where columns
 depend on it. So it does no more than a program that wants these columns. Both must have as many values in
 each column.
 CPU time of one file, from bytes, the median of some rounds by turns; kodec makes all columns of the schema.
+For scale there are kodec's objects, and the objects of ksc's C++ and Rust, where a compiler and a runtime are
+there (`benchmarks.ksc_languages`): these are not asked for their values.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ from pathlib import Path
 from typing import Any
 
 import kodec
+from benchmarks.ksc_languages import Readers, prepared
 from kodec.formats.shapes import Column
-from tests.foreign.objects import FILES
+from tests.foreign.objects import FILES, objects_of
 from tests.foreign.run import URL, fetched
 from tests.ksc import oracle
 
@@ -49,28 +52,38 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--formats", default=URL.format("kaitai_struct_formats"))
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--runtimes", type=Path, default=oracle.CACHE / "ksc-runtimes")
     parser.add_argument("names", nargs="*", metavar="FORMAT", help=", ".join(FILES))
     given = parser.parse_args(arguments)
     if wrong := [name for name in given.names if name not in FILES]:
         parser.error(f"no such file: {', '.join(wrong)}")
     formats = fetched(given.formats)
-    ratios = []
+    ratios, objects = [], []
     with tempfile.TemporaryDirectory() as folder:
         oracle.compile_schemas(Path(folder), ("python",), formats)
+        others = prepared(Path(folder), given.runtimes, formats)
         sys.path.insert(0, f"{folder}/python")
-        heads = "format | KiB | rows | columns | in use | kodec, ms | ksc, reading, ms | with the loop, ms"
-        print(f"| {heads} | ratio |")
-        print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+        heads = ["format", "KiB", "rows", "columns", "in use", "columns", "objects", "ksc, reading"]
+        heads += ["with the loop", "ratio", "ratio of objects", *(each.language.name for each in others)]
+        print(f"| {' | '.join(heads)} |")
+        print(f"|---|{'--:|' * (len(heads) - 1)}")
         for name in given.names or FILES:
-            line, ratio = _measured(formats, name, given.rounds)
+            line, ratio, of_objects = _measured(formats, name, given.rounds, others)
             ratios.append(ratio)
+            objects.append(of_objects)
             print(line, flush=True)
-    print(f"\nGeometric mean: {math.exp(statistics.mean(map(math.log, ratios))):.1f}")
+    means = (math.exp(statistics.mean(map(math.log, each))) for each in (ratios, objects))
+    print("\nMilliseconds. Geometric mean of the ratios: {:.1f}, of objects {:.1f}".format(*means))
+    for each in others:
+        if each.absent:
+            print(f"{each.language.name} is absent: {each.absent}")
+        for name, reason in each.refused.items():
+            print(f"{each.language.name} has no {name}: {reason}")
     return 0
 
 
-def _measured(formats: Path, name: str, count: int) -> tuple[str, float]:
-    """The line of a format, and how many times as fast kodec is."""
+def _measured(formats: Path, name: str, count: int, others: list[Readers]) -> tuple[str, float, float]:
+    """The line of a format, and how many times as fast kodec's columns and objects are."""
     data = FILES[name](random.Random(1))
     format = kodec.formats.load_schema(formats / f"{name}.ksy")
     table = format.scan(data, ROWS[name]).read_all()
@@ -82,16 +95,22 @@ def _measured(formats: Path, name: str, count: int) -> tuple[str, float]:
     for column, values in zip(columns, loop(theirs.from_bytes(data)), strict=True):
         there = table.num_rows - table[column.name].null_count
         assert len(values) == there, (name, column.name, len(values), there)
+    ours_as_objects = objects_of(formats, name, natively=True)
     calls = (
         lambda: format.scan(data, ROWS[name]).read_all(),
+        lambda: ours_as_objects(data),
         lambda: theirs.from_bytes(data),
         lambda: loop(theirs.from_bytes(data)),
     )
     rounds = [[_cpu(call) for call in calls] for _ in range(count)]
-    ours, reading, looped = (statistics.median(each) * 1000 for each in zip(*rounds, strict=True))
+    ours, objects, reading, looped = (statistics.median(each) * 1000 for each in zip(*rounds, strict=True))
     facts = f"{len(data) >> 10:,} | {table.num_rows:,} | {table.num_columns} | {len(used)}"
-    times = f"{ours:.2f} | {reading:.0f} | {looped:.0f} | {looped / ours:.0f}"
-    return f"| {name} | {facts} | {times} |", looped / ours
+    times = f"{ours:.2f} | {objects:.1f} | {reading:.0f} | {looped:.0f}"
+    parts = [name, facts, times, f"{looped / ours:.0f}", f"{reading / objects:.1f}"]
+    for each in others:
+        taken = each.milliseconds(name, data, count)
+        parts.append("" if taken is None else f"{taken:.1f}")
+    return f"| {' | '.join(parts)} |", looped / ours, reading / objects
 
 
 def _loop(path: list[str], columns: list[Column], table: Any) -> Callable[[Any], list[list[Any]]]:

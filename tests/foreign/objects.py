@@ -130,7 +130,11 @@ def main(arguments: list[str]) -> int:
         print("|---|--:|--:|--:|--:|--:|--:|")
         for name in given.names or FILES:
             data = FILES[name](random.Random(1))
-            calls = (_ours(formats, name, natively=True), _ours(formats, name, natively=False), _theirs(name))
+            calls = (
+                objects_of(formats, name, natively=True),
+                objects_of(formats, name, natively=False),
+                _theirs(name),
+            )
             rounds = [[_cpu(call, data) for call in calls] for _ in range(given.rounds)]
             native, pure, ksc = (statistics.median(each) * 1000 for each in zip(*rounds, strict=True))
             size = len(data) >> 10
@@ -139,7 +143,8 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _ours(formats: Path, name: str, *, natively: bool) -> Callable[[bytes], Any]:
+def objects_of(formats: Path, name: str, *, natively: bool) -> Callable[[bytes], Any]:
+    """A function that reads a file of a format into kodec's objects."""
     path, files = collect(formats / f"{name}.ksy")
     cls: Any = getattr(modules_of(files).module(path.removesuffix(".ksy")), _camel(name))
 
