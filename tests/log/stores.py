@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -25,9 +26,10 @@ import pytest
 
 from kodec.stores import objects
 
-__all__ = ["KEY", "SECRET", "Request", "Server", "serving"]
+__all__ = ["AUTHORITY", "KEY", "SECRET", "Request", "Server", "serving"]
 
 KEY, SECRET = "AKIAKODECTEST", "a-secret-that-nobody-may-see"
+AUTHORITY = Path(__file__).parent / "tls" / "authority.pem"
 _PAGE = 1000
 
 
@@ -61,6 +63,7 @@ class Server:
     modified: float = 1_700_000_000
     port: int = 0
     tags: bool = True
+    scheme: str = "http"
 
     @property
     def web(self) -> str:
@@ -69,7 +72,7 @@ class Server:
 
     @property
     def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
     def upload(self, folder: Path, prefix: str = "") -> str:
         """All files of a folder as objects; the URL of what they are below."""
@@ -252,10 +255,15 @@ class _Http(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
-    """A server, to which this process's environment leads."""
-    state = Server()
+def serving(*, tls: bool = False) -> Iterator[Server]:
+    """A server, to which this process's environment leads; with `tls` the authority of its certificate is
+    `AUTHORITY`, which no system trusts."""
+    state = Server(scheme="https" if tls else "http")
     http = _Http(("127.0.0.1", 0), type("Handler", (_Handler,), {"state": state}))
+    if tls:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(AUTHORITY.with_name("server.pem"))
+        http.socket = context.wrap_socket(http.socket, server_side=True)
     state.port = http.server_port
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()

@@ -125,7 +125,8 @@ def _store(scheme: str, bucket: str, s3: S3Settings | None) -> ObjectStore:
         client: ClientConfig = {**_CLIENT, "allow_http": scheme == "http"}
         return store.HTTPStore(f"{scheme}://{bucket}", client_options=client, retry_config=_RETRIES)
     if scheme == "gs":
-        return store.GCSStore(bucket, client_options=_CLIENT, retry_config=_RETRIES)
+        client = {**_CLIENT, "allow_http": _is_plain("GOOGLE_BASE_URL")}
+        return store.GCSStore(bucket, client_options=client, retry_config=_RETRIES)
     if scheme == "az":
         client = {**_CLIENT, "allow_http": _is_plain("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")}
         return store.AzureStore(bucket, client_options=client, retry_config=_RETRIES)
@@ -134,6 +135,9 @@ def _store(scheme: str, bucket: str, s3: S3Settings | None) -> ObjectStore:
         config["endpoint"] = endpoint
     is_plain = config.get("endpoint", "").startswith("http://")
     client = {**_CLIENT, "allow_http": is_plain or _is_plain("AWS_ENDPOINT_URL", "AWS_ENDPOINT")}
+    if bundle := os.environ.get("AWS_CA_BUNDLE"):
+        # beside those of the system, which SSL_CERT_FILE replaces for every store
+        client["root_certificate"] = Path(bundle).read_bytes()
     return store.S3Store(
         bucket,
         config=config,
@@ -168,17 +172,23 @@ _CODE = re.compile(r"<Code>([^<]{1,80})</Code>")
 _MESSAGE = re.compile(r"<Message>([^<]{1,200})")
 # What follows `?` may be a signature.
 _QUERY = re.compile(r"\?[^\s\"')]*")
+# Why no connection was made: of the system, of names, of TLS.
+_CAUSE = re.compile(r'\b(?:message|error): "([^"]{1,120})"|\b(Invalid(?:Certificate|Message)\(\s*\w+)')
 
 
 def _reason(error: BaseException) -> str:
     """Why, in a line: the server's message, and never a signature or a key."""
-    text = str(error).split("\n\nDebug source", 1)[0]
+    text, _, details = str(error).partition("\n\nDebug source")
     code = _CODE.search(text)
     if code is not None:
         message = _MESSAGE.search(text)
         return code[1] if message is None else f"{code[1]}: {message[1].strip()}"
     first = text.strip().split("\n", 1)[0]
-    return _QUERY.sub("?...", first)[:_MOST_OF_A_REASON]
+    reason = _QUERY.sub("?...", first)[:_MOST_OF_A_REASON]
+    cause = _CAUSE.search(details)
+    if cause is None:
+        return reason
+    return f"{reason}: {cause[1] or ''.join(cause[2].split()) + ')'}"
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kodec.errors import ArgumentError, ReadFailed
 from kodec.stores import objects
 from kodec.stores.storage import StorePath, entries, files_below, one_look, path_of, storage_of
-from tests.log.stores import KEY, SECRET, Server, serving
+from tests.log.stores import AUTHORITY, KEY, SECRET, Server, serving
 
 Put = Callable[[str, bytes], None]
 
@@ -284,6 +284,40 @@ def test_a_refusal_says_why_and_shows_no_secret(server: Server, folder: StorePat
     storage = storage_of(folder)
     for text in (str(found.value), repr(found.value), repr(storage), repr(folder)):
         assert KEY not in text and SECRET not in text
+
+
+@pytest.mark.parametrize("name", ["AWS_CA_BUNDLE", "SSL_CERT_FILE"])
+def test_a_certificate_of_an_authority_of_ones_own(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(objects._RETRIES, "max_retries", 0)
+    with serving(tls=True) as server:
+        server.objects["d/a"] = b"1"
+        with pytest.raises(ReadFailed, match=r"InvalidCertificate\(UnknownIssuer\)"):
+            path_of("s3://logs/d/a").read_bytes()
+        monkeypatch.setenv(name, str(AUTHORITY))
+        objects.object_storage.cache_clear()
+        assert path_of("s3://logs/d/a").read_bytes() == b"1"
+        if name == "SSL_CERT_FILE":
+            assert path_of(f"{server.web}/d/a").read_bytes() == b"1"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "reason"),
+    [
+        ("http://127.0.0.1:1", "Connection refused"),
+        ("http://no-such-host.invalid", "failed to lookup address"),
+    ],
+)
+def test_no_connection_is_an_error_with_its_cause(
+    endpoint: str, reason: str, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(objects._RETRIES, "max_retries", 0)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    objects.object_storage.cache_clear()
+    try:
+        with pytest.raises(ReadFailed, match=reason):
+            path_of("s3://logs/d/a").read_bytes()
+    finally:
+        objects.object_storage.cache_clear()
 
 
 def test_no_such_bucket(folder: StorePath) -> None:
