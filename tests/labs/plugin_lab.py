@@ -348,7 +348,7 @@ def same(found: list[Any], expected: list[Any], what: str) -> None:
 
 def through_a_store(stored: Stored, transform: Transform, folder: Path) -> None:
     """The same from a bucket. Raises Unusable, Wrong."""
-    from s3_lab import KEY, SECRET, fetch_gateway, server
+    from store_servers import KEY, SECRET, fetch_gateway, server
 
     work = CACHE / "s3"
     work.mkdir(parents=True, exist_ok=True)

@@ -11,22 +11,16 @@ Exit code: 0 if all is as it must be, 1 where not, 2 where the server cannot be 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from kafka_lab import (
     CACHE,
@@ -34,16 +28,15 @@ from kafka_lab import (
     JAVA_SOURCES,
     Unusable,
     find_program,
-    free_ports,
     require_pinned,
     run,
     say,
     step,
     stop_on_signal,
-    wait_for,
 )
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
+from store_servers import KEY, SECRET, Meter, Wrong, fetch_gateway, large_log, require, server
 
 import kodec
 from kodec.pipeline import served_by, session
@@ -52,8 +45,6 @@ from kodec.pipeline.spark import QUIET
 
 ROOT = HERE.parent.parent
 DATA = ROOT / "tests" / "data"
-GATEWAY = "github.com/versity/versitygw/cmd/versitygw"
-KEY, SECRET = "kodec-lab", "kodec-lab-secret"
 BUCKET = "logs"
 # The same objects.
 AHEAD = "logs-ahead"
@@ -83,21 +74,6 @@ QUERIES: tuple[dict[str, str], ...] = (
 # -- what is run ----------------------------------------------------------------------------------
 
 
-def fetch_gateway(work: Path) -> Path:
-    """The server's program. Raises Unusable."""
-    program = work / "versitygw"
-    sources = HERE / "s3"
-    stamp = work / "go.sum"
-    if not (
-        program.is_file() and stamp.is_file() and stamp.read_bytes() == (sources / "go.sum").read_bytes()
-    ):
-        go = find_program("go", "the server of the S3 API is built with it (https://go.dev, 1.25 or newer)")
-        with step("Building the server of the S3 API (some minutes, once)"):
-            run([go, "build", "-mod=readonly", "-o", str(program), GATEWAY], "Go could not build it", sources)
-        shutil.copy(sources / "go.sum", stamp)
-    return program
-
-
 def fetch(work: Path) -> tuple[Path, list[Path]]:
     """The server's program, and the jars that s3a: needs. Raises Unusable."""
     program, jars = fetch_gateway(work), work / "jars"
@@ -117,136 +93,6 @@ def fetch(work: Path) -> tuple[Path, list[Path]]:
             require_pinned(jars)
         shutil.copy(pom, known)
     return program, sorted(jars.glob("*.jar"))
-
-
-@contextmanager
-def server(program: Path, folder: Path) -> Iterator[int]:
-    """The port of a server whose buckets are the folders in `folder`."""
-    (port,) = free_ports(1)
-    folder.mkdir()
-    with (folder.parent / "server.out").open("wb") as out:
-        process = subprocess.Popen(
-            [
-                program,
-                "--port",
-                f"127.0.0.1:{port}",
-                "--keep-alive",
-                "--quiet",
-                "posix",
-                "--bucketlinks",
-                folder,
-            ],
-            env={**os.environ, "ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET},
-            stdout=out,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        wait_for("the server", lambda: is_open(port), 30)
-        yield port
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def is_open(port: int) -> bool:
-    with socket.socket() as one:
-        return one.connect_ex(("127.0.0.1", port)) == 0
-
-
-class Meter:
-    """A proxy before the server that counts requests by method, bytes that go out, and ranges.
-
-    Attributes:
-        delay: seconds that each request waits, as on the way to a server that is far.
-        lists: how often each folder, a prefix, was listed.
-    """
-
-    def __init__(self, to: int) -> None:
-        (self.port,) = free_ports(1)
-        self.delay = 0.0
-        self._to = to
-        self._loop = asyncio.new_event_loop()
-        self.reset()
-        started = threading.Event()
-        threading.Thread(target=self._run, args=(started,), daemon=True).start()
-        started.wait()
-
-    def reset(self) -> None:
-        self.requests: Counter[str] = Counter()
-        self.lists: Counter[str] = Counter()
-        self.bytes = 0
-        self.ranges: list[tuple[str, str]] = []
-
-    def _run(self, started: threading.Event) -> None:
-        asyncio.set_event_loop(self._loop)
-        start = asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=1 << 20)
-        self._loop.run_until_complete(start)
-        started.set()
-        self._loop.run_forever()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, onward = await asyncio.open_connection("127.0.0.1", self._to)
-        back = asyncio.create_task(self._answers(there, writer))
-        try:
-            while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                if self.delay:
-                    await asyncio.sleep(self.delay)
-                self._note(head.decode("latin-1"))
-                onward.write(head)
-                match = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
-                left = int(match[1]) if match else 0
-                while left:
-                    data = await reader.read(min(left, 1 << 16))
-                    left -= len(data)
-                    onward.write(data)
-                    await onward.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            onward.close()
-            back.cancel()
-            writer.close()
-
-    async def _answers(self, there: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # A small buffer, so that what nobody takes is not counted.
-        writer.transport.set_write_buffer_limits(high=1 << 16)
-        while data := await there.read(1 << 16):
-            self.bytes += len(data)
-            writer.write(data)
-            try:
-                await writer.drain()
-            except ConnectionError:
-                return
-        writer.close()
-
-    def _note(self, head: str) -> None:
-        method, target, _ = head.split(" ", 2)
-        self.requests["LIST" if "list-type=" in target else method] += 1
-        if "list-type=" in target:
-            self.lists[parse_qs(urlsplit(target).query).get("prefix", [""])[0]] += 1
-        if method == "GET" and "list-type=" not in target:
-            match = re.search(r"(?i)\r\nrange: *bytes=([0-9-]*)", head)
-            self.ranges.append((target.split("?")[0], match[1] if match else ""))
-
-    def widths(self) -> list[int]:
-        """The bytes that each request for an object asked for. Raises Wrong for one without a range."""
-        found = []
-        for target, span in self.ranges:
-            first, _, last = span.partition("-")
-            require(f"a request for {target} has a range with an end", bool(first and last), True)
-            found.append(int(last) - int(first) + 1)
-        return found
-
-
-class Wrong(AssertionError):
-    """Something is not as it must be."""
-
-
-def require(what: str, have: object, need: object) -> None:
-    """Raises: Wrong."""
-    if have != need:
-        raise Wrong(f"{what}: {have}, not {need}")
 
 
 # -- the session ----------------------------------------------------------------------------------
@@ -386,8 +232,9 @@ def stream(lab: Lab) -> None:
 
 
 def one_row(lab: Lab, megabytes: int, delay: float) -> None:
-    folder = lab.work / "large"
-    count = large(folder, megabytes << 20)
+    folder, count = lab.work / "large", megabytes * 1000
+    folder.mkdir()
+    large_log(folder, megabytes, (1 << 31) - 1)
     with step(f"Uploading a segment of {megabytes} MiB"):
         lab.upload(folder, "large")
     shutil.rmtree(folder)
@@ -415,19 +262,6 @@ def one_row(lab: Lab, megabytes: int, delay: float) -> None:
             say(f"all rows, {what}, {bucket}: {text}")
             require("bytes beyond the segment's", lab.meter.bytes < 1.01 * size + (4 << 20), True)
     lab.meter.delay = 0.0
-
-
-def large(folder: Path, size: int) -> int:
-    """A log directory with one segment of this many bytes and its indexes; how many records."""
-    value = b"v" * 1000
-    count = 0
-    with kodec.LogDirectoryWriter(folder, config=kodec.LogConfig(segment_bytes=(1 << 31) - 1)) as directory:
-        log = directory.partition("orders", 0)
-        while count * 1008 < size:
-            now = range(count, count + 600)
-            log.append([kodec.Record(timestamp=1_700_000_000_000 + each, value=value) for each in now])
-            count += 600
-    return count
 
 
 def mistakes(lab: Lab) -> None:

@@ -11,36 +11,32 @@ Exit code: 0 where all is as it must be, 1 where not, 2 where a server cannot be
 from __future__ import annotations
 
 import argparse
-import base64
-import hashlib
-import hmac
 import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from email.utils import formatdate
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kafka_lab import (
-    CACHE,
-    HERE,
-    Unusable,
-    find_program,
-    free_ports,
-    run,
-    say,
-    step,
-    stop_on_signal,
-    wait_for,
+from kafka_lab import CACHE, HERE, Unusable, say, stop_on_signal
+from store_servers import (
+    ACCOUNT,
+    ACCOUNT_KEY,
+    KEY,
+    SECRET,
+    Meter,
+    Wrong,
+    azurite,
+    fetch_azurite,
+    fetch_gateway,
+    large_log,
+    make_container,
+    require,
+    server,
 )
-from s3_lab import KEY, SECRET, Meter, Wrong, fetch_gateway, is_open, require, server
 
 import kodec
 from kodec.cli.main import main as kodec_main
@@ -50,62 +46,6 @@ from kodec.stores.upload import upload
 
 ROOT = HERE.parent.parent
 DATA = ROOT / "tests" / "data"
-# Azurite's own, which its documentation has.
-ACCOUNT = "devstoreaccount1"
-ACCOUNT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
-
-
-def fetch_azurite(work: Path) -> Path:
-    """The emulator's program. Raises Unusable."""
-    program = work / "node_modules" / ".bin" / "azurite-blob"
-    lock = HERE / "azurite" / "package-lock.json"
-    known = work / "package-lock.json"
-    if not (program.exists() and known.is_file() and known.read_bytes() == lock.read_bytes()):
-        npm = find_program("npm", "Azure's emulator runs on Node (https://nodejs.org)")
-        with step("Installing Azurite through npm"):
-            for name in ("package.json", "package-lock.json"):
-                shutil.copy(HERE / "azurite" / name, work)
-            run(
-                [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(work)],
-                "npm failed",
-            )
-    return program
-
-
-@contextmanager
-def azurite(program: Path, folder: Path) -> Iterator[int]:
-    """The port of an emulator with its files in a folder."""
-    (port,) = free_ports(1)
-    folder.mkdir()
-    words = [program, "--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", folder, "--silent"]
-    with (folder.parent / "azurite.out").open("wb") as out:
-        process = subprocess.Popen([*words, "--skipApiVersionCheck"], stdout=out, stderr=subprocess.STDOUT)
-    try:
-        wait_for("the emulator", lambda: is_open(port), 30)
-        yield port
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def make_container(port: int, name: str) -> None:
-    """By the API, signed: obstore makes none."""
-    date, version = formatdate(usegmt=True), "2021-08-06"
-    headers = f"x-ms-date:{date}\nx-ms-version:{version}\n"
-    text = f"PUT\n\n\n\n\n\n\n\n\n\n\n\n{headers}/{ACCOUNT}/{ACCOUNT}/{name}\nrestype:container"
-    digest = hmac.new(base64.b64decode(ACCOUNT_KEY), text.encode(), hashlib.sha256).digest()
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/{ACCOUNT}/{name}?restype=container",
-        method="PUT",
-        headers={
-            "x-ms-date": date,
-            "x-ms-version": version,
-            "Authorization": f"SharedKey {ACCOUNT}:{base64.b64encode(digest).decode()}",
-            "Content-Length": "0",
-        },
-    )
-    with urllib.request.urlopen(request) as answer:
-        require("the container", answer.status, 201)
 
 
 class Store:
@@ -271,21 +211,6 @@ def rate(store: Store, large: Path, url: str, rounds: int) -> None:
     told = ", ".join(f"{name} {size / seconds / 1e6:,.0f} MB/s" for name, seconds in best.items())
     ratio = best["plain GETs"] / best["scan of the store"]
     say(f"{store.url}, {cores} cores, {size >> 20} MiB: {told}; {ratio:.0%} of plain GETs")
-
-
-def large_log(folder: Path, megabytes: int) -> Path:
-    """A log of segments of 64 MiB."""
-    content = random.Random(0)
-    values = [content.randbytes(1000) for _ in range(512)]
-    with kodec.LogWriter(folder / "large-0", config=kodec.LogConfig(segment_bytes=64 << 20)) as writer:
-        for number in range(0, megabytes * 1000, 100):
-            writer.append(
-                [
-                    kodec.Record(key=b"%d" % at, value=values[at % 512], timestamp=1_700_000_000_000 + at)
-                    for at in range(number, number + 100)
-                ]
-            )
-    return folder / "large-0"
 
 
 def trial(store: Store, work: Path, large: Path, delay: float) -> None:

@@ -27,11 +27,11 @@ from kodec.stores.storage import (
     UNFINISHED,
     WHOLE,
     Entry,
+    Listed,
     S3Settings,
     Status,
     Storage,
     StorePath,
-    as_stat,
     looked_at,
     not_found,
 )
@@ -246,26 +246,6 @@ def _nanoseconds(time: datetime) -> int:
 # -- a bucket -------------------------------------------------------------------------------------
 
 
-class _Listed:
-    """A name in a listing, as `os.DirEntry`."""
-
-    __slots__ = ("_status", "name", "path")
-
-    def __init__(self, path: StorePath, status: Status | None) -> None:
-        self.path = path
-        self.name = path.name
-        self._status = status
-
-    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        return self._status is None
-
-    def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        return self._status is not None
-
-    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        return self.path.stat() if self._status is None else as_stat(self._status)
-
-
 class ObjectStorage:
     """A bucket, a container, or a web server."""
 
@@ -300,11 +280,11 @@ class ObjectStorage:
         listed: list[Entry] = []
         for prefix in found["common_prefixes"]:
             if (path := self._path(folder, prefix)) is not None:
-                listed.append(_Listed(path, None))
+                listed.append(Listed(path, None))
         for meta in found["objects"]:
             if (path := self._path(folder, meta["path"])) is not None:
                 path.listed = _status(meta)
-                listed.append(_Listed(path, path.listed))
+                listed.append(Listed(path, path.listed))
         if looks is not None:
             looks[folder] = listed
         return listed

@@ -29,6 +29,7 @@ __all__ = [
     "UNFINISHED",
     "WHOLE",
     "Entry",
+    "Listed",
     "LocalStorage",
     "S3Settings",
     "Status",
@@ -330,6 +331,26 @@ class StorePath(_Native):
     def read_bytes(self) -> bytes:
         with self.open("rb") as file:
             return bytes(file.read())
+
+
+class Listed(NamedTuple):
+    """A name in a listing of a store or a view, as `Entry`; without a status a folder."""
+
+    path: StorePath
+    status: Status | None
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        return self.status is None
+
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:
+        return self.status is not None
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        return self.path.stat() if self.status is None else as_stat(self.status)
 
 
 def _unpickled(text: str, listed: Status | None) -> StorePath:

@@ -34,10 +34,10 @@ from kodec.runtime.errors import LimitExceeded, Malformed, ReadFailed
 from kodec.stores.positioned import PositionedFile
 from kodec.stores.storage import (
     Entry,
+    Listed,
     Status,
     Storage,
     StorePath,
-    as_stat,
     not_found,
     path_of,
     storage_of,
@@ -416,26 +416,6 @@ def as_point(path: Path) -> PointPath | None:
     return PointPath.of(target, found[2], *filter(None, found[3].split("/")))
 
 
-class _Entry(NamedTuple):
-    """As `Entry`."""
-
-    path: PointPath
-    file: BackupFile | None
-
-    @property
-    def name(self) -> str:
-        return self.path.name
-
-    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        return self.file is None
-
-    def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        return self.file is not None
-
-    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        return self.path.stat() if self.file is None else as_stat(_status(self.file))
-
-
 class _PointStorage:
     """A point as a `Storage` that is only read."""
 
@@ -461,12 +441,12 @@ class _PointStorage:
         key = "/".join(folder.parts[3:])
         if key not in self.folders:
             raise not_found(folder, "no such folder in the point")
-        found = [_Entry(cast(PointPath, folder / name), None) for name in self._inside[key]]
+        found: list[Entry] = [Listed(cast(PointPath, folder / name), None) for name in self._inside[key]]
         for name, (_, file) in self.folders[key].items():
             path = cast(PointPath, folder / name)
             path.listed = _status(file)
-            found.append(_Entry(path, file))
-        return nullcontext(iter(cast(list[Entry], found)))
+            found.append(Listed(path, path.listed))
+        return nullcontext(iter(found))
 
     def is_folder(self, path: Path) -> bool:
         return "/".join(path.parts[3:]) in self.folders

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import io
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -30,9 +29,9 @@ from kodec.runtime.errors import FormatError, Malformed, ReadFailed, Unsupported
 from kodec.runtime.logger import logger
 from kodec.stores.storage import (
     Entry,
+    Listed,
     Status,
     StorePath,
-    as_stat,
     not_found,
     one_look,
     path_of,
@@ -43,7 +42,6 @@ __all__ = [
     "RemoteSegment",
     "TierPath",
     "TierStorage",
-    "ViewEntry",
     "ViewFile",
     "as_logs",
     "as_partition",
@@ -246,26 +244,6 @@ class RemoteSegment(NamedTuple):
     last: int
     files: Mapping[str, ViewFile]
     wrong: str
-
-
-class ViewEntry(NamedTuple):
-    """As `Entry`."""
-
-    path: TierPath
-    file: ViewFile | None
-
-    @property
-    def name(self) -> str:
-        return self.path.name
-
-    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        return self.file is None
-
-    def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        return self.file is not None
-
-    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        return self.path.stat() if self.file is None else as_stat(self.file.status)
 
 
 class TierStorage:
@@ -560,12 +538,12 @@ class TierStorage:
     def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
         assert isinstance(folder, TierPath)
         rest = folder.parts[2:]
-        found: list[ViewEntry]
+        found: list[Listed]
         if not rest:
-            found = [ViewEntry(folder / name, None) for name in self.partitions()]
+            found = [Listed(folder / name, None) for name in self.partitions()]
         elif len(rest) == 1:
             files = self.files(rest[0]).items()
-            found = [ViewEntry(_named(folder / name, file), file) for name, file in files]
+            found = [Listed(_named(folder / name, file), file.status) for name, file in files]
         else:
             raise not_found(folder, "no such folder")
         return _listing(found)
@@ -612,7 +590,7 @@ def _unreadable(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _listing(found: list[ViewEntry]) -> Iterator[Iterator[Entry]]:
+def _listing(found: list[Listed]) -> Iterator[Iterator[Entry]]:
     yield iter(found)
 
 

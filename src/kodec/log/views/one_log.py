@@ -24,14 +24,14 @@ from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import LogDirectoryPath, resolve
 from kodec.log.files.tier_lineage import RemoteSegments
-from kodec.log.files.tier_view import TierPath, TierStorage, ViewEntry, ViewFile, local_file, note
+from kodec.log.files.tier_view import TierPath, TierStorage, ViewFile, local_file, note
 from kodec.log.files.tiered import REMOTE_TOPIC, TieredFolder, holds_metadata, tiered_folders
 from kodec.log.messages.as_json import uuid_text
 from kodec.log.views.reading import Completeness
 from kodec.log.views.remote import RemotePartition, read_remote_segments
 from kodec.log.views.replicas import Replicas
 from kodec.runtime.errors import ArgumentError, FormatError
-from kodec.stores.storage import Entry, Status, entries, not_found, path_of, readable, register_view
+from kodec.stores.storage import Entry, Listed, Status, entries, not_found, path_of, readable, register_view
 
 __all__ = ["OneLogPath", "tiers_beside_logs", "with_remote_storage"]
 
@@ -225,12 +225,12 @@ class _OneLog(TierStorage):
         if rest:
             return super().entries(folder)
         assert isinstance(folder, OneLogPath)
-        found: dict[str, Entry] = {name: ViewEntry(folder / name, None) for name in self._shown()}
+        found: dict[str, Entry] = {name: Listed(folder / name, None) for name in self._shown()}
         if self._logs is not None:
             with entries(self._logs) as there:
                 for each in there:
                     file = None if each.is_dir() else local_file(path_of(each.path), _status(each))
-                    found[each.name] = ViewEntry(folder / each.name, file)
+                    found[each.name] = Listed(folder / each.name, None if file is None else file.status)
         return nullcontext(iter(found.values()))
 
     def is_folder(self, path: Path) -> bool:
