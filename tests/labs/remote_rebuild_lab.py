@@ -6,7 +6,7 @@ A broker copies segments to remote storage, deletes them locally, has a restart 
 topics to a cluster with remote storage of its own. In each, a consumer must get the rows that the old broker
 had, groups go on where they stopped, and new segments are copied and served after the old ones.
 
-Usage: remote_rebuild_lab.py [--storage local|plain|zstd-aes] ...
+Usage: remote_rebuild_lab.py [--storage local|plain|zstd-aes|plain-3.9] ...
 Exit code: 0 where all is as it must be, 2 where not, or where something cannot be run.
 """
 
@@ -31,15 +31,10 @@ from rebuild_lab import brokers, rebuild, require, rows, started, tool
 STEADY = "steady"
 GROUP = "readers"
 READ = 40
-SEGMENTS = {
-    "remote_storage_enable": "true",
-    "internal_segment_bytes": "2048",
-    "index_interval_bytes": "256",
-    "local_retention_bytes": "1",
-}
 # Another number than the old cluster's: the new one computes where each topic-partition is.
 PARTITIONS = 7
-STORAGES = ("local", "plain", "zstd-aes")
+# Kafka's own, and Aiven's plugin with one of its transforms, in a line of Kafka.
+STORAGES = {"local": "4.3", "plain": "4.3", "zstd-aes": "4.3", "plain-3.9": "3.9"}
 Rows = list[tuple[Any, ...]]
 
 
@@ -60,7 +55,7 @@ class Old(NamedTuple):
 
 
 def storage_of(name: str, repository: Path | None) -> Storage:
-    generation = GENERATIONS["4.3"]
+    generation = GENERATIONS[STORAGES[name]]
     if name == "local":
         work = CACHE / "work" / "tiered"
         work.mkdir(parents=True, exist_ok=True)
@@ -76,8 +71,18 @@ def storage_of(name: str, repository: Path | None) -> Storage:
     )
     keys = plugin_lab.key_pair(folder)
     os.environ["KODEC_TIER_KEY"] = str(keys[1])
-    transform = plugin_lab.TRANSFORMS[name]
+    transform = plugin_lab.TRANSFORMS[name.removesuffix("-3.9")]
     return Storage(tools, lambda tier: plugin_lab.settings(jars, tier, transform, keys), "backup")
+
+
+def segments(tools: Toolbox) -> dict[str, str]:
+    """The settings of topics whose segments are small, in remote storage, and deleted locally."""
+    return {
+        "remote_storage_enable": "true",
+        "segment_bytes" if tools.generation.kafka else "internal_segment_bytes": "2048",
+        "index_interval_bytes": "256",
+        "local_retention_bytes": "1",
+    }
 
 
 # -- the old cluster --------------------------------------------------------------------------------
@@ -123,7 +128,7 @@ def old_cluster(storage: Storage, work: Path) -> Old:
     with Cluster(storage.tools, storage.settings(tier)) as cluster:
         writer = Writer(cluster)
         for topic in (TOPIC, STEADY):
-            writer.topic(topic, "segments of 2 KiB", **SEGMENTS)
+            writer.topic(topic, "segments of 2 KiB", **segments(storage.tools))
         with step("Writing until a restart, and more"):
             make_tiered.write(writer, "first")
             steady(cluster.clients, "first", READ)
@@ -286,7 +291,9 @@ def into_another(storage: Storage, old: Old, work: Path) -> str:
             started(made)
             with Clients(storage.tools) as clients:
                 clients.do("connect", broker.address, "-")
-                settings = [f"{key.replace('_', '.')}={value}" for key, value in SEGMENTS.items()]
+                settings = [
+                    f"{key.replace('_', '.')}={value}" for key, value in segments(storage.tools).items()
+                ]
                 clients.do("topic", "own", 1, *settings)
                 clients.do("open", "own", "none", "plain")
                 for number in range(60):
@@ -359,7 +366,7 @@ def make(name: str, repository: Path | None) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--storage", action="append", choices=STORAGES)
+    parser.add_argument("--storage", action="append", choices=[*STORAGES])
     parser.add_argument("--maven-repository", type=Path, default=CACHE / "maven-repository")
     options = parser.parse_args()
     try:

@@ -168,8 +168,9 @@ def main(arguments: list[str] | None = None) -> int:
             for line in rebuild_lab.LINES:
                 if line in names:
                     say(rebuild_lab.make(line, options.maven_repository))
-            for storage in remote_rebuild_lab.STORAGES if "4.3" in names else ():
-                say(remote_rebuild_lab.make(storage, options.maven_repository))
+            for storage, line in remote_rebuild_lab.STORAGES.items():
+                if line in names:
+                    say(remote_rebuild_lab.make(storage, options.maven_repository))
             for line in edit_lab.LINES:
                 if line in names:
                     edit_lab.make(line, options.maven_repository)
