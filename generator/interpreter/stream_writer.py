@@ -53,6 +53,7 @@ from kodec.generator.plan.values import (
     EdgeOf,
     ElementOf,
     Enumerated,
+    EnumOf,
     FieldOf,
     Grouped,
     IsNull,
@@ -75,6 +76,7 @@ from kodec.generator.plan.values import (
     Unary,
     Value,
     Whole,
+    values_in,
 )
 from kodec.generator.wire import ENCODINGS, WIRE
 from kodec.runtime.dataclass import field
@@ -185,8 +187,7 @@ class StreamWriter:
             members[_attribute(each.name)] = self._property(each)
             if each.position is not None:
                 members[f"_write_{each.name}"] = self._writer_of(each)
-        *_, own = unit.name.split("::")
-        return type("".join(part[:1].upper() + part[1:] for part in own.split("_")), (PlanNode,), members)
+        return type(_camel(unit.name), (PlanNode,), members)
 
     def _blank(self, unit: Unit, name: str, *, there: bool = False) -> object:
         """What is in a field that is not computed yet; None for one that may be absent."""
@@ -417,7 +418,10 @@ class StreamWriter:
             if self.value(rule.test, here):
                 continue
             need: object = rule.needed
-            if not all(isinstance(each, Constant) for each in rule.wanted):
+            if rule.need == "a member":
+                enums = (each.type for each in values_in(rule.test) if isinstance(each.type, EnumOf))
+                need = f"a value of {_camel(next(enums).enum)}"
+            elif not all(isinstance(each, Constant) for each in rule.wanted):
                 wanted = tuple(self.value(each, here) for each in rule.wanted)
                 need = wanted if rule.need == "one of" else wanted[0]
             at.io.refuse(name, "value not allowed", need, value)
@@ -705,6 +709,11 @@ class StreamWriter:
             given["where"] = lambda each: self.value(where, at.of(each))
         first, last = _attribute(value.first), _attribute(value.last)
         return at.node._computed(value.function, owner, first, last, **given)
+
+
+def _camel(name: str) -> str:
+    """The name of a class, as errors have it."""
+    return "".join(part[:1].upper() + part[1:] for part in name.rpartition("::")[2].split("_"))
 
 
 def _source(stream: Stream, reader: StreamReader) -> ByteSource:

@@ -1,8 +1,9 @@
-"""The plan of streamed schemas says the same of bytes as the generated Python: values, errors, places."""
+"""The plan of streamed schemas reads and writes as the generated Python: values, errors, places, bytes."""
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from enum import IntEnum
 from pathlib import Path
@@ -28,6 +29,7 @@ from kodec.runtime.streams import ByteSource, StreamNode
 from tests.fuzz import grammar
 from tests.generator.test_streams import ALL
 
+from . import plan_writing
 from .cases import CODES
 
 OPT = ReadOptions(elements=1000, depth=40, decompressed_bytes=1 << 16)
@@ -96,12 +98,12 @@ def near(data: bytes, drawn: random.Random, count: int) -> Iterator[bytes]:
         yield bytes(changed)
 
 
-def compare(model: Model, inputs: list[bytes], name: str = "x") -> tuple[int, int]:
-    """How many inputs both read the same way, and how many of these they refuse."""
+def compare(model: Model, inputs: list[bytes], name: str = "x") -> tuple[int, int, Counter[str]]:
+    """How many inputs both read the same way, how many of these they refuse, and what both write."""
     program = streams_of(model, Kinds(model))
     assert from_json(to_json(program)) == program
     back = ModelIndex(model)
-    refused = 0
+    refused, written = 0, Counter[str]()
     with Modules(model) as modules:
         schema = next(each for each in model.schemas if each.id == name)
         names = {
@@ -111,7 +113,7 @@ def compare(model: Model, inputs: list[bytes], name: str = "x") -> tuple[int, in
             for struct in each.structs
         }
         kind = getattr(modules.of(schema), back.classes[name])
-        for data in inputs:
+        for index, data in enumerate(inputs):
             reader = StreamReader(program, data, OPT)
             mine = outcome(lambda: planned(reader, reader.read(name)))  # noqa: B023  # called here
             # the plan's reader stops where the object ends
@@ -119,20 +121,24 @@ def compare(model: Model, inputs: list[bytes], name: str = "x") -> tuple[int, in
                 lambda: generated(program, kind.from_bytes(data, opt=OPT, exact=False), names)  # noqa: B023  # called here
             )
             assert mine == other, data
-            refused += isinstance(mine, tuple)
-    return len(inputs), refused
+            if isinstance(mine, tuple):
+                refused += 1
+            elif index % 4 == 0:
+                written += plan_writing.compare(program, kind, name, data, random.Random(index))
+    return len(inputs), refused, written
 
 
 @pytest.mark.parametrize("row", ALL)
-def test_a_plan_reads_each_construct_as_the_generated_python(row: str, tmp_path: Path) -> None:
+def test_a_plan_reads_and_writes_each_construct_as_the_generated_python(row: str, tmp_path: Path) -> None:
     (tmp_path / "x.ksy").write_text("meta: {id: x, endian: be}\n" + ALL[row].schema)
     model = load(tmp_path)
     if model.schema("x").streamed:
         compare(model, list(near(ALL[row].data, random.Random(row), 30)))
 
 
-def test_a_plan_reads_made_up_schemas_as_the_generated_python(tmp_path: Path) -> None:
+def test_a_plan_reads_and_writes_made_up_schemas_as_the_generated_python(tmp_path: Path) -> None:
     count = read = refused = 0
+    written = Counter[str]()
     for seed in range(MADE):
         drawn = random.Random(seed)
         folder = tmp_path / str(seed)
@@ -150,4 +156,6 @@ def test_a_plan_reads_made_up_schemas_as_the_generated_python(tmp_path: Path) ->
         ]
         found = compare(model, inputs)
         count, read, refused = count + 1, read + found[0], refused + found[1]
+        written += found[2]
     assert count > MADE // 2 and 0 < refused < read
+    assert written["bytes"] > 100 and written["error"] > 20

@@ -351,7 +351,9 @@ class Printer:
             elif rule.need == "a member":
                 kinds = [each.type for each in values_in(rule.test) if isinstance(each, Item)]
                 enum = next(self.enum(each.enum) for each in kinds if isinstance(each, EnumOf))
-                yield Refusal(f"not isinstance({value}, {enum})", f'"a value of {enum}"')
+                # who sets a field may use a number
+                found = value if at.reading else f"member_of({enum}, {value})"
+                yield Refusal(f"not isinstance({found}, {enum})", f'"a value of {enum}"')
             else:
                 yield Refusal(self._opposite(rule.test, here), known or alone[0])
 
