@@ -410,3 +410,71 @@ def test_the_level_of_zlib_is_an_option_of_writers(codec: Codec) -> None:
     assert x.from_bytes(value.to_bytes(opt=WriteOptions(0))).a == value.a
     with pytest.raises(EncodeError, match=r"^a: zlib: "):
         value.to_bytes(WriteOptions(99))
+
+
+TABLED = """\
+seq:
+- {id: magic, contents: [K]}
+- {id: len_a, type: u1, -derive: length_of(a)}
+- {id: a, size: len_a}
+- {id: n, type: u2}
+- {id: p, type: part(n)}
+instances:
+  twice: {value: n * 2}
+types:
+  part:
+    params: [{id: width, type: u2}]
+    seq: [{id: data, size: width}]
+"""
+PARSED = {
+    False: "seq:\n- id: a\n  type: {switch-on: kind, cases: {1: p}}\n  size-eos: true\n"
+    "instances: {kind: {pos: _io.pos, type: u1}}\ntypes: {p: {seq: [{id: k, type: u1}]}}\n",
+    True: "seq: [{id: a, type: u1}]\ninstances: {kind: {pos: 0, type: u1}}\n",
+}
+
+
+def _members(made: Any, parsed: Any, *, streams: bool) -> dict[str, bool]:
+    """Whether what each row of the table says holds."""
+    data = b"K\2ab\0\3xyz"
+    x = made.X
+    value = x.from_bytes(data)
+
+    def refuses(action: Callable[[], object], error: type[Exception]) -> bool:
+        with pytest.raises(error):
+            action()
+        return True
+
+    derived = value.len_a == 2
+    if streams:
+        value.len_a = 9
+    else:
+        derived = derived and refuses(lambda: setattr(value, "len_a", 9), AttributeError)
+    value.p.width = 3
+    new: Any = made.Part(data=b"") if not streams else None
+    fixed = (vars(x)["magic"] == b"K") is not streams
+    peeked = parsed.X.from_bytes(b"\1").kind == 1
+    peeked = peeked and isinstance(vars(parsed.X)["kind"], property) is streams
+    return {
+        "`T.from_bytes(data)`": refuses(lambda: x.from_bytes(data + b"!"), Malformed),
+        "`T.read_from(buf, pos, end)`": x.read_from(b"." + data, 1, len(data) + 1)[1] == len(data) + 1,
+        "`value.to_bytes(opt)`": value.to_bytes() == value.to_bytes(WriteOptions(9)) == data,
+        "`T.SIZE`, or `T.MIN_SIZE`": (x.MIN_SIZE, hasattr(x, "SIZE")) == (4, False),
+        "`T.PLACES`": x.PLACES["len_a"] == (1, ">B"),
+        "fields": (value.n, value.a) == (3, b"ab"),
+        "fields with `contents`": value.magic == b"K" and fixed,
+        "lengths and counts with `-derive`": derived,
+        "parameters": refuses(lambda: made.Part(data=b""), TypeError) if streams else new.width is None,
+        "value instances": value.twice == 6 and refuses(lambda: setattr(value, "twice", 1), AttributeError),
+        "parse instances": peeked,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["layout", "streamed"])
+def test_the_page_lists_the_members(streams: bool, tmp_path: Path) -> None:
+    made = module(TABLED, tmp_path / "table", streams=streams)
+    parsed = module(PARSED[streams], tmp_path / "parsed", streams=streams)
+    page = (Path(__file__).parents[2] / "docs" / "generated-modules.md").read_text("utf-8")
+    table = page.partition("| member | layouts | streams |\n|---|---|---|\n")[2].partition("\n\n")[0]
+    found = _members(made, parsed, streams=streams)
+    assert [row.split(" | ")[0].removeprefix("| ") for row in table.splitlines()] == list(found)
+    assert [name for name, holds in found.items() if not holds] == []
