@@ -242,7 +242,9 @@ def write_confluent_protobuf_value(
     elif chosen == 1 and isinstance(v.schema, SchemaGuid):
         within("schema", write_schema_guid, out, v.schema, opt)
     elif v.schema is not None or chosen in (0, 1):
-        raise EncodeError("schema", "no case for this value", have=(chosen, type(v.schema).__name__))
+        raise EncodeError(
+            "schema", "no case for this value: set `magic`", have=(chosen, type(v.schema).__name__)
+        )
     num_message_indexes = len(v.message_indexes)
     out += write_zigzag32(num_message_indexes, "num_message_indexes")
     for count, item in enumerate(v.message_indexes):

@@ -216,5 +216,7 @@ def write_confluent_value(out: bytearray, v: ConfluentValue, opt: WriteOptions =
     elif chosen == 1 and isinstance(v.schema, SchemaGuid):
         within("schema", write_schema_guid, out, v.schema, opt)
     elif v.schema is not None or chosen in (0, 1):
-        raise EncodeError("schema", "no case for this value", have=(chosen, type(v.schema).__name__))
+        raise EncodeError(
+            "schema", "no case for this value: set `magic`", have=(chosen, type(v.schema).__name__)
+        )
     out += v.payload

@@ -337,7 +337,9 @@ def write_message(out: bytearray, v: Message, opt: WriteOptions = DEFAULT_WRITE)
     if v.magic >= 1:
         out += _RUN_3.packed(v.timestamp)
     elif v.timestamp != -1:
-        raise EncodeError("timestamp", "given, but its condition does not hold", need=-1, have=v.timestamp)
+        raise EncodeError(
+            "timestamp", "given, but its condition does not hold: set `magic`", need=-1, have=v.timestamp
+        )
     len_key = -1 if v.key is None else len(v.key)
     out += _RUN_4.packed(len_key)
     if v.key is not None:

@@ -291,4 +291,6 @@ def write_chunk_sizes(out: bytearray, v: ChunkSizes, opt: WriteOptions = DEFAULT
             teach(opt, v.others, {"count": lambda wanted__: ((v, "count", wanted__ + 1),)})
         within("others", write_others, out, v.others, opt, v.count - 1)
     else:
-        raise EncodeError("others", "no case for this value", have=(chosen, type(v.others).__name__))
+        raise EncodeError(
+            "others", "no case for this value: set `count`", have=(chosen, type(v.others).__name__)
+        )

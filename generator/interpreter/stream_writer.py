@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from kodec.generator.interpreter.reader import OPERATIONS
 from kodec.generator.interpreter.streams import Node, Stream, StreamReader
 from kodec.generator.plan.follows import blank_of, is_local
-from kodec.generator.plan.solve import asked
+from kodec.generator.plan.solve import advised, asked
 from kodec.generator.plan.steps import (
     Align,
     Bits,
@@ -391,7 +391,8 @@ class StreamWriter:
         else:
             there = test()
             if not there and value is not None:
-                at.io.refuse(name, "given, but its condition does not hold", None, value)
+                reason = advised("given, but its condition does not hold", step.test)
+                at.io.refuse(name, reason, None, value)
         if there:
             self._steps(step.steps, at)
 
@@ -555,7 +556,8 @@ class StreamWriter:
         if choice.other is not None:
             self._element(choice.other.element, name, value, at, index, choice.bounds)
         elif value is not None:
-            at.io.refuse(name, "no case for this value, so that nothing is written", on, value)
+            reason = advised("no case for this value, so that nothing is written", choice.on)
+            at.io.refuse(name, reason, on, value)
 
     # -- what follows from what is written --------------------------------------------------------
 

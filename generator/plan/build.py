@@ -231,8 +231,26 @@ class _UnitBuilder:
                 kind = "length_of" if spec.repeat is None else "count_of"
                 more = ex.Literal(plus) if plus else None
                 found.setdefault(target.name, Derive(kind, spec.id, plus=more, implied=True))
+        known = {*found, *(each.id for each in struct.fields if each.derive is not None)}
+        for name, derive in list(found.items()):
+            # bytes that are made before their length depend on no other number that is computed
+            if derive.kind == "length_of" and known & self._asked(struct, derive.first):
+                del found[name]
         fields = (dataclasses.replace(each, derive=found.get(each.id, each.derive)) for each in struct.fields)
         return dataclasses.replace(struct, fields=tuple(fields)) if found else struct
+
+    def _asked(self, struct: Struct, name: str) -> set[str]:
+        """The fields that the type of a field asks for."""
+        spec = struct.field(name)
+        assert spec is not None
+        match spec.type:
+            case Ref(_, args):
+                asked = args
+            case Switch(on):
+                asked = (on,)
+            case _:
+                asked = ()
+        return {each for expr in asked for each in ex.names(self.layouts.inline(struct, expr))}
 
     def _is_number(self, spec: Field | None) -> bool:
         """Whether a field is a plain number that nothing else determines."""

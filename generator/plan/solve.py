@@ -33,7 +33,7 @@ from kodec.generator.plan.values import (
     whole_of,
 )
 
-__all__ = ["asked", "choices", "presence", "solutions", "with_places"]
+__all__ = ["advised", "asked", "choices", "presence", "solutions", "with_places"]
 
 _ANY = Whole(-(1 << 64), 1 << 64)
 _FLIPPED = {"==": "!=", "!=": "=="}
@@ -63,6 +63,12 @@ def asked(value: Value) -> list[str]:
     return [
         each for each in dict.fromkeys(fields) if not any(each in other for other in fields if other != each)
     ]
+
+
+def advised(reason: str, value: Value) -> str:
+    """The reason of an error, with the fields that a value is computed of as those to set."""
+    names = ", ".join(f"`{each}`" for each in asked(value))
+    return f"{reason}: set {names}" if names else reason
 
 
 def _present(test: Value, wanted: Value, tests: tuple[Value, ...]) -> Iterator[Solution]:

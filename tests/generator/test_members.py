@@ -229,6 +229,33 @@ def test_what_cannot_be_computed_names_the_fields_to_set(streams: bool, tmp_path
         x(n=1, m=21, a=b"a" * 20, k=1, b=b"bb").to_bytes()
 
 
+CONDITIONS = """\
+seq:
+- {id: n, type: u1}
+- {id: a, type: u1, if: n > 4}
+- {id: b, type: {switch-on: n * 2, cases: {2: p, 4: q}}, size: 1}
+types:
+  p: {seq: [{id: x, type: u1}]}
+  q: {seq: [{id: y, type: u1}]}
+"""
+
+
+@pytest.mark.parametrize("key", ["", "-topic: t\n"], ids=["streamed", "layout"])
+def test_conditions_and_cases_name_the_fields_to_set(key: str, codec: Codec) -> None:
+    made = codec(key + CONDITIONS)
+    with pytest.raises(EncodeError, match=r"^a: given, but its condition does not hold: set `n`"):
+        made.X(n=1, a=3, b=made.P(1)).to_bytes()
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["layout", "streamed"])
+def test_a_number_may_be_a_size_and_choose_a_type(streams: bool, tmp_path: Path) -> None:
+    schema = CONDITIONS.replace(", if: n > 4", "").replace("size: 1", "size: n").replace("n * 2", "n")
+    made = module(schema.replace("2: p, 4: q", "1: p, 2: q"), tmp_path, streams=streams)
+    assert made.X(n=0, a=3, b=made.P(1)).to_bytes() == b"\1\3\1"
+    with pytest.raises(EncodeError, match=r"X.n: no value of it is right for b|^b: "):
+        made.X(n=0, a=3, b=made.Q(1)).to_bytes()
+
+
 VERSIONED = """\
 -versions: 0-1
 params: [{id: version, type: s2}]

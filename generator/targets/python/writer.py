@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kodec.generator.plan.solve import asked
+from kodec.generator.plan.solve import advised, asked
 from kodec.generator.plan.steps import (
     Case,
     Chars,
@@ -295,7 +295,9 @@ class Writer(Printer):
                 continue
             if not of_version and (plan.type == SECTION or self.holds_content(name)):
                 continue
-            reason = self.lacking if of_version else '"given, but its condition does not hold"'
+            reason = self.lacking
+            if not of_version:
+                reason = repr(advised("given, but its condition does not hold", step.test))
             yield name, self.holds(name), reason, self.fields[name].default
 
     def holds(self, name: str) -> str:
@@ -400,6 +402,11 @@ class Writer(Printer):
         """The classes that one case alone has, each with the value of that case."""
         found = (f"{self.module.class_of(unit)}: {self.text(value)}" for unit, value in choice.only)
         return f"{{{', '.join(found)}}}"
+
+    def without_case(self, choice: Choice) -> str:
+        """The text of an error as a literal."""
+        reason = "no case for this value"
+        return repr(reason if choice.peeked else advised(reason, choice.on))
 
     def is_constant(self, size: Size) -> bool:
         return isinstance(size.value, Constant)

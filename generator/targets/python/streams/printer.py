@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kodec.generator.plan.follows import blank_of, is_local
-from kodec.generator.plan.solve import asked
+from kodec.generator.plan.solve import advised, asked
 from kodec.generator.plan.steps import (
     Bits,
     Bounds,
@@ -383,6 +383,10 @@ class Printer:
             return self.solved(solutions, at)
         names = ", ".join(f"`{each}`" for each in asked(value))
         return f", of={names!r}" if names else ""
+
+    def advised(self, reason: str, value: Value) -> str:
+        """The text of an error as a literal, with the fields to set."""
+        return repr(advised(reason, value))
 
     def only(self, choice: Choice, at: Where) -> str:
         """The classes that one case alone has, each with the value of that case."""
