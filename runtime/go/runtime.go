@@ -85,6 +85,7 @@ type Options struct {
 	IgnoreDerived   bool // do not verify fields derived from the largest or last element of a list
 	MaxElements     int  // of one list; 4,000,000 by default
 	MaxDecompressed int  // bytes of one compressed field; 256 MiB by default
+	MaxDepth        int  // levels of objects in objects of streamed schemas; 100 by default
 }
 
 func (o Options) elements() int {
@@ -99,6 +100,13 @@ func (o Options) decompressed() int {
 		return o.MaxDecompressed
 	}
 	return 256 << 20
+}
+
+func (o Options) depth() int {
+	if o.MaxDepth > 0 {
+		return o.MaxDepth
+	}
+	return 100
 }
 
 // nth is how errors call an element of a list.

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from kodec.generator.driver import generate, load
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.steps import FieldPlan
-from kodec.generator.plan.values import Constant, Maybe, OneOf
+from kodec.generator.plan.values import Constant, ListOf, Maybe, OneOf, Type, bare
 from kodec.generator.targets.go.expressions import Types
 from kodec.generator.targets.go.names import Names, exported
+from kodec.generator.targets.go.streams import StreamTypes
 
 HERE = Path(__file__).resolve().parent / "go"
 
@@ -63,6 +65,28 @@ def _types(schemas: Path) -> str:
             f"\t\tfunc() any {{ return formats.New{name}() }},",
             "\t},",
         ]
+    instances = []
+    streams = StreamPackage.of(model)
+    types = StreamTypes(names)
+    for code in streams.codes.values():
+        name = names.type(code.unit.name)
+        kind = f"reflect.TypeFor[formats.{name}]()"
+        fields += [f"\t{kind}: {{", *(_field(types, each) for each in code.unit.fields), "\t},"]
+        shown = ", ".join(
+            f'{{"{exported(each.name)}", "{each.name}", true, {_is_list(each.type)}, nil}}'
+            for each in code.instances
+        )
+        instances.append(f"\t{kind}: {{{shown}}},")
+        assert code.unit.streamed is not None
+        if code.parameters or code.unit.streamed.part:
+            continue
+        codecs += [
+            f'\t"{code.unit.name}": {{',
+            "\t\tfunc(data []byte, _ int64, opt formats.Options) (any, int, error) {",
+            f"\t\t\treturn formats.Read{name}(data, opt)",
+            "\t\t}, nil, nil,",
+            "\t},",
+        ]
     tag = ["\treflect.TypeFor[formats.RawTag](): {", *map(_plain_field, ("number", "data")), "\t},"]
     return "\n".join(
         [
@@ -74,6 +98,8 @@ def _types(schemas: Path) -> str:
             "}\n\nvar fieldsOf = map[reflect.Type][]field{",
             *fields,
             *tag,
+            "}\n\nvar instancesOf = map[reflect.Type][]field{",
+            *instances,
             "}\n",
         ]
     )
@@ -85,14 +111,18 @@ def _field(types: Types, field: FieldPlan) -> str:
     inner = kind.of if isinstance(kind, Maybe) else kind
     forms = ", ".join(
         f"reflect.TypeFor[{_qualified(types.of(each))}]()"
-        for each in (inner.types if isinstance(inner, OneOf) else ())
+        for each in (inner.types if isinstance(inner, OneOf) and not isinstance(types, StreamTypes) else ())
     )
     shown = f"[]reflect.Type{{{forms}}}" if forms else "nil"
-    return f'\t\t{{"{exported(field.name)}", "{field.name}", {str(nullable).lower()}, {shown}}},'
+    return f'\t\t{{"{exported(field.name)}", "{field.name}", {str(nullable).lower()}, {_is_list(kind)}, {shown}}},'
+
+
+def _is_list(kind: Type) -> str:
+    return str(isinstance(bare(kind), ListOf)).lower()
 
 
 def _plain_field(name: str) -> str:
-    return f'\t\t{{"{exported(name)}", "{name}", false, nil}},'
+    return f'\t\t{{"{exported(name)}", "{name}", false, false, nil}},'
 
 
 def _qualified(kind: str) -> str:

@@ -14,8 +14,9 @@ from kodec.generator.driver import generate, load
 from kodec.generator.interpreter.json_values import to_json
 from kodec.generator.interpreter.reader import PlanReader
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.steps import Program, Unit
-from kodec.generator.plan.values import OCTETS, TEXT, ListOf, Maybe, ObjectOf, OneOf, Type, Whole
+from kodec.generator.plan.values import OCTETS, TEXT, ListOf, Maybe, ObjectOf, OneOf, Type, Whole, bare
 from kodec.generator.schema.model import Model
 from kodec.generator.targets.java.names import Names, component
 from kodec.generator.targets.java.printer import Printer
@@ -80,11 +81,29 @@ def _types(schemas: Path) -> str:
             "            }",
             "",
             "            @Override",
-            "            public void write(Record value, Output out, int version) {",
+            "            public void write(Object value, Output out, int version) {",
             f"                (({name}) value).write(out{version});",
             "            }",
             "        });",
         ]
+    for code in StreamPackage.of(model).codes.values():
+        name = _class(names, model, code.unit.name)
+        for table, parts in (("FIELDS", code.fields), ("INSTANCES", [(e.name, e.type) for e in code.instances])):
+            shown = ",\n".join(
+                f'            new Testee.Field("{each}", "{component(each)}", "", {_is_unsigned(kind)}, "null")'
+                for each, kind in parts
+            )
+            fields.append(f"        {table}.put({name}.class, List.of(\n{shown}));")
+        assert code.unit.streamed is not None
+        if not code.parameters and not code.unit.streamed.part:
+            codecs += [
+                f'        CODECS.put("{code.unit.name}", new Testee.Codec(null) {{',
+                "            @Override",
+                "            public Object read(Input in, int version) {",
+                f"                return {name}.read(in);",
+                "            }",
+                "        });",
+            ]
     return "\n".join(
         [
             "import java.util.HashMap;",
@@ -96,6 +115,7 @@ def _types(schemas: Path) -> str:
             "final class Types {",
             "    static final Map<String, Testee.Codec> CODECS = new HashMap<>();",
             "    static final Map<Class<?>, List<Testee.Field>> FIELDS = new HashMap<>();",
+            "    static final Map<Class<?>, List<Testee.Field>> INSTANCES = new HashMap<>();",
             "",
             "    static {",
             *codecs,
@@ -105,6 +125,13 @@ def _types(schemas: Path) -> str:
             "",
         ]
     )
+
+
+def _is_unsigned(kind: Type) -> str:
+    """Whether a value, or each of a list, is a number of 64 bits without a sign."""
+    kind = bare(kind)
+    kind = bare(kind.item) if isinstance(kind, ListOf) else kind
+    return str(isinstance(kind, Whole) and kind.wide).lower()
 
 
 def _class(names: Names, model: Model, unit: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import ClassVar
 
-from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.printing import Package, collisions, lacking, strict_texts, wide_bits
 from kodec.generator.plan.steps import Unit
 from kodec.generator.plan.values import exceeds_64_bits
@@ -17,6 +17,7 @@ from kodec.generator.schema.model import Model
 from kodec.generator.target import File, Request, documentation, mark
 from kodec.generator.targets.go.names import WORDS, Names, exported, local
 from kodec.generator.targets.go.printer import Printer
+from kodec.generator.targets.go.streams import StreamPrinter
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text, line_comment
 
@@ -40,8 +41,10 @@ class _Go:
         plan = self.plan(request)
         if _NAME.fullmatch(plan.name) is None or plan.name in WORDS.split():
             raise ValueError(f"`{plan.name}` is no name of a Go package: letters, digits, `_`, in lower case")
-        yield from read_from_streams(plan.model, plan.model.schemas, "Go types yet")
-        yield from collisions(plan.model, plan.program, "Go", Names(plan.model).declared, exported)
+        streams = StreamPackage.of(plan.model)
+        yield from streams.problems("Go")
+        for program in (plan.program, streams.program):
+            yield from collisions(plan.model, program, "Go", Names(plan.model).declared, exported)
         # a string of Go holds the bytes of other encodings as they are
         yield from strict_texts(plan.model, plan.program, "Go")
         yield from wide_bits(plan.model, plan.program, "Go")
@@ -55,7 +58,9 @@ class _Go:
     def emit(self, plan: Package) -> Iterator[File]:
         names = Names(plan.model)
         runtime = files("kodec.runtime").joinpath("go")
-        for name in ("runtime.go", *(("codecs.go",) if plan.packed else ())):
+        streams = StreamPackage.of(plan.model)
+        more = [*(("codecs.go",) if plan.packed else ()), *(("streams.go",) if streams.codes else ())]
+        for name in ("runtime.go", *more):
             text = runtime.joinpath(name).read_text("utf-8")
             text = text.replace("package kodec", f"package {plan.name}", 1)
             yield File(f"{FOLDER}/{name}", f"// {mark()}\n\n{text}")
@@ -67,6 +72,10 @@ class _Go:
                     Printer(names, plan.program, unit, comments, writing=way) for way in (False, True)
                 )
                 body += "\n" + _TEMPLATES.render("unit.go.j2", r=read, w=write).lstrip("\n")
+            for unit in streams.program.units_of(schema):
+                about = dict(_comments(plan.model, unit, names))
+                printer = StreamPrinter(names, streams.codes[unit.name], about)
+                body += "\n" + _TEMPLATES.render("stream.go.j2", p=printer).lstrip("\n")
             if not body:
                 continue
             code = re.sub(r"(?m)^\s*//.*$", "", body)
@@ -89,6 +98,11 @@ def _comments(model: Model, unit: Unit, names: Names) -> Iterator[tuple[str, str
     for name, doc in documentation(model, model.struct(unit.name)):
         about = doc if name else Text.of(f"{names.type(unit.name)}: ", doc)
         yield name, line_comment(about, "\t// " if name else "// ")
+    for each in model.struct(unit.name).params:
+        yield each.id, line_comment(each.doc or Text(f"`{each.id}` is given."), "\t// ")
+    for each in model.struct(unit.name).instances:
+        about = Text.of(f"{exported(each.id)}: ", each.doc or Text(f"`{each.id}` of the schema."))
+        yield f"{each.id}()", line_comment(about, "// ")
 
 
 TARGET = _Go()

@@ -34,9 +34,11 @@ from kodec.generator.plan.values import (
     narrowest,
 )
 from kodec.generator.targets.go.names import Names, exported
+from kodec.generator.wire import WIRE
 
-__all__ = ["Expressions", "Types", "literal", "whole"]
+__all__ = ["ORDER", "Expressions", "Types", "literal", "load", "whole"]
 
+ORDER = {"be": "binary.BigEndian", "le": "binary.LittleEndian", "": "binary.BigEndian", "by": "x.byteOrder()"}
 _KEPT = (FieldOf, Peeked, Item, MemberOf)
 _PLAIN = {FLAG: "bool", TEXT: "string", OCTETS: "[]byte", IDENTITY: "UUID", SECTION: "[]RawTag"}
 
@@ -84,6 +86,20 @@ def literal(value: object) -> str:
     if value is None:
         return "nil"
     return repr(value)
+
+
+def load(wire: str, order: str, x: str, offset: int = 0) -> str:
+    """The value of a wire type in the bytes of `x`."""
+    form = WIRE[wire]
+    at, bits = f"{x}[{offset}:]" if offset else x, 8 * form.least
+    if form.kind == "UUID":
+        return f"UUID({at})"
+    raw = f"{x}[{offset}]" if bits == 8 else f"{ORDER[order]}.Uint{bits}({at})"
+    if form.kind == "boolean":
+        return f"{raw} != 0"
+    if form.kind == "float":
+        return f"math.Float{bits}frombits({raw})"
+    return f"int{bits}({raw})" if form.signed else raw
 
 
 def _fits(other: Value, kind: Type) -> bool:

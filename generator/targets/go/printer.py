@@ -36,13 +36,11 @@ from kodec.generator.plan.values import (
     bare,
     is_number,
 )
-from kodec.generator.targets.go.expressions import Expressions, Types, literal, whole
+from kodec.generator.targets.go.expressions import ORDER, Expressions, Types, literal, load, whole
 from kodec.generator.targets.go.names import Names, exported, local
 from kodec.generator.wire import WIRE
 
 __all__ = ["Printer"]
-
-_ORDER = {"be": "binary.BigEndian", "le": "binary.LittleEndian", "": "binary.BigEndian"}
 
 
 class Printer(UnitPrinter[Expressions]):
@@ -59,6 +57,7 @@ class Printer(UnitPrinter[Expressions]):
         self.here = "len(b)" if writing else "r.pos"
 
     literal = staticmethod(literal)
+    load = staticmethod(load)
     member = staticmethod(exported)
     local = staticmethod(local)
 
@@ -150,19 +149,6 @@ class Printer(UnitPrinter[Expressions]):
 
     # -- numbers ----------------------------------------------------------------------------------
 
-    def load(self, wire: str, order: str, x: str, offset: int = 0) -> str:
-        """The value of a wire type in the bytes of `x`."""
-        form = WIRE[wire]
-        at, bits = f"{x}[{offset}:]" if offset else x, 8 * form.least
-        if form.kind == "UUID":
-            return f"UUID({at})"
-        raw = f"{x}[{offset}]" if bits == 8 else f"{_ORDER[order]}.Uint{bits}({at})"
-        if form.kind == "boolean":
-            return f"{raw} != 0"
-        if form.kind == "float":
-            return f"math.Float{bits}frombits({raw})"
-        return f"int{bits}({raw})" if form.signed else raw
-
     def store(self, wire: str, order: str, value: str, at: str = "") -> str:
         """`b` with a number, a flag or a UUID after it; or the statement that puts a number `at` bytes."""
         form = WIRE[wire]
@@ -178,7 +164,7 @@ class Printer(UnitPrinter[Expressions]):
         if bits == 8:
             return f"{at}[0] = {value}" if at else f"append(b, {value})"
         verb = f"PutUint{bits}({at}" if at else f"AppendUint{bits}(b"
-        return f"{_ORDER[order]}.{verb}, uint{bits}({value}))"
+        return f"{ORDER[order]}.{verb}, uint{bits}({value}))"
 
     def converted(self, kind: Type, wire: str, text: str) -> str:
         """A number of a wire type as a place of this type takes it."""
@@ -192,7 +178,7 @@ class Printer(UnitPrinter[Expressions]):
             case Nested(unit, arguments):
                 return f"read{self.names.type(unit)}(r{self.given(arguments, unit)})"
             case FixedNumber(wire, order):
-                text = self.load(wire, order, f"r.take({name}, {WIRE[wire].least})")
+                text = load(wire, order, f"r.take({name}, {WIRE[wire].least})")
                 return self.converted(kind, wire, text)
             case Varint(wire):
                 return self.converted(kind, wire, f"r.{wire}({name})")
@@ -208,7 +194,7 @@ class Printer(UnitPrinter[Expressions]):
         """The value of a slot that is no bits, as its place takes it."""
         if slot.wire is None:
             return f"{x}[{offset}:{offset + slot.size}:{offset + slot.size}]"
-        return self.converted(self.slot_type(slot), slot.wire, self.load(slot.wire, slot.order, x, offset))
+        return self.converted(self.slot_type(slot), slot.wire, load(slot.wire, slot.order, x, offset))
 
     def value_of(self, slot: Slot) -> str:
         return self.get(slot.path[0]) if len(slot.path) == 1 else self.place(slot)
@@ -236,7 +222,7 @@ class Printer(UnitPrinter[Expressions]):
     def load_bits(self, slot: Slot) -> str:
         """The number of which the bit fields at a slot are parts."""
         if slot.size in WHOLE:
-            return f"uint64({self.load(f'u{slot.size}', slot.order, 'x', slot.offset)})"
+            return f"uint64({load(f'u{slot.size}', slot.order, 'x', slot.offset)})"
         return f"bitsOf(x[{slot.offset}:{slot.offset + slot.size}])"
 
     # -- what is derived --------------------------------------------------------------------------

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.printing import lacking, wide_bits
 from kodec.generator.plan.rows import rows_of
 from kodec.generator.plan.steps import Program, Unit, When, steps_in
@@ -21,6 +21,7 @@ from kodec.generator.targets.java.expressions import beyond, bit_field, codecs, 
 from kodec.generator.targets.java.names import Names, component, constant, lower
 from kodec.generator.targets.java.printer import Printer, deeper, filled
 from kodec.generator.targets.java.rows import RowsPrinter
+from kodec.generator.targets.java.streams import StreamPrinter
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text, java_literal, javadoc, one_line
 from kodec.generator.wire import WIRE
@@ -44,7 +45,8 @@ _TEMPLATES = Templates(
 _PACKAGE = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*")
 MOST_COMPONENTS = 120
 _RUNTIME = """
-    Buffer Checksums Codecs FormatException Input Load Output ReadOptions Stored TaggedField Values Varints
+    Buffer Checksums Codecs FormatException Input Load Output ReadOptions Source Stored StreamedObject Streams
+    TaggedField Values Varints
 """.split()  # noqa: SIM905  # the words of one list
 _JDK = ("ArrayList", "Arrays", "List", "Objects", "UUID")
 
@@ -75,6 +77,7 @@ class _File:
     enums: list[_Enum]
     types: list[Printer]
     rows: RowsPrinter | None
+    streams: list[StreamPrinter] = field(default_factory=list)
     imports: list[str] = field(default_factory=list)
     body: str = ""
 
@@ -103,10 +106,9 @@ class _Java:
         program = program_of(model)
         paths: dict[str, str] = {}
         yield from wide_bits(model, program, "Java")
+        streams = StreamPackage.of(model)
+        yield from streams.problems("Java", tables_only=False)
         for schema in model.schemas:
-            if schema.streamed:
-                yield from read_from_streams(model, [schema], "Java classes")
-                continue
             path = f"{names.package(schema)}.{names.tops[schema.id]}".lower()
             if path in paths:
                 yield SchemaProblem(
@@ -115,15 +117,28 @@ class _Java:
             paths[path] = schema.id
             for unit in _units(program, schema):
                 yield from _unspeakable(model.struct(unit.name), model, unit)
+            for unit in _units(streams.program, schema):
+                yield from _ambiguous(model.struct(unit.name))
 
     def plan(self, request: Request) -> _Plan:
         return _Plan(request.model, program_of(request.model), _package(request))
 
     def emit(self, plan: _Plan) -> Iterator[File]:
         names = Names(plan.model, plan.package)
+        streamed = StreamPackage.of(plan.model)
         for schema in plan.model.schemas:
             units = _units(plan.program, schema)
-            if not units:
+            streams = [
+                StreamPrinter(
+                    names,
+                    streamed.codes[unit.name],
+                    schema,
+                    _stream_docs(plan.model.struct(unit.name), schema),
+                    seeks=streamed.seeks(unit.name),
+                )
+                for unit in _units(streamed.program, schema)
+            ]
+            if not units and not streams:
                 continue
             printers = [
                 Printer(names, plan.program, unit, schema, _docs(plan.model, unit, schema)) for unit in units
@@ -143,6 +158,7 @@ class _Java:
                 enums=_enums(names, schema),
                 types=[each for each in types if each is not top],
                 rows=rows_printer if rows_printer is not None and rows_printer.fits() else None,
+                streams=streams,
             )
             view.body = _TEMPLATES.render("body.java.j2", v=view)
             words = set(re.findall(r"\w+", re.sub(r"/\*(?s:.*?)\*/", "", view.body)))
@@ -158,10 +174,9 @@ def _units(program: Program, schema: Schema) -> list[Unit]:
     return [program.units[each.name] for each in schema.structs if each.name in program.units]
 
 
-def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[SchemaProblem]:
-    """The parts of a type that Java cannot express."""
+def _ambiguous(struct: Struct, tags: Sequence[Tag] = ()) -> Iterator[SchemaProblem]:
+    """The members of a type that Java cannot tell apart."""
     taken: dict[str, str] = {}
-    tags = [tag for spec in struct.fields for tag in tagged_section(model, spec) or ()]
     members: list[Param | Field | Instance | Tag] = [
         *struct.params,
         *struct.fields,
@@ -174,6 +189,11 @@ def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[SchemaPro
             text = f"`{taken[name]}` and `{spec.id}` are both `{component(spec.id)}` in Java"
             yield SchemaProblem(struct.place if isinstance(spec, Tag) else spec.place, struct.name, text)
         taken[name] = spec.id
+
+
+def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[SchemaProblem]:
+    """The parts of a type that Java cannot express."""
+    yield from _ambiguous(struct, [tag for spec in struct.fields for tag in tagged_section(model, spec) or ()])
     for name in _optional(unit, struct):
         text = "it may be absent, which a Java class cannot say; give it a `-default`"
         field = struct.field(name)
@@ -233,6 +253,16 @@ def _about(schema: Schema, struct: Struct) -> str:
     for index, source in enumerate(struct.doc_ref):
         doc = Text.of(doc, "; " if index else "\n\nSource: ", source)
     return _words(doc)
+
+
+def _stream_docs(struct: Struct, schema: Schema) -> dict[str, str]:
+    """Javadoc of a streamed type (under the empty name) and its members."""
+    found = {"": _about(schema, struct)}
+    for each in (*struct.params, *struct.fields):
+        found[each.id] = _words(each.doc) or f"{{@code {each.id}}}."
+    for instance in struct.instances:
+        found[f"{instance.id}()"] = _words(instance.doc) or f"{{@code {instance.id}}}, an instance."
+    return found
 
 
 def _docs(model: Model, unit: Unit, schema: Schema) -> dict[str, str]:

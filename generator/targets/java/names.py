@@ -41,7 +41,7 @@ _CLASSES = Reserved(
     """
     ArithmeticException ArrayList Arrays Boolean Buffer Checksums Codecs Double Enum Float FormatException
     IndexOutOfBoundsException Input Integer List Load Long Math Object Objects Output Override ReadOptions
-    Rows Stored String TaggedField UUID Values Varints
+    Kept Rows Source Stored StreamedObject Streams String TaggedField UUID Values Varints Visit
     """.split()  # noqa: SIM905  # the same
 )
 

@@ -31,6 +31,7 @@ type codec struct {
 type field struct {
 	name, id string
 	nullable bool
+	listed   bool // a list, whose elements may be bytes
 	forms    []reflect.Type
 }
 
@@ -42,6 +43,9 @@ type request struct {
 	Bytes   string      `json:"bytes"`
 	Exact   bool        `json:"exact"`
 	Limit   int         `json:"limit"`
+	Most    int         `json:"elements"`
+	Deep    int         `json:"depth"`
+	All     bool        `json:"instances"` // the value has those too, each as a value or an error
 	Value   any         `json:"value"`
 }
 
@@ -94,15 +98,20 @@ func answered(asked request) object {
 	if err != nil {
 		panic(err)
 	}
-	value, size, err := found.read(data, asked.Version, formats.Options{MaxDecompressed: asked.Limit})
+	opt := formats.Options{MaxDecompressed: asked.Limit, MaxElements: asked.Most, MaxDepth: asked.Deep}
+	value, size, err := found.read(data, asked.Version, opt)
 	if err != nil {
 		return object{"error": problem(err)}
 	}
 	if asked.Exact && size != len(data) {
 		return object{"error": object{"code": "malformed", "path": "", "at": size}}
 	}
+	deepest = -1
+	if asked.All {
+		deepest = 4
+	}
 	answer := object{"value": plain(reflect.ValueOf(value), nil)}
-	if asked.Do == "round_trip" {
+	if asked.Do == "round_trip" && found.write != nil {
 		if written, err := found.write(value, asked.Version); err != nil {
 			answer["encode_error"] = problem(err)
 		} else {
@@ -113,6 +122,9 @@ func answered(asked request) object {
 }
 
 func encoded(found codec, asked request) object {
+	if found.write == nil {
+		return object{"unsupported": "streamed types are only read"}
+	}
 	value := reflect.New(reflect.TypeOf(found.made())).Elem()
 	if err := set(value, asked.Value, nil); err != nil {
 		return object{"error": object{"code": "not_encodable"}}
@@ -136,6 +148,24 @@ func problem(err error) object {
 	return told
 }
 
+// deepest is how many instances in instances a value has.
+var deepest int
+
+// withInstances adds the instances of an object.
+func withInstances(v reflect.Value, found object) {
+	if deepest--; deepest >= 0 {
+		for i, each := range instancesOf[v.Type()] {
+			made := v.Addr().MethodByName(each.name).Call(nil)
+			if err, failed := made[1].Interface().(error); failed {
+				found[each.id] = object{"error": problem(err)}
+			} else {
+				found[each.id] = plain(made[0], &instancesOf[v.Type()][i])
+			}
+		}
+	}
+	deepest++
+}
+
 // plain is a value as vectors have it; of is its field, where it is one.
 func plain(v reflect.Value, of *field) any {
 	switch v.Kind() {
@@ -143,12 +173,16 @@ func plain(v reflect.Value, of *field) any {
 		if v.IsNil() {
 			return nil
 		}
+		if !v.CanInterface() || v.Type().String() == "*formats.Stream" {
+			return "stream"
+		}
 		return plain(v.Elem(), nil)
 	case reflect.Struct:
 		found := object{}
 		for i, each := range fieldsOf[v.Type()] {
 			found[each.id] = plain(v.FieldByName(each.name), &fieldsOf[v.Type()][i])
 		}
+		withInstances(v, found)
 		return found
 	case reflect.Array:
 		data := v.Interface().(formats.UUID)
@@ -158,7 +192,7 @@ func plain(v reflect.Value, of *field) any {
 		if v.IsNil() && of != nil && of.nullable {
 			return nil
 		}
-		if v.Type().Elem().Kind() == reflect.Uint8 {
+		if v.Type().Elem().Kind() == reflect.Uint8 && (of == nil || !of.listed) {
 			return hex.EncodeToString(v.Bytes())
 		}
 		found := []any{}

@@ -2,6 +2,7 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.reflect.GenericArrayType;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
@@ -18,6 +19,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Source;
 import org.kodec.runtime.TaggedField;
 
 /** A testee of the generated Java: a request a line, an answer a line, as docs/conformance.md says. */
@@ -33,15 +35,18 @@ public final class Testee {
 
     /** What a type does with bytes. */
     abstract static class Codec {
+        /** Null for a streamed type, which is only read. */
         final Class<? extends Record> kind;
 
         Codec(Class<? extends Record> kind) {
             this.kind = kind;
         }
 
-        abstract Record read(Input in, int version);
+        abstract Object read(Input in, int version);
 
-        abstract void write(Record value, Output out, int version);
+        void write(Object value, Output out, int version) {
+            throw new UnsupportedOperationException();
+        }
     }
 
     /** A field of the schema and its component; of one that may be compressed, also that of the stored bytes. */
@@ -79,18 +84,23 @@ public final class Testee {
         }
         int version = asked.get("version") == null ? 0 : ((BigInteger) asked.get("version")).intValueExact();
         if (verb.equals("encode")) {
+            if (codec.kind == null) {
+                return "\"unsupported\": \"streamed types are only read\"";
+            }
             try {
-                return written("error", codec, (Record) made(codec.kind, asked.get("value"), null), version);
+                return written("error", codec, made(codec.kind, asked.get("value"), null), version);
             } catch (NoValue | ArithmeticException error) {
                 return "\"error\": {\"code\": \"not_encodable\"}";
             }
         }
         byte[] data = HEX.parseHex((String) asked.get("bytes"));
-        Record value;
+        Object value;
         try {
-            BigInteger limit = (BigInteger) asked.get("limit");
-            Input in = new Input(data, limit == null
-                    ? ReadOptions.DEFAULT : ReadOptions.DEFAULT.withDecompressedBytes(limit.longValueExact()));
+            ReadOptions all = ReadOptions.DEFAULT;
+            Input in = new Input(data, all
+                    .withDecompressedBytes(limit(asked, "limit", all.decompressedBytes()))
+                    .withElements(limit(asked, "elements", all.elements()))
+                    .withDepth((int) limit(asked, "depth", all.depth())));
             value = codec.read(in, version);
             if (asked.containsKey("exact") && in.pos != data.length) {
                 return "\"error\": {\"code\": \"malformed\", \"path\": \"\", \"at\": " + in.pos + "}";
@@ -101,11 +111,16 @@ public final class Testee {
             // a computed value past 64 bits, of which Java does not say where
             return "\"error\": {\"code\": \"malformed\"}";
         }
+        deepest = asked.containsKey("instances") ? 4 : -1;
         String found = "\"value\": " + plain(value);
-        return verb.equals("decode") ? found : found + ", " + written("encode_error", codec, value, version);
+        return verb.equals("decode") || codec.kind == null ? found : found + ", " + written("encode_error", codec, value, version);
     }
 
-    private static String written(String otherwise, Codec codec, Record value, int version) {
+    private static long limit(Map<?, ?> asked, String name, long otherwise) {
+        return asked.get(name) == null ? otherwise : ((BigInteger) asked.get(name)).longValueExact();
+    }
+
+    private static String written(String otherwise, Codec codec, Object value, int version) {
         try {
             byte[] written = Output.bytesOf(out -> codec.write(value, out, version));
             return "\"bytes\": \"" + HEX.formatHex(written) + "\"";
@@ -155,16 +170,51 @@ public final class Testee {
             }
             return items.toString();
         }
+        if (value instanceof Source) {
+            return "\"stream\"";
+        }
         StringJoiner fields = new StringJoiner(", ", "{", "}");
+        if (deepest-- > 0) {
+            for (Field each : Types.INSTANCES.getOrDefault(value.getClass(), List.of())) {
+                fields.add("\"" + each.id() + "\": " + instance(value, each));
+            }
+        }
+        deepest++;
         for (Field each : Types.FIELDS.get(value.getClass())) {
             Object found = component(value, each.name());
             // of a field that may be compressed: as it is stored, where it was not parsed
             Object stored = each.stored().isEmpty() ? null : component(value, each.stored());
-            String shown = each.unsigned() && found != null
-                    ? "\"" + Long.toUnsignedString((Long) found) + "\"" : plain(stored == null ? found : stored);
+            String shown = each.unsigned() ? unsigned(found) : plain(stored == null ? found : stored);
             fields.add("\"" + each.id() + "\": " + shown);
         }
         return fields.toString();
+    }
+
+    /** How many instances in instances a value has. */
+    private static int deepest;
+
+    private static String instance(Object value, Field of) throws Exception {
+        try {
+            Object found = component(value, of.name());
+            return of.unsigned() ? unsigned(found) : plain(found);
+        } catch (InvocationTargetException error) {
+            if (error.getCause() instanceof FormatException failed) {
+                return "{" + problem("error", failed) + "}";
+            }
+            throw error;
+        }
+    }
+
+    /** A number without a sign, or a list of such. */
+    private static String unsigned(Object value) throws Exception {
+        if (value instanceof List) {
+            StringJoiner items = new StringJoiner(", ", "[", "]");
+            for (Object each : (List<?>) value) {
+                items.add(unsigned(each));
+            }
+            return items.toString();
+        }
+        return value instanceof Long number ? "\"" + Long.toUnsignedString(number) + "\"" : plain(value);
     }
 
     private static Object component(Object value, String name) throws Exception {

@@ -1,0 +1,235 @@
+"""Statements and operations of streamed units as text: what all languages with blocks and calls have in common.
+
+A target derives from `CodePrinter` and defines how each statement and each operation is spelled.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from dataclasses import dataclass
+
+from kodec.generator.plan.steps import Chars, Program, Unit, values_of
+from kodec.generator.plan.stream_code import (
+    LONG,
+    Code,
+    Declare,
+    Do,
+    Each,
+    If,
+    Let,
+    Seen,
+    Set,
+    Statement,
+    UnitCode,
+    code_of,
+)
+from kodec.generator.plan.streams import streams_of
+from kodec.generator.plan.values import COMPARISONS, Decoded, Type
+from kodec.generator.problems import SchemaProblem
+from kodec.generator.schema.expression_types import Kinds
+from kodec.generator.schema.model import Model
+from kodec.generator.wire import ENCODINGS
+
+__all__ = ["CodePrinter", "StreamPackage", "camel", "is_table", "upper_half"]
+
+_WITHOUT_TABLE = ("UTF-8", "ASCII", "ISO-8859-1", "UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE")
+_MANY_BYTES = ("SHIFT_JIS", "EUC-JP", "EUC-KR", "GB2312", "BIG5")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPackage:
+    """What the streamed schemas of a model are printed from."""
+
+    model: Model
+    program: Program
+    codes: dict[str, UnitCode]
+    lacking: list[tuple[str, str, str]]
+
+    @classmethod
+    def of(cls, model: Model) -> StreamPackage:
+        if not any(schema.streamed for schema in model.schemas):
+            return cls(model, Program(), {}, [])
+        program = streams_of(model, Kinds(model))
+        return cls(model, program, *code_of(program))
+
+    def problems(self, language: str, *, tables_only: bool = True) -> Iterator[SchemaProblem]:
+        """The constructs that a language does not have, with their places. `tables_only`: of encodings it has those
+        alone whose characters are single bytes, and Unicode's.
+        """
+        for schema in self.model.schemas:
+            for enum in schema.enums:
+                if any(not LONG.low <= each.value <= LONG.high for each in enum.items):
+                    text = f"it has a number beyond what a signed number of 64 bits holds in {language}"
+                    yield SchemaProblem(schema.root.place, enum.name.replace("::", "."), text)
+        for name, member, why in self.lacking:
+            yield self._problem(name, member, why, language)
+        for unit in self.program.units.values() if tables_only else ():
+            for member, encoding in _encodings(unit):
+                if encoding in _MANY_BYTES:
+                    yield self._problem(unit.name, member, f"its text is in {encoding}", language)
+
+    def seeks(self, name: str) -> bool:
+        """Whether a unit, or one that it reads, has instances that are read, so that bytes after it may be theirs."""
+        todo, seen = [name], set[str]()
+        while todo:
+            unit = self.program.units[todo.pop()]
+            assert unit.streamed is not None
+            if any(each.step is not None for each in unit.streamed.instances):
+                return True
+            seen.add(unit.name)
+            todo += [each for each in unit.holds if each not in seen]
+        return False
+
+    def _problem(self, name: str, member: str, why: str, language: str) -> SchemaProblem:
+        struct = self.model.struct(name)
+        spec = struct.field(member) or struct.instance(member)
+        path = name.replace("::", ".")
+        text = f"it cannot be read from streams in {language}: {why}"
+        if spec is None:
+            return SchemaProblem(struct.place, path, text)
+        return SchemaProblem(spec.place, f"{path}.{member}", text)
+
+
+def _encodings(unit: Unit) -> Iterator[tuple[str, str]]:
+    """The encodings of a unit, each with the field or the instance that has it."""
+    assert unit.streamed is not None
+    parts = [(getattr(each, "name", ""), each) for each in (*unit.steps, *unit.streamed.instances)]
+    for name, part in parts:
+        for each in values_of(part):
+            if isinstance(each, (Chars, Decoded)):
+                yield name, each.encoding
+
+
+def is_table(encoding: str) -> bool:
+    """Whether each character of an encoding is one byte, by a table."""
+    return encoding not in _WITHOUT_TABLE and encoding not in _MANY_BYTES
+
+
+def upper_half(encoding: str) -> str:
+    """The characters of the bytes from 0x80 on; U+FFFD for one that is none."""
+    return bytes(range(0x80, 0x100)).decode(ENCODINGS[encoding].python, "replace")
+
+
+def camel(name: str) -> str:
+    """`size_of` as `sizeOf`."""
+    first, *rest = name.split("_")
+    return first + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+class CodePrinter(ABC):
+    """The code of one unit in one language.
+
+    Attributes:
+        indent: what a block is indented by.
+        words: how operators are spelled where not as in the plan.
+    """
+
+    indent: ClassVar[str]
+    words: ClassVar[Mapping[str, str]] = {"and": "&&", "or": "||"}
+
+    # -- statements -------------------------------------------------------------------------------
+
+    def block(self, statements: Iterable[Statement], deep: int = 1) -> Iterator[str]:
+        """The lines of statements."""
+        for each in statements:
+            for line in self._statement(each):
+                yield f"{self.indent * deep}{line}" if line else ""
+
+    def _statement(self, each: Statement) -> Iterator[str]:
+        match each:
+            case Let(name, value):
+                yield self.let(name, value)
+            case Declare(name, kind):
+                yield self.declare(name, kind)
+            case Set(target, value):
+                yield self.set(target, value)
+            case Do(value):
+                yield self.do(value)
+            case Seen(bit):
+                yield self.seen(bit)
+            case If():
+                yield from self._if(each)
+            case Each():
+                yield from self.each(each)
+
+    def _if(self, each: If) -> Iterator[str]:
+        yield f"{self.test(each.test)} {{"
+        yield from self.block(each.then)
+        while len(each.other) == 1 and isinstance(each.other[0], If):
+            each = each.other[0]
+            yield f"}} else {self.test(each.test)} {{"
+            yield from self.block(each.then)
+        if each.other:
+            yield "} else {"
+            yield from self.block(each.other)
+        yield "}"
+
+    def do(self, value: Code) -> str:
+        return self(value)
+
+    def set(self, target: Code, value: Code) -> str:
+        return f"{self(target)} = {self(value)}"
+
+    @abstractmethod
+    def test(self, test: Code) -> str:
+        """The head of a condition."""
+
+    @abstractmethod
+    def let(self, name: str, value: Code) -> str: ...
+
+    @abstractmethod
+    def declare(self, name: str, kind: Type) -> str: ...
+
+    @abstractmethod
+    def seen(self, bit: int) -> str: ...
+
+    @abstractmethod
+    def each(self, each: Each) -> Iterator[str]: ...
+
+    # -- operations -------------------------------------------------------------------------------
+
+    def __call__(self, code: Code, *, tight: bool = False) -> str:
+        """The text of an operation; `tight`: one that stands beside an operator."""
+        text: str = getattr(self, f"of_{code.op}")(code, *code.args)
+        return f"({text})" if tight and self.is_loose(code) else text
+
+    def is_loose(self, code: Code) -> bool:
+        """Whether an operation needs parentheses beside an operator."""
+        return code.op == "op" and not self.is_called(code)
+
+    def is_called(self, code: Code) -> bool:
+        """Whether the language has a call for an operator of these values."""
+        return False
+
+    def given(self, parts: Iterable[Any]) -> str:
+        """The arguments of a call."""
+        return ", ".join(self(each) if isinstance(each, Code) else self.literal(each) for each in parts)
+
+    def of_const(self, code: Code, value: Any) -> str:
+        return self.constant(value, code.type)
+
+    def of_var(self, code: Code, name: str) -> str:
+        return name
+
+    def of_op(self, code: Code, op: str, left: Code, right: Code) -> str:
+        if op in COMPARISONS and self.is_called(code):
+            return self.comparison(op, left, right)
+        # what holds of both or of either needs no parentheses among its like
+        texts = [
+            self(each, tight=not (each.op == "op" and each.args[0] in ((op,) if op in ("and", "or") else ())))
+            for each in (left, right)
+        ]
+        return f"{texts[0]} {self.words.get(op, op)} {texts[1]}"
+
+    @abstractmethod
+    def comparison(self, op: str, left: Code, right: Code) -> str:
+        """A comparison that is a call."""
+
+    @abstractmethod
+    def literal(self, value: Any) -> str: ...
+
+    @abstractmethod
+    def constant(self, value: Any, kind: Type) -> str: ...

@@ -1,0 +1,327 @@
+"""Streamed units as Go: statements, operations, and types of what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kodec.generator.plan.code_printing import CodePrinter, camel, is_table, upper_half
+from kodec.generator.plan.stream_code import LONG, ULONG, Code, Each, InstanceCode, UnitCode, is_scalar
+from kodec.generator.plan.values import (
+    ANY,
+    FLAG,
+    OBJECT,
+    OCTETS,
+    STREAM,
+    TEXT,
+    EnumOf,
+    Maybe,
+    ObjectOf,
+    Real,
+    Type,
+    Whole,
+    bare,
+)
+from kodec.generator.targets.go.expressions import Types, literal, load
+from kodec.generator.targets.go.names import Names, exported
+from kodec.generator.wire import WIRE
+
+__all__ = ["StreamPrinter", "StreamTypes"]
+
+_PLAIN = {STREAM: "*Stream", OBJECT: "any", ANY: "any"}
+
+
+class StreamTypes(Types):
+    """The Go types of values of streamed schemas: objects are pointers."""
+
+    def of(self, kind: Type) -> str:
+        match kind:
+            case Maybe(of):
+                text = self.of(of)
+                return text if text == "any" or text[0] in "[*" else f"*{text}"
+            case ObjectOf(unit):
+                return f"*{self.names.type(unit)}"
+        return _PLAIN.get(kind) or super().of(kind)
+
+
+class StreamPrinter(CodePrinter):
+    """One streamed unit for its template."""
+
+    indent = "\t"
+
+    def __init__(self, names: Names, code: UnitCode, comments: dict[str, str]) -> None:
+        self.names = names
+        self.code = code
+        self.go = StreamTypes(names).of
+        self.type = names.type(code.unit.name)
+        self._comments = comments
+
+    def comment(self, name: str = "") -> str:
+        return self._comments.get(name, "")
+
+    @property
+    def members(self) -> list[tuple[str, str, str]]:
+        """(schema's name, name, type) of each parameter and field, with the width that aligns types."""
+        all_ = (*self.code.parameters, *self.code.fields)
+        return [(name, exported(name), self.go(kind)) for name, kind in all_]
+
+    @property
+    def parameters(self) -> str:
+        """The parameters of a function, after others."""
+        return "".join(f", {local_of(name)} {self.go(kind)}" for name, kind in self.code.parameters)
+
+    @property
+    def passed(self) -> str:
+        return "".join(f", {local_of(name)}" for name, _ in self.code.parameters)
+
+    @property
+    def filled(self) -> str:
+        """The parameters in a new object."""
+        return ", ".join(f"{exported(name)}: {local_of(name)}" for name, _ in self.code.parameters)
+
+    def about(self, name: str) -> str:
+        """The comment of an instance."""
+        return self._comments[f"{name}()"]
+
+    def text(self, code: Code) -> str:
+        return self(code)
+
+    def unless(self, test: Code) -> str:
+        """The test that a condition does not hold."""
+        return self.of_not(test, test)
+
+    @property
+    def is_part(self) -> bool:
+        assert self.code.unit.streamed is not None
+        return self.code.unit.streamed.part
+
+    def lines(self) -> str:
+        return "\n".join(self.block(self.code.body))
+
+    def is_pointer(self, kind: Type) -> bool:
+        """Whether a value of the type can be nil."""
+        text = self.go(kind)
+        return text == "any" or text[0] in "[*"
+
+    def zero(self, kind: Type) -> str:
+        if self.is_pointer(kind):
+            return "nil"
+        return {FLAG: "false", TEXT: '""'}.get(kind, "0")
+
+    def body(self, instance: InstanceCode) -> str:
+        return "\n".join(self.block(instance.body))
+
+    # -- statements -------------------------------------------------------------------------------
+
+    def test(self, test: Code) -> str:
+        return f"if {self(test)}"
+
+    def let(self, name: str, value: Code) -> str:
+        text = self(value)
+        return f"{name} := int64({text})" if value.op == "const" and value.type == LONG else f"{name} := {text}"
+
+    def declare(self, name: str, kind: Type) -> str:
+        return f"var {name} {self.go(kind)}"
+
+    def seen(self, bit: int) -> str:
+        return f"x.seen |= 1 << {bit}"
+
+    def each(self, each: Each) -> Iterator[str]:
+        target = self(each.target)
+        yield f"{target} = {self.go(bare(each.target.type))}{{}}"
+        yield f"for walk := {self(each.walk)}; walk.more(); walk.done() {{"
+        yield f"\tvar item {self.go(each.item)}"
+        yield from self.block(each.body)
+        yield f"\t{target} = append({target}, item)"
+        if each.until is not None:
+            yield from (f"\tif {self(each.until)} {{", "\t\tbreak", "\t}")
+        yield "}"
+
+    # -- operations -------------------------------------------------------------------------------
+
+    def is_called(self, code: Code) -> bool:
+        return code.op == "op" and code.args[1].type == OCTETS
+
+    def comparison(self, op: str, left: Code, right: Code) -> str:
+        if op in ("==", "!="):
+            return f"{'!' if op == '!=' else ''}bytes.Equal({self.given((left, right))})"
+        return f"bytes.Compare({self.given((left, right))}) {op} 0"
+
+    def literal(self, value: Any) -> str:
+        return literal(value)
+
+    def constant(self, value: Any, kind: Type) -> str:
+        if isinstance(value, str):
+            return literal(value)
+        if isinstance(kind, Real) and value is not None:
+            # a constant of Go has no sign where it is 0
+            return "math.Copysign(0, -1)" if str(value) == "-0.0" else f"float64({value!r})"
+        return literal(value)
+
+    def of_this(self, code: Code) -> str:
+        return "x"
+
+    def of_index(self, code: Code) -> str:
+        return "walk.index"
+
+    def of_field(self, code: Code, owner: Code, unit: str, name: str) -> str:
+        return f"{self(owner)}.{exported(name)}"
+
+    def of_instance(self, code: Code, owner: Code, unit: str, name: str) -> str:
+        return f"{self(owner)}.get{exported(name)}()"
+
+    def _around(self, owner: Code, name: str) -> str:
+        if isinstance(bare(owner.type), ObjectOf):
+            return f"{self(owner)}.{name}"
+        return f"objectOf({self(owner)}).{name}"
+
+    def of_parent(self, code: Code, owner: Code) -> str:
+        return self._around(owner, "parent")
+
+    def of_root(self, code: Code, owner: Code) -> str:
+        return self._around(owner, "root")
+
+    def of_stream(self, code: Code, owner: Code) -> str:
+        return self._around(owner, "io")
+
+    def of_pos(self, code: Code, stream: Code) -> str:
+        return f"{self(stream)}.pos()"
+
+    def of_size(self, code: Code, stream: Code) -> str:
+        return f"{self(stream)}.size()"
+
+    def of_eof(self, code: Code, stream: Code) -> str:
+        return f"{self(stream)}.eof()"
+
+    def of_convert(self, code: Code, of: Code) -> str:
+        have, want, text = of.type, code.type, self(of)
+        if isinstance(want, Maybe):
+            inner = want.of
+            if is_scalar(inner) and not isinstance(have, Maybe):
+                return f"pointer[{self.go(inner)}]({text})"
+            return text if have == inner or self.go(have) == self.go(want) else f"boxed({text})"
+        if self.go(want) == "any":
+            return self._in_any(of, text)
+        if want == FLAG:
+            return f"{self(of, tight=True)} != 0"
+        to = self.go(want)
+        if have == FLAG:
+            return f"pick[{to}]({text}, 1, 0)"
+        if have == ULONG and want == LONG and of.op not in ("bits", "on"):
+            return f"signed(x, {text})"
+        if want == ULONG and _may_be_negative(have):
+            return f"unsigned(x, int64({text}))"
+        return text if self.go(have) == to else f"{to}({text})"
+
+    def _in_any(self, of: Code, text: str) -> str:
+        have = of.type
+        if of.op in ("this", "read") or self.go(have) == "any":
+            return text
+        if isinstance(have, Maybe) and is_scalar(have.of):
+            return f"held({text})"
+        if isinstance(bare(have), ObjectOf):
+            return f"boxed({text})"
+        if of.op == "const" and isinstance(have, (Whole, EnumOf)):
+            return f"{self.go(have)}({text})"
+        return text
+
+    def of_required(self, code: Code, of: Code, name: str, why: str) -> str:
+        text = self.go(of.type)
+        call = "required" if isinstance(of.type, Maybe) and is_scalar(of.type.of) else "object"
+        call = "anything" if text == "any" else "items" if text[0] == "[" else call
+        if call == "object":
+            call = "present"
+        return f"{call}(x, {self(of)}, {literal(name)}, {literal(why)})"
+
+    def of_asked(self, code: Code, owner: Code, unit: str, name: str, shown: str, why: str, bit: int) -> str:
+        held = self(owner)
+        return f"asked(x, {held}.seen, {bit}, {held}.{exported(name)}, {literal(shown)}, {literal(why)})"
+
+    def of_as(self, code: Code, of: Code) -> str:
+        return f"as[{self.go(code.type)}]({self(of)})"
+
+    def of_not(self, code: Code, of: Code) -> str:
+        if of.op == "is":
+            return f"{self(of.args[0], tight=True)} == nil"
+        ordered = self.is_called(of) and of.args[0] not in ("==", "!=")
+        return f"!({self(of)})" if ordered else f"!{self(of, tight=True)}"
+
+    def is_loose(self, code: Code) -> bool:
+        if code.op == "convert" and code.type == FLAG:
+            return True
+        return code.op == "is" or (code.op == "not" and code.args[0].op == "is") or super().is_loose(code)
+
+    def of_is(self, code: Code, of: Code) -> str:
+        return f"{self(of)} != nil"
+
+    def of_choose(self, code: Code, test: Code, yes: Code, no: Code) -> str:
+        kind = self.go(code.type)
+        if yes.op == no.op == "const":
+            return f"pick[{kind}]({self(test)}, {self(yes)}, {self(no)})"
+        ways = (f"func() {kind} {{ return {self(each)} }}" for each in (yes, no))
+        return f"choose({self(test)}, {', '.join(ways)})"
+
+    def of_list(self, code: Code, *items: Code) -> str:
+        return f"{self.go(code.type)}{{{self.given(items)}}}"
+
+    def of_read(self, code: Code, unit: str, io: Code, name: str, index: Code | None, parent: Code, root: Code, given: tuple[Code, ...]) -> str:  # fmt: skip
+        at = "-1" if index is None else self(index)
+        return f"read{self.names.type(unit)}({self.given((io, name))}, {at}, {self.given((parent, root, *given))})"
+
+    def of_number(self, code: Code, io: Code, wire: str, order: str, name: str) -> str:
+        return load(wire, order, f"{self(io)}.take({literal(name)}, {WIRE[wire].least})")
+
+    def of_load(self, code: Code, run: Code, wire: str, order: str, offset: int) -> str:
+        return load(wire, order, self(run), offset)
+
+    def of_slice(self, code: Code, run: Code, offset: int, size: int) -> str:
+        return f"{self(run)}[{offset}:{offset + size}:{offset + size}]"
+
+    def of_bits(self, code: Code, local: Code, shift: int, width: int) -> str:
+        return f"bitsAt({self(local)}, {shift}, {width})"
+
+    def of_walk(self, code: Code, io: Code, name: str, kind: str, least: int, count: Code | None, watched: bool) -> str:  # fmt: skip
+        if count is not None:
+            return f"{self(io)}.counted({literal(name)}, {self(count)}, {least}, {literal(watched)})"
+        return f"{self(io)}.{'repeated' if kind == 'until' else 'toEnd'}({literal(name)})"
+
+    def of_on(self, code: Code, name: str, io: Code, *given: Any) -> str:
+        if name == "fixed":
+            size, fields = given
+            parts = ", ".join(f"field{{{literal(each)}, {width}}}" for each, width in fields)
+            return f"{self(io)}.run({self(size)}, {parts})"
+        if name == "text":
+            label, data, encoding = given
+            return f"{self(io)}.text({literal(label)}, {self(data)}, {self._encoding(encoding)})"
+        name = {"bits": "read_bits"}.get(name, name)
+        return f"{self(io)}.{camel(name)}({self.given(given)})"
+
+    def of_call(self, code: Code, name: str, *given: Any) -> str:
+        if name == "size_of":
+            return f"int64(len({self(given[0])}))"
+        if name == "little":
+            return "x.isLittle()"
+        if name == "order":
+            return f"x.order = {self(given[0])}"
+        if name == "decoded":
+            return f"decoded(x, {self(given[0])}, {self._encoding(given[1])})"
+        if name == "joined":
+            return f"join({self.given(given)})"
+        return f"{camel(name)}(x, {self.given(given)})"
+
+    @staticmethod
+    def _encoding(name: str) -> str:
+        """An encoding, and where that is a table the upper half of its characters."""
+        return f"{literal(name)}, {literal(upper_half(name)) if is_table(name) else literal('')}"
+
+
+def _may_be_negative(kind: Type) -> bool:
+    kind = kind.number if isinstance(kind, EnumOf) else kind
+    return not isinstance(kind, Whole) or kind.low < 0
+
+
+def local_of(name: str) -> str:
+    """A parameter of a function, which no other name is."""
+    return f"given{exported(name)}"
+
+

@@ -1,0 +1,365 @@
+"""Streamed units as Java: statements, operations, and types of what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kodec.generator.plan.code_printing import CodePrinter, camel, is_table, upper_half
+from kodec.generator.plan.stream_code import LONG, ULONG, Code, Each, InstanceCode, UnitCode, is_scalar
+from kodec.generator.plan.values import (
+    ANY,
+    FLAG,
+    OBJECT,
+    OCTETS,
+    STREAM,
+    TEXT,
+    EnumOf,
+    Maybe,
+    ObjectOf,
+    OneOf,
+    Real,
+    Type,
+    Whole,
+    bare,
+)
+from kodec.generator.schema.model import Schema
+from kodec.generator.targets.java.expressions import Types, literal
+from kodec.generator.targets.java.names import Names, camel as capital, component
+from kodec.generator.text import java_literal
+from kodec.generator.wire import WIRE
+
+__all__ = ["StreamPrinter", "StreamTypes"]
+
+_PLAIN = {STREAM: "Source", OBJECT: "Object", ANY: "Object"}
+_PRIMITIVES = frozenset(("int", "long", "boolean", "float", "double"))
+
+
+class StreamTypes(Types):
+    """The Java types of values of streamed schemas."""
+
+    def of(self, kind: Type) -> str:
+        return "Object" if isinstance(kind, OneOf) else _PLAIN.get(kind) or super().of(kind)
+
+
+class StreamPrinter(CodePrinter):
+    """One streamed unit for its template."""
+
+    indent = "    "
+
+    def __init__(self, names: Names, code: UnitCode, here: Schema, docs: Mapping[str, str], *, seeks: bool) -> None:
+        self.names = names
+        self.code = code
+        self.here = here
+        self.docs = docs
+        self.seeks = seeks
+        self.types = StreamTypes(names, here)
+        self.java = self.types.of
+        self.type = names.type(code.unit.name, here)
+        self.name = names.types[code.unit.name]
+
+    @property
+    def members(self) -> list[tuple[str, str, str]]:
+        """(type, name, documentation) of each parameter and field."""
+        all_ = (*self.code.parameters, *self.code.fields)
+        return [(self.java(kind), component(name), self.docs[name]) for name, kind in all_]
+
+    @property
+    def enums(self) -> Iterator[tuple[str, str, str]]:
+        """(enum, method, member) of each field and instance that is a member of an enum."""
+        for name, kind in self.code.fields:
+            if isinstance(bare(kind), EnumOf):
+                yield self.names.enum(bare(kind).enum, self.here), f"{component(name)}Enum", component(name)
+
+    @property
+    def given_types(self) -> str:
+        """The parameters of a function, after others."""
+        return "".join(f", {self.java(kind)} {_given(name)}" for name, kind in self.code.parameters)
+
+    @property
+    def passed(self) -> str:
+        return "".join(f", {_given(name)}" for name, _ in self.code.parameters)
+
+    @property
+    def filled(self) -> list[tuple[str, str]]:
+        """(field, parameter) of a new object."""
+        return [(component(name), _given(name)) for name, _ in self.code.parameters]
+
+    @property
+    def is_part(self) -> bool:
+        assert self.code.unit.streamed is not None
+        return self.code.unit.streamed.part
+
+    def lines(self) -> str:
+        return "\n".join(self.block(self.code.body))
+
+    def body(self, instance: InstanceCode) -> str:
+        return "\n".join(self.block(instance.body))
+
+    def kept(self, name: str) -> str:
+        return f"kept{capital(name)}"
+
+    def boxed(self, kind: Type) -> str:
+        return self.types.boxed(kind)
+
+    def component(self, name: str) -> str:
+        return component(name)
+
+    def text(self, code: Code) -> str:
+        return self(code)
+
+    def unless(self, test: Code) -> str:
+        return self.of_not(test, test)
+
+    # -- statements -------------------------------------------------------------------------------
+
+    def test(self, test: Code) -> str:
+        return f"if ({self(test)})"
+
+    def let(self, name: str, value: Code) -> str:
+        kind = self.java(value.type)
+        if value.op == "on" and value.args[0] == "fixed":
+            kind = "int"
+        return f"{kind} {name} = {self(value)};"
+
+    def declare(self, name: str, kind: Type) -> str:
+        text = self.java(kind)
+        zero = {"boolean": "false", "float": "0f"}.get(text, "0" if text in _PRIMITIVES else "null")
+        return f"{text} {name} = {zero};"
+
+    def do(self, value: Code) -> str:
+        return f"{self(value)};"
+
+    def set(self, target: Code, value: Code) -> str:
+        return f"{self(target)} = {self(value)};"
+
+    def seen(self, bit: int) -> str:
+        return f"seen({bit});"
+
+    def each(self, each: Each) -> Iterator[str]:
+        target = self(each.target)
+        yield f"{target} = new ArrayList<>();"
+        yield f"for (Source.Walk walk = {self(each.walk)}; walk.more(); walk.done()) {{"
+        yield f"    {self.declare('item', each.item)}"
+        yield from self.block(each.body)
+        yield f"    {target}.add(item);"
+        if each.until is not None:
+            yield from (f"    if ({self(each.until)}) {{", "        break;", "    }")
+        yield "}"
+
+    # -- operations -------------------------------------------------------------------------------
+
+    def is_called(self, code: Code) -> bool:
+        if code.op != "op" or code.args[0] in ("and", "or"):
+            return False
+        kind = code.args[1].type
+        return kind in (OCTETS, TEXT) or (kind == ULONG and code.args[0] not in ("==", "!="))
+
+    def is_loose(self, code: Code) -> bool:
+        if code.op in ("choose", "is") or (code.op == "not" and code.args[0].op == "is"):
+            return True
+        if code.op in ("load", "number"):
+            return code.args[-2] == "by"
+        return (code.op == "convert" and FLAG in (code.type, code.args[0].type)) or super().is_loose(code)
+
+    def comparison(self, op: str, left: Code, right: Code) -> str:
+        given = self.given((left, right))
+        if left.type == ULONG:
+            return f"Long.compareUnsigned({given}) {op} 0"
+        if op in ("==", "!="):
+            call = f"Arrays.equals({given})" if left.type == OCTETS else f"{self(left, tight=True)}.equals({self(right)})"
+            return f"{'!' if op == '!=' else ''}{call}"
+        return f"{'Arrays.compareUnsigned' if left.type == OCTETS else 'Streams.compare'}({given}) {op} 0"
+
+    def literal(self, value: Any) -> str:
+        if isinstance(value, bytes):
+            return literal(value, OCTETS)
+        if isinstance(value, str):
+            return java_literal(value)
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    def constant(self, value: Any, kind: Type) -> str:
+        if value is None or isinstance(value, (str, bytes, bool)):
+            return "null" if value is None else self.literal(value)
+        if isinstance(kind, Real):
+            return repr(float(value))
+        if value > LONG.high:
+            return f"{value - (1 << 64)}L"
+        return f"{value}L" if self.java(kind) == "long" else f"{value}"
+
+    def of_this(self, code: Code) -> str:
+        return "this"
+
+    def of_index(self, code: Code) -> str:
+        return "walk.index()"
+
+    def of_field(self, code: Code, owner: Code, unit: str, name: str) -> str:
+        if owner.op == "this":
+            return f"this.{component(name)}"
+        return f"{self(owner, tight=True)}.{component(name)}()"
+
+    def of_instance(self, code: Code, owner: Code, unit: str, name: str) -> str:
+        return f"{self(owner, tight=True)}.{component(name)}()"
+
+    def _around(self, owner: Code, name: str) -> str:
+        if owner.op == "this":
+            return f"{name}()"
+        text = self(owner, tight=True)
+        return f"{text}.{name}()" if isinstance(bare(owner.type), ObjectOf) else f"Streams.object({text}).{name}()"
+
+    def of_parent(self, code: Code, owner: Code) -> str:
+        return self._around(owner, "_parent")
+
+    def of_root(self, code: Code, owner: Code) -> str:
+        return self._around(owner, "_root")
+
+    def of_stream(self, code: Code, owner: Code) -> str:
+        return self._around(owner, "_io")
+
+    def of_pos(self, code: Code, stream: Code) -> str:
+        return f"{self(stream, tight=True)}.pos()"
+
+    def of_size(self, code: Code, stream: Code) -> str:
+        return f"{self(stream, tight=True)}.size()"
+
+    def of_eof(self, code: Code, stream: Code) -> str:
+        return f"{self(stream, tight=True)}.eof()"
+
+    def of_convert(self, code: Code, of: Code) -> str:
+        have, want, text = of.type, code.type, self(of)
+        if isinstance(want, Maybe):
+            inner = self.java(want.of)
+            if inner in _PRIMITIVES and not isinstance(have, Maybe):
+                return f"{self.types.boxed(want.of)}.valueOf({text})"
+            return text
+        if self.java(want) == "Object":
+            return text
+        if want == FLAG:
+            return f"{self(of, tight=True)} != 0"
+        to = self.java(want)
+        if have == FLAG:
+            return f"({to}) ({text} ? 1 : 0)" if to not in ("int", "long") else f"{text} ? {_one(to)}"
+        if have == ULONG and want == LONG and of.op not in ("bits", "on"):
+            return f"Streams.signed(this, {text})"
+        if want == ULONG and _may_be_negative(have):
+            return f"Streams.unsigned(this, {text})"
+        return text if self.java(have) == to else f"({to}) {self._operand(of)}"
+
+    def _operand(self, of: Code) -> str:
+        """What stands after a cast."""
+        text = self(of, tight=True)
+        return f"({text})" if of.op == "const" and text.startswith("-") else text
+
+    def _unboxed(self, text: str, kind: Type) -> str:
+        primitive = self.java(kind)
+        return f"{text}.{primitive}Value()" if primitive in _PRIMITIVES else text
+
+    def of_required(self, code: Code, of: Code, name: str, why: str) -> str:
+        text = f"Streams.required(this, {self(of)}, {java_literal(name)}, {java_literal(why)})"
+        return self._unboxed(text, code.type)
+
+    def of_asked(self, code: Code, owner: Code, unit: str, name: str, shown: str, why: str, bit: int) -> str:
+        value = self.of_field(code, owner, unit, name)
+        given = f"{self(owner)}, {bit}, {value}, {java_literal(shown)}, {java_literal(why)}"
+        return self._unboxed(f"Streams.asked(this, {given})", code.type)
+
+    def of_as(self, code: Code, of: Code) -> str:
+        return f"Streams.as({self.java(code.type)}.class, {self(of)})"
+
+    def of_not(self, code: Code, of: Code) -> str:
+        if of.op == "is":
+            return f"{self(of.args[0], tight=True)} == null"
+        return f"!{self(of, tight=True) if not self._is_comparison(of) else f'({self(of)})'}"
+
+    def _is_comparison(self, code: Code) -> bool:
+        return self.is_called(code) and not (code.args[1].type in (OCTETS, TEXT) and code.args[0] == "==")
+
+    def of_is(self, code: Code, of: Code) -> str:
+        return f"{self(of, tight=True)} != null"
+
+    def of_choose(self, code: Code, test: Code, yes: Code, no: Code) -> str:
+        return f"{self(test, tight=True)} ? {self(yes, tight=True)} : {self(no, tight=True)}"
+
+    def of_list(self, code: Code, *items: Code) -> str:
+        return f"Arrays.asList({self.given(items)})"
+
+    def of_read(self, code: Code, unit: str, io: Code, name: str, index: Code | None, parent: Code, root: Code, given: tuple[Code, ...]) -> str:  # fmt: skip
+        at = "-1" if index is None else self(index)
+        given_all = f"{self.given((io, name))}, {at}, {self.given((parent, root, *given))}"
+        return f"{self.names.type(unit, self.here)}.read({given_all})"
+
+    def _loaded(self, wire: str, order: str, place: str) -> str:
+        name = "s8" if wire == "u8" else wire
+        if order == "by" and WIRE[wire].least > 1:
+            return f"_isLittle() ? Load.{name}le({place}) : Load.{name}be({place})"
+        return f"Load.{name}{order if WIRE[wire].least > 1 else ''}({place})"
+
+    def of_number(self, code: Code, io: Code, wire: str, order: str, name: str) -> str:
+        source = self(io)
+        return self._loaded(
+            wire, order, f"{source}.buf, {source}.skip({java_literal(name)}, {WIRE[wire].least})"
+        )
+
+    def of_load(self, code: Code, run: Code, wire: str, order: str, offset: int) -> str:
+        return self._loaded(wire, order, f"io.buf, {self(run)}{f' + {offset}' if offset else ''}")
+
+    def of_slice(self, code: Code, run: Code, offset: int, size: int) -> str:
+        return f"io.copy({self(run)}{f' + {offset}' if offset else ''}, {size})"
+
+    def of_bits(self, code: Code, local: Code, shift: int, width: int) -> str:
+        return f"Streams.bitsAt({self(local)}, {shift}, {width})"
+
+    def of_walk(self, code: Code, io: Code, name: str, kind: str, least: int, count: Code | None, watched: bool) -> str:  # fmt: skip
+        if count is not None:
+            return f"{self(io)}.counted({java_literal(name)}, {self(count)}, {least}, {self.literal(watched)})"
+        return f"{self(io)}.{'repeated' if kind == 'until' else 'toEnd'}({java_literal(name)})"
+
+    def of_on(self, code: Code, name: str, io: Code, *given: Any) -> str:
+        source = self(io)
+        if name == "fixed":
+            size, fields = given
+            parts = ", ".join(f"{java_literal(each)}, {width}" for each, width in fields)
+            return f"{source}.run({size.args[0]}, {parts})"
+        if name == "text":
+            label, data, encoding = given
+            return f"{source}.text({java_literal(label)}, {self(data)}, {self._encoding(encoding)})"
+        return f"{source}.{camel(name)}({self.given(given)})"
+
+    def of_call(self, code: Code, name: str, *given: Any) -> str:
+        if name == "size_of":
+            of = self(given[0], tight=True)
+            return f"(long) {of}{'.length' if given[0].type == OCTETS else '.size()'}"
+        if name == "little":
+            return "_isLittle()"
+        if name == "order":
+            return f"order({given[0].args[0]})"
+        if name == "joined":
+            return f"{self(given[0], tight=True)}.concat({self(given[1])})"
+        if name == "decoded":
+            return f"Streams.decoded(this, {self(given[0])}, {self._encoding(given[1])})"
+        text = f"Streams.{camel(name)}(this, {self.given(given)})"
+        generic = name in ("element_of", "last_of", "min_of", "max_of")
+        return self._unboxed(text, code.type) if generic else text
+
+    @staticmethod
+    def _encoding(name: str) -> str:
+        """An encoding, and where that is a table the upper half of its characters."""
+        upper = java_literal(upper_half(name)) if is_table(name) else '""'
+        return f"{java_literal(name)}, {upper}"
+
+
+def _one(kind: str) -> str:
+    return "1L : 0L" if kind == "long" else "1 : 0"
+
+
+def _may_be_negative(kind: Type) -> bool:
+    kind = kind.number if isinstance(kind, EnumOf) else kind
+    return not isinstance(kind, Whole) or kind.low < 0
+
+
+def _given(name: str) -> str:
+    """A parameter of a function, which no other name is."""
+    return f"given{capital(name)}"
+
+
+_ = is_scalar

@@ -1,0 +1,134 @@
+"""Bytes of streamed types, and what the plan's reader makes of them, instances included: what languages are compared with."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kodec.conformance.same import difference
+from kodec.generator.driver import load, render_all
+from kodec.generator.interpreter.json_values import to_json
+from kodec.generator.interpreter.streams import Node, StreamReader
+from kodec.generator.interpreter.streams import Stream as PlanStream
+from kodec.generator.plan.streams import streams_of
+from kodec.generator.problems import SchemaError
+from kodec.generator.schema.expression_types import Kinds
+from kodec.runtime.errors import FormatError
+from kodec.runtime.fields import ReadOptions
+from tests.fuzz import grammar
+from tests.generator.test_streams import ALL
+
+from .cases import CODES
+from .test_streams_plan import near
+
+MADE = 40
+OPTIONS = ReadOptions(elements=1000, depth=40, decompressed_bytes=1 << 16)
+_DEEPEST = 4
+
+
+@dataclass(frozen=True)
+class StreamCase:
+    """Bytes of a type: the value with all instances, as JSON has it, or {"error": ...}."""
+
+    type: str
+    data: bytes
+    found: Any
+
+
+def write_schemas(folder: Path, target: str) -> dict[str, list[bytes]]:
+    """Write a schema for each construct, and some that are made up, that a target supports, each under its own
+    name. Returns bytes for each.
+    """
+    inputs: dict[str, list[bytes]] = {}
+
+    def add(name: str, text: str, data: list[bytes]) -> None:
+        alone = folder.parent / f"{folder.name}_{name}"
+        alone.mkdir(parents=True)
+        (alone / f"{name}.ksy").write_text(text)
+        try:
+            if not load(alone).schema(name).streamed:
+                return
+            render_all(alone, targets=(target,))
+        except SchemaError:
+            return
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.ksy").write_text(text)
+        inputs[name] = data
+
+    for number, (row, about) in enumerate(ALL.items()):
+        name = f"x{number}"
+        schema = re.sub(r"\bx::", f"{name}::", about.schema)
+        text = f"meta: {{id: {name}, endian: be}}\n{schema}"
+        add(name, text, list(near(about.data, random.Random(row), 30)))
+    for seed in range(MADE):
+        drawn = random.Random(seed)
+        name = f"y{seed}"
+        text = yaml.safe_dump(grammar.made(drawn, name), sort_keys=False)
+        data = [
+            drawn.choice((drawn.randbytes(64), bytes(64), bytes(drawn.choices((0, 1, 2, 3), k=64))))
+            for _ in range(10)
+        ]
+        add(name, text, data)
+    return inputs
+
+
+def stream_cases(folder: Path, inputs: dict[str, list[bytes]]) -> Iterator[StreamCase]:
+    """What the plan's reader makes of bytes of each outermost type."""
+    model = load(folder)
+    program = streams_of(model, Kinds(model))
+    for name, several in inputs.items():
+        for data in several:
+            reader = StreamReader(program, data, OPTIONS)
+            try:
+                found = planned(reader, reader.read(name))
+            except FormatError as error:
+                found = _failed(error)
+            yield StreamCase(name, data, found)
+
+
+def _failed(error: FormatError) -> dict[str, Any]:
+    return {"error": {"code": CODES[type(error).__name__], "path": error.path, "at": error.at}}
+
+
+def planned(reader: StreamReader, value: Any, deep: int = 0) -> Any:
+    """A value of the plan's reader for JSON, with instances in up to four instances."""
+    if isinstance(value, Node):
+        assert value.unit.streamed is not None
+        found = {each.name: planned(reader, value.values.get(each.name), deep) for each in value.unit.fields}
+        for each in value.unit.streamed.instances if deep < _DEEPEST else ():
+            try:
+                found[each.name] = planned(reader, reader.member(value, each.name), deep + 1)
+            except FormatError as error:
+                found[each.name] = _failed(error)
+        return found
+    if isinstance(value, list):
+        return [planned(reader, each, deep) for each in value]
+    return "stream" if isinstance(value, PlanStream) else to_json(value)
+
+
+def differences(command: list[str], cases: list[StreamCase]) -> Iterator[str]:
+    """Where a testee reads something else."""
+    limits = {"limit": OPTIONS.decompressed_bytes, "elements": OPTIONS.elements, "depth": OPTIONS.depth}
+    requests = [
+        {"id": number, "do": "decode", "type": each.type, "bytes": each.data.hex(), "instances": True, **limits}
+        for number, each in enumerate(cases)
+    ]
+    text = "".join(json.dumps(each) + "\n" for each in requests)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    answers = done.stdout.split("\n")[:-1]
+    for case, line in zip(cases, answers, strict=False):
+        answer = json.loads(line)
+        value = answer.get("value", {"error": answer.get("error", answer)})
+        wrong = difference(case.found, value)
+        if wrong is not None:
+            yield f"{case.type} {case.data.hex()}: {wrong}; {json.dumps(case.found)[:300]}"
+    if done.returncode or len(answers) < len(cases):
+        yield f"{cases[len(answers)].type} {cases[len(answers)].data.hex()}: {done.stderr[-1500:]}"
