@@ -114,6 +114,11 @@ def planned(reader: StreamReader, value: Any, deep: int = 0) -> Any:
     return "stream" if isinstance(value, PlanStream) else to_json(value)
 
 
+def refused(cases: list[StreamCase]) -> int:
+    """How many are an error."""
+    return sum(isinstance(each.found, dict) and "error" in each.found for each in cases)
+
+
 def differences(command: list[str], cases: list[StreamCase]) -> Iterator[str]:
     """Where a testee reads something else."""
     limits = {"limit": OPTIONS.decompressed_bytes, "elements": OPTIONS.elements, "depth": OPTIONS.depth}

@@ -11,7 +11,7 @@ import pytest
 from kodec.generator.driver import generate
 from kodec.generator.problems import SchemaError
 
-from . import go_testee
+from . import go_testee, stream_cases
 from .cases import ask, cases
 from .compilers import is_here
 from .test_plan import FOLDERS
@@ -45,15 +45,27 @@ def test_go_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Pat
     assert (checked.returncode, checked.stdout) == (0, ""), checked.stderr
 
 
+def test_go_reads_streams_as_the_plan_says(tmp_path: Path) -> None:
+    inputs = stream_cases.write_schemas(tmp_path / "schemas", "go")
+    told = list(stream_cases.stream_cases(tmp_path / "schemas", inputs))
+    program = go_testee.build(tmp_path / "schemas", tmp_path)
+    assert list(stream_cases.differences(program, told)) == []
+    assert len(inputs) > 50 and stream_cases.refused(told) > 100
+    shown = subprocess.run(["gofmt", "-l", "."], cwd=tmp_path / "go", capture_output=True, text=True, check=True)
+    assert shown.stdout == ""
+    checked = subprocess.run(STATICCHECK, cwd=tmp_path / "go", capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stdout) == (0, ""), checked.stderr
+
+
 def test_what_go_does_not_have_is_a_problem_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "x.ksy").write_text(
         "meta: {id: x, endian: be}\nseq:\n  - {id: a_1, type: u1}\n  - {id: a1, type: u1}\n"
         "  - {id: t, type: str, size: 2, encoding: UTF-16LE}\n"
     )
-    (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: z, type: strz, encoding: UTF-8}]\n")
+    (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: z, size: 1, process: ours}]\n")
     with pytest.raises(SchemaError) as caught:
         generate(tmp_path, tmp_path / "out", targets=["go"])
     told = str(caught.value)
-    for text in ("`a_1` and `a1` are both `A1` in Go", "text in UTF-16LE", "read from streams"):
+    for text in ("`a_1` and `a1` are both `A1` in Go", "text in UTF-16LE", "y.z: it cannot be read from streams in Go: its process"):
         assert text in told
     assert not (tmp_path / "out").exists()

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from kodec.generated.log.record import Record, RecordBody
+from kodec.generator.driver import generate
+from kodec.generator.problems import SchemaError
 
-from . import java_testee
+from . import java_testee, stream_cases
 from .cases import ask, case_of, cases
 from .compilers import is_here
 from .test_plan import FOLDERS
@@ -40,3 +42,17 @@ def test_java_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: P
         told += [case_of(Record, "record", data) for data in records_of_all_sizes()]
     for case, found in zip(told, ask(program, told), strict=True):
         assert found == case
+
+
+def test_java_reads_streams_as_the_plan_says(tmp_path: Path) -> None:
+    inputs = stream_cases.write_schemas(tmp_path / "schemas", "java")
+    told = list(stream_cases.stream_cases(tmp_path / "schemas", inputs))
+    program = java_testee.build(tmp_path / "schemas", tmp_path)
+    assert list(stream_cases.differences(program, told)) == []
+    assert len(inputs) > 50 and stream_cases.refused(told) > 100
+
+
+def test_what_java_does_not_have_is_a_problem_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: z, size: 1, process: ours}]\n")
+    with pytest.raises(SchemaError, match=r"y.ksy:2:.*y\.z: it cannot be read from streams in Java: its process `ours`"):
+        generate(tmp_path, tmp_path / "out", targets=["java"])
