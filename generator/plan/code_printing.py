@@ -1,4 +1,4 @@
-"""Statements and operations of streamed units as text: what all languages with blocks and calls have in common.
+"""Statements and operations of streamed units as text: what languages with blocks and calls have in common.
 
 A target derives from `CodePrinter` and defines how each statement and each operation is spelled.
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dataclasses import dataclass
-
-from kodec.generator.plan.steps import Chars, Program, Unit, values_of
+from kodec.generator.plan.steps import Chars, Nested, Program, Unit, values_of
 from kodec.generator.plan.stream_code import (
     LONG,
     Code,
@@ -56,8 +55,9 @@ class StreamPackage:
         return cls(model, program, *code_of(program))
 
     def problems(self, language: str, *, tables_only: bool = True) -> Iterator[SchemaProblem]:
-        """The constructs that a language does not have, with their places. `tables_only`: of encodings it has those
-        alone whose characters are single bytes, and Unicode's.
+        """The constructs that a language does not have, with their places.
+
+        Args: tables_only says that it has only encodings with a byte for each character, and Unicode's.
         """
         for schema in self.model.schemas:
             for enum in schema.enums:
@@ -71,8 +71,14 @@ class StreamPackage:
                 if encoding in _MANY_BYTES:
                     yield self._problem(unit.name, member, f"its text is in {encoding}", language)
 
+    @property
+    def held(self) -> set[str]:
+        """The units that others read."""
+        parts = (values_of((unit.steps, unit.streamed)) for unit in self.program.units.values())
+        return {each.unit for several in parts for each in several if isinstance(each, Nested)}
+
     def seeks(self, name: str) -> bool:
-        """Whether a unit, or one that it reads, has instances that are read, so that bytes after it may be theirs."""
+        """Whether a unit, or one that it reads, has instances that are read: bytes after it may be theirs."""
         todo, seen = [name], set[str]()
         while todo:
             unit = self.program.units[todo.pop()]
@@ -133,10 +139,11 @@ class CodePrinter(ABC):
     # -- statements -------------------------------------------------------------------------------
 
     def block(self, statements: Iterable[Statement], deep: int = 1) -> Iterator[str]:
-        """The lines of statements."""
+        """The lines of statements; an operation may have several."""
+        space = self.indent * deep
         for each in statements:
             for line in self._statement(each):
-                yield f"{self.indent * deep}{line}" if line else ""
+                yield space + line.replace("\n", f"\n{space}")
 
     def _statement(self, each: Statement) -> Iterator[str]:
         match each:

@@ -365,7 +365,8 @@ def collisions(
                     yield SchemaProblem(schema.root.place, name, text)
         for unit in own:
             fields: dict[str, str] = {}
-            names = [each.name for each in unit.parameters] + [each.name for each in unit.fields]
+            instances = () if unit.streamed is None else unit.streamed.instances
+            names = [each.name for each in (*unit.parameters, *unit.fields, *instances)]
             for name in names:
                 other = fields.setdefault(member(name), name)
                 if other != name:

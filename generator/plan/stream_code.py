@@ -1,11 +1,11 @@
 """How streamed units are read, as statements and typed operations that a language only has to spell.
 
-The steps of the plan say what stands where; this says what a program does: when a size is computed, which stream
-is read, where the bits of a byte are dropped, which numbers are converted, and what can fail. A target prints `Code` and
-statements (`code_printing.py`), and has a runtime with the functions of `call`.
+The steps of the plan describe what stands where; this describes what a program does: when a size is computed, which
+stream is read, where the bits of a byte are dropped, which numbers are converted, and what can fail. A target
+prints `Code` and statements (`code_printing.py`), and has a runtime with the functions of `call`.
 
-Whole numbers are computed in 64 bits: signed ones fail where they do not fit. Numbers are stored in the type of their
-field, so `convert` stands wherever one becomes the other.
+Whole numbers are computed in 64 bits: signed ones fail where they do not fit. Numbers are stored in the type
+of their field, so `convert` stands wherever one becomes the other.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ _MOST_ASKED = 64
 
 
 class Lacking(Exception):
-    """A construct that no statement is made of; its text says which."""
+    """A construct that no statement is made of; its text names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Code:
     | required | a value that may be null, the name for the error, its text |
     | asked | as `field`, then a name and a text: an error unless the field was read already |
     | as | an object of the type, or null for any other |
-    | not, is | a flag; a value, of which it says whether it is there |
+    | not, is | a flag; a value, which is there or null |
     | op | one of `== != < <= > >= and or`, and two values of one type |
     | choose | a flag, and two values of which one is computed |
     | list | the elements |
@@ -143,7 +143,8 @@ class Code:
     | load | the local of a run, wire type, order, offset |
     | slice | the local of a run, offset, size |
     | bits | the local of a group, shift, width |
-    | walk | the stream, name, kind (`count`, `until`, `eos`), fewest bytes of an element, count or None, whether watched |
+    | walk | the stream, name, kind (`count`, `until`, `eos`), least bytes of an element, count or None,
+      whether elements without bytes are counted |
     | call | the name of a function of the runtime, and what it is given after the object |
     | on | the same of a function of a stream, which is the first argument |
     """
@@ -202,7 +203,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """Elements into the list `target`, while `walk` goes on; `body` sets the local `item`, `until` ends it."""
+    """Elements into the list `target` while `walk` goes on: `body` sets `item`, `until` ends it."""
 
     target: Code
     item: Type
@@ -261,7 +262,7 @@ def stored(kind: Type) -> Type:
             found = stored(number)
             return EnumOf(enum, found if isinstance(found, Whole) else number)
         case Whole(low, high) if kind.wide:
-            return ULONG if 0 <= low and high <= ULONG.high else LONG
+            return ULONG if low >= 0 and high <= ULONG.high else LONG
     return kind
 
 
@@ -498,7 +499,7 @@ class _Maker:
         inner = replace(at, item=item, index=Code("index", (), LONG))
         body: list[Statement] = []
         for each in self._in_list(step, inner, item):
-            body.append(each)  # noqa: PERF402  # a generator that may fail
+            body.append(each)  # a generator that may fail
         until = None if step.until is None else self.flag(step.until, inner)
         yield Each(target, held.item, walk, tuple(body), until)
 
@@ -733,7 +734,7 @@ class _Maker:
                 return self.as_(Code(name, (owner,), OBJECT), bare(kind))
             case StreamOf(None, at_hand):
                 return at.io if at_hand else self.own
-            case StreamOf(of):
+            case StreamOf(of) if of is not None:
                 return Code("stream", (self._there(self.code(of, at)),), STREAM)
             case StreamAsked(of, name):
                 return Code(name, (self._there(self.code(of, at)),), FLAG if name == "eof" else LONG)
@@ -773,8 +774,8 @@ class _Maker:
             case Unary(op, of):
                 return self._unary(op, self._there(self.code(of, at)))
             case Binary(op, left, right) if op in ("and", "or"):
-                parts = dict.fromkeys(_joined(op, (self.flag(left, at), self.flag(right, at))))
-                return reduce(lambda one, two: Code("op", (op, one, two), FLAG), parts)
+                tests = dict.fromkeys(_joined(op, (self.flag(left, at), self.flag(right, at))))
+                return reduce(lambda one, two: Code("op", (op, one, two), FLAG), tests)
             case Binary(op, left, right) if op in COMPARISONS:
                 return self._compared(op, self._there(self.code(left, at)), self._there(self.code(right, at)))
             case Binary():
@@ -782,7 +783,9 @@ class _Maker:
             case Choose(test, yes, no, kind):
                 parts = [self.code(each, at) for each in (yes, no)]
                 wanted = self._wanted(parts, kind)
-                return Code("choose", (self.flag(test, at), *(self.as_(each, wanted) for each in parts)), wanted)
+                return Code(
+                    "choose", (self.flag(test, at), *(self.as_(each, wanted) for each in parts)), wanted
+                )
         raise Lacking(f"`{type(value).__name__}` in an expression")
 
     @staticmethod
@@ -879,9 +882,7 @@ class _Maker:
         return _call(f"{name}_of", of.type.item, of)
 
     def _cast(self, of: Code, name: str, kind: Type) -> Code:
-        if isinstance(kind, ObjectOf) and is_reference(of.type):
-            found = Code("as", (of,), kind)
-        elif isinstance(kind, ObjectOf) and isinstance(of.type, OneOf):
+        if isinstance(kind, ObjectOf) and (is_reference(of.type) or isinstance(of.type, OneOf)):
             found = Code("as", (of,), kind)
         elif kind == OCTETS and isinstance(of.type, ListOf) and isinstance(of.type.item, Whole):
             return _call("bytes_in", OCTETS, of)
@@ -938,13 +939,18 @@ class _Maker:
         if not (_is_number(left.type) and _is_number(right.type)):
             raise Lacking(f"`{value.op}` of {_shown(left.type)} and {_shown(right.type)}")
         one, two = self._whole_of(left), self._whole_of(right)
-        if ULONG in (one.type, two.type) and value.op in ("&", ">>") and min(map(_least, (left.type, right.type))) >= 0:
+        if (
+            ULONG in (one.type, two.type)
+            and value.op in ("&", ">>")
+            and min(map(_least, (left.type, right.type))) >= 0
+        ):
             two = self.as_(two, ULONG if value.op == "&" else LONG)
             found = _call(f"{name}_unsigned", ULONG, self.as_(one, ULONG), two)
             return found if stored(value.type) == ULONG else self.as_(found, LONG)
         return _call(name, LONG, self.as_(one, LONG), self.as_(two, LONG))
 
 
+_SHOWN: dict[Type, str] = {FLAG: "a flag", TEXT: "text", OCTETS: "bytes", STREAM: "a stream"}
 _NAMES = {
     "+": "plus",
     "-": "minus",
@@ -1035,5 +1041,4 @@ def _shown(kind: Type) -> str:
             return "a list"
         case OneOf():
             return "a value of one of several types"
-    return {FLAG: "a flag", TEXT: "text", OCTETS: "bytes", STREAM: "a stream"}.get(bare(kind), "a value")
-
+    return _SHOWN.get(bare(kind), "a value")

@@ -114,7 +114,8 @@ def _field(types: Types, field: FieldPlan) -> str:
         for each in (inner.types if isinstance(inner, OneOf) and not isinstance(types, StreamTypes) else ())
     )
     shown = f"[]reflect.Type{{{forms}}}" if forms else "nil"
-    return f'\t\t{{"{exported(field.name)}", "{field.name}", {str(nullable).lower()}, {_is_list(kind)}, {shown}}},'
+    flags = f"{str(nullable).lower()}, {_is_list(kind)}"
+    return f'\t\t{{"{exported(field.name)}", "{field.name}", {flags}, {shown}}},'
 
 
 def _is_list(kind: Type) -> str:

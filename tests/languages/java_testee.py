@@ -86,17 +86,22 @@ def _types(schemas: Path) -> str:
             "            }",
             "        });",
         ]
-    for code in StreamPackage.of(model).codes.values():
+    parts: list[str] = []
+    for number, code in enumerate(StreamPackage.of(model).codes.values()):
         name = _class(names, model, code.unit.name)
-        for table, parts in (("FIELDS", code.fields), ("INSTANCES", [(e.name, e.type) for e in code.instances])):
+        own: list[str] = []
+        for table, members in (
+            ("FIELDS", code.fields),
+            ("INSTANCES", [(e.name, e.type) for e in code.instances]),
+        ):
             shown = ",\n".join(
-                f'            new Testee.Field("{each}", "{component(each)}", "", {_is_unsigned(kind)}, "null")'
-                for each, kind in parts
+                f'            new Testee.Field("{each}", "{component(each)}", "", {_unsigned(kind)}, "null")'
+                for each, kind in members
             )
-            fields.append(f"        {table}.put({name}.class, List.of(\n{shown}));")
+            own.append(f"        {table}.put({name}.class, List.of(\n{shown}));")
         assert code.unit.streamed is not None
         if not code.parameters and not code.unit.streamed.part:
-            codecs += [
+            own += [
                 f'        CODECS.put("{code.unit.name}", new Testee.Codec(null) {{',
                 "            @Override",
                 "            public Object read(Input in, int version) {",
@@ -104,6 +109,9 @@ def _types(schemas: Path) -> str:
                 "            }",
                 "        });",
             ]
+        # what a method may hold is limited
+        parts += ["", f"    private static void part{number}() {{", *own, "    }"]
+        fields.append(f"        part{number}();")
     return "\n".join(
         [
             "import java.util.HashMap;",
@@ -121,13 +129,14 @@ def _types(schemas: Path) -> str:
             *codecs,
             *fields,
             "    }",
+            *parts,
             "}",
             "",
         ]
     )
 
 
-def _is_unsigned(kind: Type) -> str:
+def _unsigned(kind: Type) -> str:
     """Whether a value, or each of a list, is a number of 64 bits without a sign."""
     kind = bare(kind)
     kind = bare(kind.item) if isinstance(kind, ListOf) else kind

@@ -1,4 +1,4 @@
-"""Bytes of streamed types, and what the plan's reader makes of them, instances included: what languages are compared with."""
+"""Bytes of streamed types, and what the plan's reader makes of them: what languages are compared with."""
 
 from __future__ import annotations
 
@@ -44,9 +44,7 @@ class StreamCase:
 
 
 def write_schemas(folder: Path, target: str) -> dict[str, list[bytes]]:
-    """Write a schema for each construct, and some that are made up, that a target supports, each under its own
-    name. Returns bytes for each.
-    """
+    """Write a schema for each construct, and made-up ones, that a target supports. Returns bytes for each."""
     inputs: dict[str, list[bytes]] = {}
 
     def add(name: str, text: str, data: list[bytes]) -> None:
@@ -123,7 +121,14 @@ def differences(command: list[str], cases: list[StreamCase]) -> Iterator[str]:
     """Where a testee reads something else."""
     limits = {"limit": OPTIONS.decompressed_bytes, "elements": OPTIONS.elements, "depth": OPTIONS.depth}
     requests = [
-        {"id": number, "do": "decode", "type": each.type, "bytes": each.data.hex(), "instances": True, **limits}
+        {
+            "id": number,
+            "do": "decode",
+            "type": each.type,
+            "bytes": each.data.hex(),
+            "instances": True,
+            **limits,
+        }
         for number, each in enumerate(cases)
     ]
     text = "".join(json.dumps(each) + "\n" for each in requests)

@@ -54,5 +54,7 @@ def test_java_reads_streams_as_the_plan_says(tmp_path: Path) -> None:
 
 def test_what_java_does_not_have_is_a_problem_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: z, size: 1, process: ours}]\n")
-    with pytest.raises(SchemaError, match=r"y.ksy:2:.*y\.z: it cannot be read from streams in Java: its process `ours`"):
+    with pytest.raises(
+        SchemaError, match=r"y.ksy:2:.*y\.z: it cannot be read from streams in Java: its process `ours`"
+    ):
         generate(tmp_path, tmp_path / "out", targets=["java"])

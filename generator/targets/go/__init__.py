@@ -74,7 +74,9 @@ class _Go:
                 body += "\n" + _TEMPLATES.render("unit.go.j2", r=read, w=write).lstrip("\n")
             for unit in streams.program.units_of(schema):
                 about = dict(_comments(plan.model, unit, names))
-                printer = StreamPrinter(names, streams.codes[unit.name], about)
+                printer = StreamPrinter(
+                    names, streams.codes[unit.name], about, is_held=unit.name in streams.held
+                )
                 body += "\n" + _TEMPLATES.render("stream.go.j2", p=printer).lstrip("\n")
             if not body:
                 continue
@@ -100,9 +102,9 @@ def _comments(model: Model, unit: Unit, names: Names) -> Iterator[tuple[str, str
         yield name, line_comment(about, "\t// " if name else "// ")
     for each in model.struct(unit.name).params:
         yield each.id, line_comment(each.doc or Text(f"`{each.id}` is given."), "\t// ")
-    for each in model.struct(unit.name).instances:
-        about = Text.of(f"{exported(each.id)}: ", each.doc or Text(f"`{each.id}` of the schema."))
-        yield f"{each.id}()", line_comment(about, "// ")
+    for instance in model.struct(unit.name).instances:
+        about = Text.of(f"{exported(instance.id)}: ", instance.doc or Text(f"`{instance.id}` of the schema."))
+        yield f"{instance.id}()", line_comment(about, "// ")
 
 
 TARGET = _Go()

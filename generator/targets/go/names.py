@@ -21,7 +21,8 @@ _OF_TEMPLATES = """
     pointer r section start stored text v value within x
 """
 _OF_RUNTIME = """
-    Append BadChecksum Error LimitExceeded Malformed NotEncodable Options RawTag Truncated UUID Unsupported
+    Append BadChecksum Error LimitExceeded Malformed NotEncodable Options RawTag Stream Truncated UUID
+    Unsupported
 """
 # functions of types are called `readX` and `appendX`, places in bytes `startOfX`
 _PREFIXES = ("append", "bytesOf", "endOf", "read", "startOf")

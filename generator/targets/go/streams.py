@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kodec.generator.plan.code_printing import CodePrinter, camel, is_table, upper_half
-from kodec.generator.plan.stream_code import LONG, ULONG, Code, Each, InstanceCode, UnitCode, is_scalar
+from kodec.generator.plan.stream_code import LONG, ULONG, Code, Each, InstanceCode, Set, UnitCode, is_scalar
 from kodec.generator.plan.values import (
     ANY,
     FLAG,
@@ -28,7 +28,8 @@ from kodec.generator.wire import WIRE
 
 __all__ = ["StreamPrinter", "StreamTypes"]
 
-_PLAIN = {STREAM: "*Stream", OBJECT: "any", ANY: "any"}
+_LONGEST = 100
+_PLAIN: dict[Type, str] = {STREAM: "*Stream", OBJECT: "any", ANY: "any"}
 
 
 class StreamTypes(Types):
@@ -49,9 +50,10 @@ class StreamPrinter(CodePrinter):
 
     indent = "\t"
 
-    def __init__(self, names: Names, code: UnitCode, comments: dict[str, str]) -> None:
+    def __init__(self, names: Names, code: UnitCode, comments: dict[str, str], *, is_held: bool) -> None:
         self.names = names
         self.code = code
+        self.is_held = is_held
         self.go = StreamTypes(names).of
         self.type = names.type(code.unit.name)
         self._comments = comments
@@ -84,11 +86,11 @@ class StreamPrinter(CodePrinter):
         return self._comments[f"{name}()"]
 
     def text(self, code: Code) -> str:
-        return self(code)
+        return self(code).replace("\n", "\n\t")
 
     def unless(self, test: Code) -> str:
         """The test that a condition does not hold."""
-        return self.of_not(test, test)
+        return self.of_not(test, test).replace("\n", "\n\t")
 
     @property
     def is_part(self) -> bool:
@@ -106,7 +108,7 @@ class StreamPrinter(CodePrinter):
     def zero(self, kind: Type) -> str:
         if self.is_pointer(kind):
             return "nil"
-        return {FLAG: "false", TEXT: '""'}.get(kind, "0")
+        return "false" if kind == FLAG else '""' if kind == TEXT else "0"
 
     def body(self, instance: InstanceCode) -> str:
         return "\n".join(self.block(instance.body))
@@ -118,7 +120,9 @@ class StreamPrinter(CodePrinter):
 
     def let(self, name: str, value: Code) -> str:
         text = self(value)
-        return f"{name} := int64({text})" if value.op == "const" and value.type == LONG else f"{name} := {text}"
+        return (
+            f"{name} := int64({text})" if value.op == "const" and value.type == LONG else f"{name} := {text}"
+        )
 
     def declare(self, name: str, kind: Type) -> str:
         return f"var {name} {self.go(kind)}"
@@ -130,12 +134,26 @@ class StreamPrinter(CodePrinter):
         target = self(each.target)
         yield f"{target} = {self.go(bare(each.target.type))}{{}}"
         yield f"for walk := {self(each.walk)}; walk.more(); walk.done() {{"
-        yield f"\tvar item {self.go(each.item)}"
-        yield from self.block(each.body)
+        first, *rest = each.body
+        if isinstance(first, Set) and first.target.op == "var":
+            value = self(first.value)
+            yield (
+                f"\titem := {value}"
+                if self._is_typed(first.value)
+                else f"\tvar item {self.go(each.item)} = {value}"
+            )
+        else:
+            yield f"\tvar item {self.go(each.item)}"
+            rest = list(each.body)
+        yield from self.block(rest)
         yield f"\t{target} = append({target}, item)"
         if each.until is not None:
             yield from (f"\tif {self(each.until)} {{", "\t\tbreak", "\t}")
         yield "}"
+
+    def _is_typed(self, value: Code) -> bool:
+        """Whether Go knows the type of a value from what it is."""
+        return value.op != "const" and self.go(value.type) != "any"
 
     # -- operations -------------------------------------------------------------------------------
 
@@ -258,15 +276,17 @@ class StreamPrinter(CodePrinter):
         kind = self.go(code.type)
         if yes.op == no.op == "const":
             return f"pick[{kind}]({self(test)}, {self(yes)}, {self(no)})"
-        ways = (f"func() {kind} {{ return {self(each)} }}" for each in (yes, no))
+        ways = (_function(kind, self(each)) for each in (yes, no))
         return f"choose({self(test)}, {', '.join(ways)})"
 
     def of_list(self, code: Code, *items: Code) -> str:
         return f"{self.go(code.type)}{{{self.given(items)}}}"
 
-    def of_read(self, code: Code, unit: str, io: Code, name: str, index: Code | None, parent: Code, root: Code, given: tuple[Code, ...]) -> str:  # fmt: skip
+    def of_read(self, code: Code, *args: Any) -> str:
+        unit, io, name, index, parent, root, given = args
         at = "-1" if index is None else self(index)
-        return f"read{self.names.type(unit)}({self.given((io, name))}, {at}, {self.given((parent, root, *given))})"
+        around = self.given((parent, root, *given))
+        return f"read{self.names.type(unit)}({self.given((io, name))}, {at}, {around})"
 
     def of_number(self, code: Code, io: Code, wire: str, order: str, name: str) -> str:
         return load(wire, order, f"{self(io)}.take({literal(name)}, {WIRE[wire].least})")
@@ -280,7 +300,8 @@ class StreamPrinter(CodePrinter):
     def of_bits(self, code: Code, local: Code, shift: int, width: int) -> str:
         return f"bitsAt({self(local)}, {shift}, {width})"
 
-    def of_walk(self, code: Code, io: Code, name: str, kind: str, least: int, count: Code | None, watched: bool) -> str:  # fmt: skip
+    def of_walk(self, code: Code, *args: Any) -> str:
+        io, name, kind, least, count, watched = args
         if count is not None:
             return f"{self(io)}.counted({literal(name)}, {self(count)}, {least}, {literal(watched)})"
         return f"{self(io)}.{'repeated' if kind == 'until' else 'toEnd'}({literal(name)})"
@@ -320,8 +341,15 @@ def _may_be_negative(kind: Type) -> bool:
     return not isinstance(kind, Whole) or kind.low < 0
 
 
+def _function(kind: str, value: str) -> str:
+    """A function without a name, on as many lines as gofmt has it."""
+    head, body = f"func() {kind}", f"return {value}"
+    if "\n" in value or len(head) + len(body) > _LONGEST:
+        nested = body.replace("\n", "\n\t")
+        return f"{head} {{\n\t{nested}\n}}"
+    return f"{head} {{ {body} }}"
+
+
 def local_of(name: str) -> str:
     """A parameter of a function, which no other name is."""
     return f"given{exported(name)}"
-
-

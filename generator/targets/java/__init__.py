@@ -193,7 +193,9 @@ def _ambiguous(struct: Struct, tags: Sequence[Tag] = ()) -> Iterator[SchemaProbl
 
 def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[SchemaProblem]:
     """The parts of a type that Java cannot express."""
-    yield from _ambiguous(struct, [tag for spec in struct.fields for tag in tagged_section(model, spec) or ()])
+    yield from _ambiguous(
+        struct, [tag for spec in struct.fields for tag in tagged_section(model, spec) or ()]
+    )
     for name in _optional(unit, struct):
         text = "it may be absent, which a Java class cannot say; give it a `-default`"
         field = struct.field(name)
@@ -258,7 +260,8 @@ def _about(schema: Schema, struct: Struct) -> str:
 def _stream_docs(struct: Struct, schema: Schema) -> dict[str, str]:
     """Javadoc of a streamed type (under the empty name) and its members."""
     found = {"": _about(schema, struct)}
-    for each in (*struct.params, *struct.fields):
+    members: list[Param | Field] = [*struct.params, *struct.fields]
+    for each in members:
         found[each.id] = _words(each.doc) or f"{{@code {each.id}}}."
     for instance in struct.instances:
         found[f"{instance.id}()"] = _words(instance.doc) or f"{{@code {instance.id}}}, an instance."

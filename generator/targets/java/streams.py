@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kodec.generator.plan.code_printing import CodePrinter, camel, is_table, upper_half
-from kodec.generator.plan.stream_code import LONG, ULONG, Code, Each, InstanceCode, UnitCode, is_scalar
+from kodec.generator.plan.stream_code import LONG, ULONG, Code, Each, InstanceCode, UnitCode
 from kodec.generator.plan.values import (
     ANY,
     FLAG,
@@ -25,13 +25,14 @@ from kodec.generator.plan.values import (
 )
 from kodec.generator.schema.model import Schema
 from kodec.generator.targets.java.expressions import Types, literal
-from kodec.generator.targets.java.names import Names, camel as capital, component
+from kodec.generator.targets.java.names import Names, component
+from kodec.generator.targets.java.names import camel as capital
 from kodec.generator.text import java_literal
 from kodec.generator.wire import WIRE
 
 __all__ = ["StreamPrinter", "StreamTypes"]
 
-_PLAIN = {STREAM: "Source", OBJECT: "Object", ANY: "Object"}
+_PLAIN: dict[Type, str] = {STREAM: "Source", OBJECT: "Object", ANY: "Object"}
 _PRIMITIVES = frozenset(("int", "long", "boolean", "float", "double"))
 
 
@@ -47,7 +48,9 @@ class StreamPrinter(CodePrinter):
 
     indent = "    "
 
-    def __init__(self, names: Names, code: UnitCode, here: Schema, docs: Mapping[str, str], *, seeks: bool) -> None:
+    def __init__(
+        self, names: Names, code: UnitCode, here: Schema, docs: Mapping[str, str], *, seeks: bool
+    ) -> None:
         self.names = names
         self.code = code
         self.here = here
@@ -68,8 +71,9 @@ class StreamPrinter(CodePrinter):
     def enums(self) -> Iterator[tuple[str, str, str]]:
         """(enum, method, member) of each field and instance that is a member of an enum."""
         for name, kind in self.code.fields:
-            if isinstance(bare(kind), EnumOf):
-                yield self.names.enum(bare(kind).enum, self.here), f"{component(name)}Enum", component(name)
+            inner = bare(kind)
+            if isinstance(inner, EnumOf):
+                yield self.names.enum(inner.enum, self.here), f"{component(name)}Enum", component(name)
 
     @property
     def given_types(self) -> str:
@@ -159,7 +163,7 @@ class StreamPrinter(CodePrinter):
         if code.op in ("choose", "is") or (code.op == "not" and code.args[0].op == "is"):
             return True
         if code.op in ("load", "number"):
-            return code.args[-2] == "by"
+            return "by" in code.args
         return (code.op == "convert" and FLAG in (code.type, code.args[0].type)) or super().is_loose(code)
 
     def comparison(self, op: str, left: Code, right: Code) -> str:
@@ -167,7 +171,11 @@ class StreamPrinter(CodePrinter):
         if left.type == ULONG:
             return f"Long.compareUnsigned({given}) {op} 0"
         if op in ("==", "!="):
-            call = f"Arrays.equals({given})" if left.type == OCTETS else f"{self(left, tight=True)}.equals({self(right)})"
+            call = (
+                f"Arrays.equals({given})"
+                if left.type == OCTETS
+                else f"{self(left, tight=True)}.equals({self(right)})"
+            )
             return f"{'!' if op == '!=' else ''}{call}"
         return f"{'Arrays.compareUnsigned' if left.type == OCTETS else 'Streams.compare'}({given}) {op} 0"
 
@@ -205,7 +213,11 @@ class StreamPrinter(CodePrinter):
         if owner.op == "this":
             return f"{name}()"
         text = self(owner, tight=True)
-        return f"{text}.{name}()" if isinstance(bare(owner.type), ObjectOf) else f"Streams.object({text}).{name}()"
+        return (
+            f"{text}.{name}()"
+            if isinstance(bare(owner.type), ObjectOf)
+            else f"Streams.object({text}).{name}()"
+        )
 
     def of_parent(self, code: Code, owner: Code) -> str:
         return self._around(owner, "_parent")
@@ -283,7 +295,8 @@ class StreamPrinter(CodePrinter):
     def of_list(self, code: Code, *items: Code) -> str:
         return f"Arrays.asList({self.given(items)})"
 
-    def of_read(self, code: Code, unit: str, io: Code, name: str, index: Code | None, parent: Code, root: Code, given: tuple[Code, ...]) -> str:  # fmt: skip
+    def of_read(self, code: Code, *args: Any) -> str:
+        unit, io, name, index, parent, root, given = args
         at = "-1" if index is None else self(index)
         given_all = f"{self.given((io, name))}, {at}, {self.given((parent, root, *given))}"
         return f"{self.names.type(unit, self.here)}.read({given_all})"
@@ -309,9 +322,12 @@ class StreamPrinter(CodePrinter):
     def of_bits(self, code: Code, local: Code, shift: int, width: int) -> str:
         return f"Streams.bitsAt({self(local)}, {shift}, {width})"
 
-    def of_walk(self, code: Code, io: Code, name: str, kind: str, least: int, count: Code | None, watched: bool) -> str:  # fmt: skip
+    def of_walk(self, code: Code, *args: Any) -> str:
+        io, name, kind, least, count, watched = args
         if count is not None:
-            return f"{self(io)}.counted({java_literal(name)}, {self(count)}, {least}, {self.literal(watched)})"
+            return (
+                f"{self(io)}.counted({java_literal(name)}, {self(count)}, {least}, {self.literal(watched)})"
+            )
         return f"{self(io)}.{'repeated' if kind == 'until' else 'toEnd'}({java_literal(name)})"
 
     def of_on(self, code: Code, name: str, io: Code, *given: Any) -> str:
@@ -360,6 +376,3 @@ def _may_be_negative(kind: Type) -> bool:
 def _given(name: str) -> str:
     """A parameter of a function, which no other name is."""
     return f"given{capital(name)}"
-
-
-_ = is_scalar

@@ -125,7 +125,7 @@ public final class Source {
         return at >= end && left <= 0;
     }
 
-    /** The position so many bytes before. */
+    /** The position {@code size} bytes before. */
     public long ago(long size) {
         return at - size;
     }
@@ -338,7 +338,7 @@ public final class Source {
         return exceeded(name, "too many elements", at, most + 1, most, "elements");
     }
 
-    /** A list of so many elements, of at least so many bytes each. */
+    /** A list of {@code count} elements, with {@code least} bytes or more each. */
     public Walk counted(String name, long count, int least, boolean isWatched) {
         long room = least > 0 ? Math.max(0, end - at) : 8 * reading.room;
         if (count < 0) {
