@@ -365,8 +365,8 @@ def collisions(
                     yield SchemaProblem(schema.root.place, name, text)
         for unit in own:
             fields: dict[str, str] = {}
-            instances = () if unit.streamed is None else unit.streamed.instances
-            names = [each.name for each in (*unit.parameters, *unit.fields, *instances)]
+            names = [each.name for each in unit.parameters] + [each.name for each in unit.fields]
+            names += [] if unit.streamed is None else [each.name for each in unit.streamed.instances]
             for name in names:
                 other = fields.setdefault(member(name), name)
                 if other != name:

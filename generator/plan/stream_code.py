@@ -1,8 +1,8 @@
 """How streamed units are read, as statements and typed operations that a language only has to spell.
 
-The steps of the plan describe what stands where; this describes what a program does: when a size is computed, which
-stream is read, where the bits of a byte are dropped, which numbers are converted, and what can fail. A target
-prints `Code` and statements (`code_printing.py`), and has a runtime with the functions of `call`.
+The steps of the plan describe what stands where; this describes what a program does: when a size is computed,
+which stream is read, where the bits of a byte are dropped, which numbers are converted, and what can fail. A
+target prints `Code` and statements (`code_printing.py`), and has a runtime with the functions of `call`.
 
 Whole numbers are computed in 64 bits: signed ones fail where they do not fit. Numbers are stored in the type
 of their field, so `convert` stands wherever one becomes the other.
