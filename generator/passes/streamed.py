@@ -26,9 +26,16 @@ from kodec.generator.schema.model import (
     Switch,
 )
 
-__all__ = ["check_streamed"]
+__all__ = ["check_streamed", "walk_expressions"]
+
+Seen = Callable[[Place, ex.Expr, Scope], None]
+"""Receives each expression of a type, with its place and the meaning of its names."""
 
 _CHOSEN = ("integer", "float", "boolean", "text", "enum", "bytes")
+
+
+def _ignore(place: Place, expr: ex.Expr, scope: Scope) -> None:
+    """For those who only want the problems."""
 
 
 def check_streamed(model: Model, schemas: Sequence[Schema], problems: Problems) -> None:
@@ -40,17 +47,27 @@ def check_streamed(model: Model, schemas: Sequence[Schema], problems: Problems) 
     _hold_themselves(schemas, problems)
 
 
+def walk_expressions(model: Model, kinds: Kinds, seen: Seen) -> None:
+    """Show each expression of a valid model to `seen`, in the order of its type's members."""
+    for schema in model.schemas:
+        for struct in schema.structs:
+            _Checker(model, kinds, struct, Problems(), seen).run()
+
+
 class _Checker:
-    def __init__(self, model: Model, kinds: Kinds, struct: Struct, problems: Problems) -> None:
+    def __init__(
+        self, model: Model, kinds: Kinds, struct: Struct, problems: Problems, seen: Seen = _ignore
+    ) -> None:
         self.model = model
         self.kinds = kinds
         self.struct = struct
         self.problems = problems
+        self.seen = seen
         self.order = {field.id: index for index, field in enumerate(struct.fields)}
 
     def run(self) -> None:
         if self.struct.endian is not None:
-            place, scope, endian = self.struct.place, Scope(self.struct), self.struct.endian
+            place, scope, endian = self.struct.endian.place, Scope(self.struct), self.struct.endian
             on = self.need(place, "", "endian", endian.on, scope, _CHOSEN)
             self.cases(lambda _: place, "", on, [case for case, _ in endian.cases if case is not None], scope)
         for index, field in enumerate(self.struct.fields):
@@ -67,6 +84,7 @@ class _Checker:
         """The kind of an expression; None, and a problem if there is one to report."""
         if expr is None:
             return None
+        self.seen(place, expr, scope)
         try:
             found = self.kinds.of(expr, scope)
         except KindError as error:
@@ -103,10 +121,10 @@ class _Checker:
         self.derive(field)
 
     def types(self, field: Field, scope: Scope, index: int | None) -> None:
-        place = field.at("type")
-        for kind in types_in(field.type):
+        for number, kind in enumerate(types_in(field.type)):
             if not isinstance(kind, Ref):
                 continue
+            place = field.at(f"types/{number}") if isinstance(field.type, Switch) else field.at("type")
             params = self.kinds.struct(kind.target).params
             for arg, param in zip(kind.args, params, strict=False):
                 found = self.need(place, field.id, "type", arg, scope, ())
@@ -126,7 +144,7 @@ class _Checker:
             if isinstance(kind.parent, ex.Expr):
                 self.need(field.at("parent"), field.id, "parent", kind.parent, scope, ("type",))
         if isinstance(field.type, Switch):
-            on = self.need(place, field.id, "switch-on", field.type.on, scope, _CHOSEN)
+            on = self.need(field.at("switch-on"), field.id, "switch-on", field.type.on, scope, _CHOSEN)
             if index is not None:
                 self.later(field, "switch-on", field.type.on, index)
             self.cases(field.at_case, field.id, on, [case for case, _ in field.type.cases], scope)
@@ -219,7 +237,11 @@ class _Checker:
         except KindError as error:
             self.bad(place, field.id, f"`-derive`: {error}", error.hint)
             return
+        if call.of is not None:
+            self.seen(place, call.of, Scope(self.struct))
         for owner in owners:
+            for name in dict.fromkeys((call.first, call.last)):
+                self.seen(place, ex.Name(name), Scope(owner))
             order = [each.id for each in owner.fields]
             for name in dict.fromkeys((call.first, call.last)):
                 spec = owner.field(name)
@@ -255,10 +277,11 @@ class _Checker:
 
     def instance(self, instance: Instance) -> None:
         scope = Scope(self.struct)
-        self.need(instance.at("if"), instance.id, "if", instance.condition, scope, ("boolean",))
+        spec = instance.reads
+        if spec is None:
+            self.need(instance.at("if"), instance.id, "if", instance.condition, scope, ("boolean",))
         self.need(instance.at("pos"), instance.id, "pos", instance.position, scope, ("integer",))
         self.need(instance.at("io"), instance.id, "io", instance.io, scope, ("stream",))
-        spec = instance.reads
         if spec is not None:
             self.field(spec, None)
             return

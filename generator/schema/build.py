@@ -31,7 +31,7 @@ from kodec.generator.schema.type_roles import TRANSPARENT
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import INTRINSICS
 
-__all__ = ["build"]
+__all__ = ["build", "load_units", "model_of"]
 
 _PARAM = re.compile(r"([us][1248]|f[48]|b[1-9][0-9]?|bool|str|bytes|struct|io|any)(le|be)?\Z")
 _PARSED = frozenset(
@@ -64,6 +64,16 @@ def build(
     `overlays` are files with further keys, by the id of the schema; one beside a schema is found by itself.
     What schemas import is read from the folders of `import_path`, where `folder` does not have it.
     """
+    return model_of(load_units(folder, problems, overlays, import_path), problems)
+
+
+def load_units(
+    folder: Path,
+    problems: Problems,
+    overlays: Mapping[str, Path] | None = None,
+    import_path: Sequence[Path] = (),
+) -> dict[str, Unit]:
+    """The files of a model by their ids, with the arguments of `build`."""
     files = sorted(folder.rglob("*.ksy"))
     if not files:
         problems.add(Place(folder.name, 1, 1), "", "no .ksy file in this folder")
@@ -88,6 +98,11 @@ def build(
         if ident not in units:
             text = f"an overlay of `{ident}`, which is not in {folder.name}"
             problems.add(Place(str(overlay), 1, 1), "schema", text, nearest(ident, units))
+    return units
+
+
+def model_of(units: dict[str, Unit], problems: Problems) -> Model:
+    """The model of files."""
     builder = Builder(units, problems)
     schemas = [builder.schema(unit) for unit in units.values()]
     return Model(tuple(sorted(schemas, key=lambda schema: schema.path)))
@@ -230,7 +245,7 @@ class Builder(Fields):
                 cases.append((None, str(item.value)))
             elif (case := self.expr(Node(key, item.place, {}), path)) is not None:
                 cases.append((case, str(item.value)))
-        return None if on is None else Endian(on, tuple(cases))
+        return None if on is None else Endian(on, tuple(cases), node.map["switch-on"].place)
 
     def _row(
         self, node: Node, path: str

@@ -32,6 +32,7 @@ __all__ = [
     "fold",
     "names",
     "parse",
+    "parts",
     "settled",
     "text_of",
     "walk",
@@ -397,7 +398,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
     while todo:
         part = todo.pop()
         yield part
-        todo += reversed(_inside(part))
+        todo += reversed(parts(part))
 
 
 def depth_of(expr: Expr) -> int:
@@ -405,11 +406,11 @@ def depth_of(expr: Expr) -> int:
     deepest, level = 0, [expr]
     while level:
         deepest += 1
-        level = [inner for part in level for inner in _inside(part)]
+        level = [inner for part in level for inner in parts(part)]
     return deepest
 
 
-def _inside(expr: Expr) -> tuple[Expr, ...]:
+def parts(expr: Expr) -> tuple[Expr, ...]:
     """The parts of an expression."""
     match expr:
         case Items(items) | Call(_, items) | Joined(items):

@@ -42,10 +42,15 @@ _FORMS = "length_of(x), count_of(x), position_of(x), crc32(a..b) or another chec
 
 
 def _cases(node: Node) -> dict[str, Place]:
-    """The places of the cases of a field's switch, `_` left out."""
-    cases = (node.get("type") or node).get("cases")
-    keys = [] if cases is None else [place for key, place in cases.keys.items() if key != "_"]
-    return {f"cases/{index}": place for index, place in enumerate(keys)}
+    """The places of a field's switch: `switch-on`, the cases with `_` last, and the types of each."""
+    switch = node.get("type") or node
+    on, cases = switch.get("switch-on"), switch.get("cases")
+    keys = [] if cases is None else sorted(cases.keys, key=lambda key: key == "_")
+    found = {} if on is None else {"switch-on": on.place}
+    for index, key in enumerate(keys):
+        assert cases is not None
+        found |= {f"cases/{index}": cases.keys[key], f"types/{index}": cases.map[key].place}
+    return found
 
 
 class Fields(Types):

@@ -16,7 +16,7 @@ import yaml
 from kodec.generator.problems import Place, Problems, cut
 from kodec.generator.schema.hints import of_yaml
 
-__all__ = ["Node", "Scalar", "as_yaml", "load_text", "word_of"]
+__all__ = ["Node", "Scalar", "as_yaml", "composed", "load_text", "word_of"]
 
 Scalar = str | int | float | bool | None
 
@@ -73,7 +73,7 @@ class Node:
 
 
 @lru_cache(maxsize=256)
-def _composed(text: str) -> yaml.Node | None:
+def composed(text: str) -> yaml.Node | None:
     """The nodes of a text: a command reads a schema and its imports several times. Raises: yaml.YAMLError."""
     found: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
     return found
@@ -82,7 +82,7 @@ def _composed(text: str) -> yaml.Node | None:
 def load_text(text: str, file: str, problems: Problems) -> Node | None:
     """Parse the text of one schema; None (and a problem) if it is not YAML."""
     try:
-        root = _composed(text)
+        root = composed(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file, 1, 1)

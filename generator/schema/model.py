@@ -150,6 +150,7 @@ class Endian:
 
     on: Expr
     cases: tuple[tuple[Expr | None, str], ...]
+    place: Place = field(default=Place("", 0, 0), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

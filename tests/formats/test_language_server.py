@@ -102,13 +102,13 @@ class Editor:
         self.client.receive()
         return self.client.diagnostics[self.uri]
 
-    def at(self, method: str, before: str) -> Any:
+    def at(self, method: str, before: str, **more: Any) -> Any:
         """The answer at the end of a piece of the text."""
         assert before in self.text
         line = self.text[: self.text.index(before) + len(before)].split("\n")
         position = {"line": len(line) - 1, "character": len(line[-1].encode("utf-16-le")) // 2}
         return self.client.ask(
-            f"textDocument/{method}", {"textDocument": {"uri": self.uri}, "position": position}
+            f"textDocument/{method}", {"textDocument": {"uri": self.uri}, "position": position, **more}
         )
 
     def complete(self, before: str) -> set[str]:
@@ -119,6 +119,7 @@ class Editor:
 def client() -> Iterator[Client]:
     found = Client()
     answer = found.ask("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+    assert answer["capabilities"]["renameProvider"] == {"prepareProvider": True}
     assert answer["capabilities"]["hoverProvider"] and answer["serverInfo"] == {"name": "kodec"}
     found.send("initialized", {})
     yield found
@@ -218,19 +219,139 @@ def test_definitions(editor: Editor, tmp_path: Path) -> None:
     assert line("type: u") is None
 
 
+def test_braces_are_completed_as_lines_are(editor: Editor) -> None:
+    editor.change("  - id: items\n", "  - {id: more, ty\n  - id: items\n")
+    keys = editor.complete("{id: more, ty")
+    assert {"type", "repeat-expr", "if"} <= keys and "seq" not in keys
+    editor.change("more, ty", "more, type: sh")
+    assert {"shape", "u1", "colors"} <= editor.complete("more, type: sh")
+    editor.change("type: sh\n", "type: {switch-on: count, cases: {1: sh}}, if: kin\n")
+    assert "count" in editor.complete("{switch-on: ")
+    assert {"shape", "colors"} <= editor.complete("cases: {1: sh")
+    assert {"kinds::circle", "count"} <= editor.complete("}}, if: ")
+    assert {"id", "size"} <= editor.complete("}}, ")
+    editor.change("if: kin\n", "size:\n     count, \n")
+    assert {"count", "area"} <= editor.complete("size:\n     cou")
+    assert {"id", "repeat"} <= editor.complete("size:\n     count, ")
+    # what is still open ends before the next key
+    assert {"id", "repeat"} <= editor.complete("id: items\n    ")
+    editor.change("    type: shape\n", "    valid: {any-of: [1, cou\n    type: shape\n")
+    assert "shape" in editor.complete("    type: sha")
+    (found,) = [editor.at("hover", "switch-o")]
+    assert "chooses" in found["contents"]["value"] or "choice" in found["contents"]["value"]
+
+
+def edited(editor: Editor, before: str, name: str, root: Path) -> dict[str, str] | str:
+    """The texts after a rename, by the names of their files; or why it is refused."""
+    answer = editor.at("rename", before, newName=name)
+    if "changes" not in answer:
+        assert answer["code"] == -32803
+        return str(answer["message"])
+    found = {}
+    for uri, edits in answer["changes"].items():
+        place = root / uri.removeprefix(root.as_uri() + "/")
+        lines = (editor.text if uri == editor.uri else place.read_text()).split("\n")
+        for edit in sorted(edits, key=lambda each: -each["range"]["start"]["character"]):
+            start, end = edit["range"]["start"], edit["range"]["end"]
+            assert start["line"] == end["line"]
+            line = lines[start["line"]]
+            lines[start["line"]] = line[: start["character"]] + edit["newText"] + line[end["character"] :]
+        found[place.name] = "\n".join(lines)
+    return found
+
+
+def test_new_names(editor: Editor, tmp_path: Path) -> None:
+    def one(before: str, name: str) -> str:
+        found = edited(editor, before, name, tmp_path)
+        assert isinstance(found, dict) and list(found) == ["shapes.ksy"], found
+        return found["shapes.ksy"]
+
+    assert one("- id: cou", "number") == TEXT.replace("id: count", "id: number").replace(
+        ": count", ": number"
+    )
+    assert one("repeat-expr: cou", "number") == one("- id: cou", "number")
+    assert one("type: sha", "figure") == TEXT.replace("type: shape", "type: figure").replace(
+        "  shape:", "  figure:"
+    )
+    assert one("enum: kin", "sorts") == TEXT.replace("kinds", "sorts")
+    assert one("kinds::cir", "disc") == TEXT.replace("::circle", "::disc").replace("1: circle", "1: disc")
+    assert one("value: rad", "r") == TEXT.replace("id: radius", "id: r").replace("radius * radius", "r * r")
+    assert one("      are", "surface") == TEXT.replace("      area:", "      surface:")
+    both = edited(editor, "colors::rg", "rgb8", tmp_path)
+    assert both == {
+        "shapes.ksy": TEXT.replace("colors::rgb", "colors::rgb8"),
+        "colors.ksy": COLORS.replace("rgb", "rgb8"),
+    }
+    found = editor.at("references", "- id: cou")
+    assert [each["range"]["start"]["line"] for each in found] == [6, 12]
+    assert editor.at("prepareRename", "value: rad")["placeholder"] == "radius"
+
+
+def test_a_new_name_reaches_those_that_import_it(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "colors.ksy").write_text(COLORS)
+    (tmp_path / "shapes.ksy").write_text(TEXT)
+    far = "meta: {id: far, imports: [shapes]}\nseq:\n  - {id: a, type: 'shapes::shape'}\n"
+    far += "instances: {k: {value: a.kind == shapes::kinds::circle}}\n"
+    (tmp_path / "far.ksy").write_text(far)
+    other = "meta: {id: other}\nseq: [{id: rgb, type: u1}, {id: x, size: rgb}]\n"
+    (tmp_path / "other.ksy").write_text(other)
+    (tmp_path / "wrong.ksy").write_text("seq: [")
+    colors = Editor(client, tmp_path / "colors.ksy", COLORS)
+    found = edited(colors, "  rg", "rgb8", tmp_path)
+    assert isinstance(found, dict) and sorted(found) == ["colors.ksy", "shapes.ksy"]
+    shapes = Editor(client, tmp_path / "shapes.ksy", TEXT)
+    assert edited(shapes, "kin", "sort", tmp_path) == {
+        "shapes.ksy": TEXT.replace("id: kind", "id: sort").replace("if: kind", "if: sort"),
+        "far.ksy": far.replace("a.kind", "a.sort"),
+    }
+    kinds = edited(shapes, "enum: kin", "sorts", tmp_path)
+    assert isinstance(kinds, dict) and kinds["far.ksy"] == far.replace("::kinds::", "::sorts::")
+
+
+def test_new_names_that_are_refused(editor: Editor, client: Client, tmp_path: Path) -> None:
+    def why(before: str, name: str) -> str:
+        found = edited(editor, before, name, tmp_path)
+        assert isinstance(found, str), found
+        return found
+
+    assert why("- id: cou", "Bad Name") == "`Bad Name` is not a name: lower_snake_case"
+    assert "the name is used twice" in why("- id: cou", "items")
+    assert "is named as its file" in why("id: shap", "figures")
+    assert "no type, enum, value or member" in why("endian: l", "x")
+    assert "there is no name here" in why("types:\n ", "x")
+    assert "something else" in why("type: sha", "u1") or "u1" in why("type: sha", "u1")
+    editor.change("type: shape", "type: shapw")
+    assert "unknown type `shapw`" in why("- id: cou", "number")
+    editor.change("type: shapw", "type: shape")
+    (tmp_path / "shapes.overlay.yaml").write_text("schema: shapes\nkeys:\n  count: {doc: More.}\n")
+    assert "shapes.overlay.yaml names it too" in why("- id: cou", "number")
+
+
+def test_files_that_are_no_schemas(client: Client, tmp_path: Path) -> None:
+    uri = (tmp_path / "a.yaml").as_uri()
+    document = {"uri": uri, "languageId": "yaml", "version": 1, "text": "a: b\n"}
+    client.send("textDocument/didOpen", {"textDocument": document})
+    place = {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 1}}
+    assert client.ask("textDocument/completion", place) == []
+    assert client.ask("textDocument/hover", place) is None
+    assert uri not in client.diagnostics
+
+
 def test_what_is_not_supported_and_what_is_wrong(client: Client, editor: Editor) -> None:
-    assert client.ask("textDocument/rename", {})["code"] == -32601
-    assert client.ask("textDocument/hover", {"textDocument": {"uri": "file:///none"}})["code"] == -32603
+    assert client.ask("textDocument/formatting", {})["code"] == -32601
+    nothing = {"textDocument": {"uri": "file:///none.ksy"}}
+    assert client.ask("textDocument/definition", nothing)["code"] == -32603
     assert editor.at("hover", "type: sha")["contents"]["kind"] == "plaintext"
     for text in ("", "\t", "- - -", "a: |\n  b\n c", ": :\n", "'", "seq:\n-", "\ud83d", "x" * 9000):
         found = editor.change(editor.text, text)
         assert found
-        for method in ("completion", "hover", "definition"):
+        for method in ("completion", "hover", "definition", "references"):
             answer = client.ask(
                 f"textDocument/{method}",
                 {"textDocument": {"uri": editor.uri}, "position": {"line": 9, "character": 9}},
             )
-            assert not isinstance(answer, dict) or "code" not in answer, (text, answer)
+            refused = isinstance(answer, dict) and "code" in answer
+            assert not refused or (method == "references" and answer["code"] == -32803), (text, answer)
 
 
 def test_the_end_of_the_input_ends_it() -> None:

@@ -1,14 +1,17 @@
 """A language server for schemas: the Language Server Protocol 3.17 over standard input and output.
 
 Diagnostics are the generator's own problems and notes. Completion and hover follow the JSON schema of the
-language (`dialect.py`) and the names in the text (`outline.py`), which need not be valid.
+language (`dialect.py`) and the names in the text (`outline.py`), which need not be valid. References and new
+names follow the generator's model (`occurrences.py`), and need schemas without problems.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
@@ -16,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from kodec.formats.outline import Entry, Outline, at_path
 from kodec.generator.driver import load
+from kodec.generator.occurrences import Occurrence, Unsure, occurrences, renamed
 from kodec.generator.problems import SchemaError, SchemaProblem
 from kodec.generator.schema.files import imported
 from kodec.runtime.logger import logger
@@ -26,7 +30,8 @@ _MOST_BYTES = 16 << 20
 _ERROR, _INFORMATION = 1, 3
 _NAME_KINDS = {"types": 7, "enums": 13, "keys": 10, "words": 12, "values": 20}
 _TOKEN = re.compile(r"[^\s,{}\[\]]+|.")
-_NO_METHOD, _FAILED = -32601, -32603
+_NO_METHOD, _FAILED, _REFUSED = -32601, -32603, -32803
+_MOST_FILES = 5000
 
 
 class LanguageServer:
@@ -41,6 +46,7 @@ class LanguageServer:
         self.source, self.target = source, target
         self.texts: dict[str, str] = {}
         self.ended = False
+        self.folders: list[Path] = []
         self.methods: dict[str, Callable[[dict[str, Any]], Any]] = {
             "initialize": self.initialize,
             "shutdown": self.shutdown,
@@ -51,6 +57,9 @@ class LanguageServer:
             "textDocument/completion": self.completion,
             "textDocument/hover": self.hover,
             "textDocument/definition": self.definition,
+            "textDocument/references": self.references,
+            "textDocument/prepareRename": self.prepare_rename,
+            "textDocument/rename": self.rename,
         }
 
     # -- messages ---------------------------------------------------------------------------------
@@ -68,6 +77,9 @@ class LanguageServer:
                     answer["result"] = call(message.get("params") or {})
                 else:
                     answer["error"] = {"code": _NO_METHOD, "message": f"no method {method}"}
+            except (Unsure, SchemaError) as error:
+                first = f"{error.problems[0]}".partition("\n")[0] if isinstance(error, SchemaError) else error
+                answer["error"] = {"code": _REFUSED, "message": str(first)}
             except Exception as error:  # an editor goes on
                 logger("kodec.formats").warning("%s: %s: %s", method, type(error).__name__, error)
                 answer["error"] = {"code": _FAILED, "message": f"{type(error).__name__}: {error}"}
@@ -98,12 +110,16 @@ class LanguageServer:
         self.target.flush()
 
     def initialize(self, params: dict[str, Any]) -> dict[str, Any]:
+        folders = [each["uri"] for each in params.get("workspaceFolders") or ()] or [params.get("rootUri")]
+        self.folders = [_path(each) for each in folders if each]
         return {
             "capabilities": {
                 "textDocumentSync": {"openClose": True, "change": 1, "save": True},
                 "completionProvider": {"triggerCharacters": [":", " "]},
                 "hoverProvider": True,
                 "definitionProvider": True,
+                "referencesProvider": True,
+                "renameProvider": {"prepareProvider": True},
             },
             "serverInfo": {"name": "kodec"},
         }
@@ -131,8 +147,8 @@ class LanguageServer:
         self.send({"jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", "params": params})
 
     def publish(self, uri: str) -> None:
-        """Send the problems of a text."""
-        if uri in self.texts:
+        """Send the problems of a text. An editor may send all YAML, of which only schemas are read."""
+        if uri in self.texts and uri.endswith(".ksy"):
             lines = self.texts[uri].split("\n")
             name, problems = problems_of(_path(uri), self.texts[uri])
             self.notify(uri, [_diagnostic(each, name, lines) for each in problems])
@@ -148,10 +164,11 @@ class LanguageServer:
     # -- completion -------------------------------------------------------------------------------
 
     def completion(self, params: dict[str, Any]) -> list[dict[str, Any]]:
+        if not params["textDocument"]["uri"].endswith(".ksy"):
+            return []
         outline, line, column = self.place(params)
-        before = outline.lines[line][:column]
         path = outline.path_at(line, column)
-        if re.search(r":\s+\S*$", before) and path:
+        if outline.is_value(line, column) and path:
             return [*self.values(outline, path, params["textDocument"]["uri"])]
         found = {}
         for shape in at_path(path):
@@ -196,9 +213,11 @@ class LanguageServer:
     # -- hover and definition ---------------------------------------------------------------------
 
     def hover(self, params: dict[str, Any]) -> dict[str, Any] | None:
+        if not params["textDocument"]["uri"].endswith(".ksy"):
+            return None
         outline, line, column = self.place(params)
-        key = next((each for each in outline.entries if each.line == line), None)
-        if key is not None and key.column <= column <= key.column + len(key.path[-1]):
+        key = outline.key_at(line, column)
+        if key is not None:
             shapes = [each for each in at_path(key.path) if each.get("description")]
             text = shapes[0]["description"] if shapes else ""
         else:
@@ -208,6 +227,9 @@ class LanguageServer:
 
     def definition(self, params: dict[str, Any]) -> dict[str, Any] | None:
         outline, line, column = self.place(params)
+        key = outline.key_at(line, column)
+        if key is not None and key.path[-2:-1] not in (("types",), ("enums",), ("instances",), ("cases",)):
+            return None
         found = self.found(outline, line, column, params["textDocument"]["uri"])
         if found is None:
             return None
@@ -227,7 +249,7 @@ class LanguageServer:
             return None
         scope = self.scope(outline, line)
         types = [(names, each) for names, each in outline.types() if names[-len(parts) :] == parts]
-        if types and (outline.paths[line][-1:] != ("id",)):
+        if types and outline.path_at(line, column)[-1:] != ("id",):
             near = max(types, key=lambda each: _shared(each[0][:-1], scope))
             return uri, outline, near[1]
         for name, each in outline.enums():
@@ -256,6 +278,103 @@ class LanguageServer:
                 )
                 return place.as_uri(), other, inner[0] if inner else Entry(0, 0, (), "")
         return None
+
+    # -- references and new names -----------------------------------------------------------------
+
+    def references(self, params: dict[str, Any]) -> list[dict[str, Any]]:
+        texts, root, name, offset = self.around(params)
+        found = occurrences(texts, root, name, offset)
+        declared = params.get("context", {}).get("includeDeclaration", True)
+        return [
+            {"uri": (root / each.file).as_uri(), "range": self.range_of(root, each)}
+            for each in found
+            if declared or not each.defines
+        ]
+
+    def prepare_rename(self, params: dict[str, Any]) -> dict[str, Any]:
+        texts, root, name, offset = self.around(params)
+        here = next(
+            each
+            for each in occurrences(texts, root, name, offset)
+            if each.file == name and each.start <= offset <= each.end
+        )
+        return {"range": self.range_of(root, here), "placeholder": texts[name][here.start : here.end]}
+
+    def rename(self, params: dict[str, Any]) -> dict[str, Any]:
+        texts, root, name, offset = self.around(params)
+        changes: dict[str, list[dict[str, Any]]] = {}
+        for each in renamed(texts, root, name, offset, params["newName"]):
+            edit = {"range": self.range_of(root, each), "newText": params["newName"]}
+            changes.setdefault((root / each.file).as_uri(), []).append(edit)
+        return {"changes": changes}
+
+    def range_of(self, root: Path, at: Occurrence) -> dict[str, Any]:
+        before, text = self.text_of(root / at.file)[: at.start], self.text_of(root / at.file)
+        line, start = before.count("\n"), before.rfind("\n") + 1
+        first = _units(text[start:], at.start - start)
+        last = _units(text[start:], at.end - start)
+        return {"start": {"line": line, "character": first}, "end": {"line": line, "character": last}}
+
+    def text_of(self, path: Path) -> str:
+        """A file as the editor has it, or as it is stored."""
+        known = self.texts.get(path.as_uri())
+        return path.read_text("utf-8", "replace") if known is None else known
+
+    def around(self, params: dict[str, Any]) -> tuple[dict[str, str], Path, str, int]:
+        """The files that may have a name, the folder of their imports, and the file and place of a request.
+
+        These are all that import the file in which the name is defined, and what is open in the editor.
+        """
+        uri = params["textDocument"]["uri"]
+        outline, line, column = self.place(params)
+        offset = sum(len(each) + 1 for each in outline.lines[:line]) + column
+        root = self.root_of(_path(uri), self.texts[uri])
+        name = _path(uri).relative_to(root).as_posix()
+        texts = self.with_imports({name}, root)
+        defined = next(each for each in occurrences(texts, root, name, offset) if each.defines)
+        return self.with_imports({name, *self.importers(defined.file, root)}, root), root, name, offset
+
+    def root_of(self, path: Path, text: str) -> Path:
+        """The folder of all schemas: that of the editor, or the nearest from which all imports are found."""
+        own = [folder for folder in reversed(path.parents) if any(map(folder.is_relative_to, self.folders))]
+        for folder in own or path.parents:
+            name = path.relative_to(folder).as_posix()
+            needs = [imported(name, each) for each in self.imports(Outline(text))]
+            if all((folder / each).is_file() for each in needs if not each.startswith("..")):
+                return folder
+        return path.parent
+
+    def with_imports(self, names: set[str], root: Path) -> dict[str, str]:
+        """Files, and what they import as far as the editor has it open."""
+        texts = {name: self.text_of(root / name) for name in names}
+        todo, seen = [*names], {*names}
+        while todo:
+            name = todo.pop()
+            for each in self.imports(Outline(self.text_of(root / name))):
+                inner = imported(name, each)
+                if inner not in seen and not inner.startswith("..") and (root / inner).is_file():
+                    seen.add(inner)
+                    todo.append(inner)
+                    if (root / inner).as_uri() in self.texts:
+                        texts[inner] = self.text_of(root / inner)
+        return texts
+
+    def importers(self, name: str, root: Path) -> set[str]:
+        """The files of a folder that import one, and those that import these."""
+        files = list(islice(_schemas(root), _MOST_FILES + 1))
+        if len(files) > _MOST_FILES:
+            raise Unsure(f"more than {_MOST_FILES:,} schemas in {root}, which may use the name")
+        texts = {file.relative_to(root).as_posix(): self.text_of(file) for file in files}
+        found, todo = {name}, [name]
+        while todo:
+            stem = Path(todo.pop()).stem
+            for each, text in texts.items():
+                if each not in found and stem in text:
+                    needs = (imported(each, path) for path in self.imports(Outline(text)))
+                    if not found.isdisjoint(needs):
+                        found.add(each)
+                        todo.append(each)
+        return found
 
     @staticmethod
     def scope(outline: Outline, line: int) -> tuple[str, ...]:
@@ -312,6 +431,13 @@ def _diagnostic(problem: SchemaProblem, name: str, lines: list[str]) -> dict[str
 def _units(text: str, column: int) -> int:
     """A column in UTF-16, in which the protocol counts."""
     return len(text[:column].encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _schemas(root: Path) -> Iterator[Path]:
+    """The schemas of a folder and of those in it, without hidden ones."""
+    for place, folders, files in os.walk(root):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        yield from (Path(place) / each for each in sorted(files) if each.endswith(".ksy"))
 
 
 def _path(uri: str) -> Path:

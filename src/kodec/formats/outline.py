@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kodec.generator.schema.dialect import dialect
@@ -13,6 +13,11 @@ __all__ = ["Entry", "Outline", "at_path"]
 
 _LINE = re.compile(
     r"(?P<indent> *)(?P<items>(?:- +)*)(?:(?P<key>[\w$/'\"*.:-]+?) *:(?=\s|$)\s*(?P<value>.*))?"
+)
+_FLOW = re.compile(
+    r"""["'](?:[^"'\\]|\\.)*["']?|[{}\[\],]|:(?=[\s,{}\[\]]|$)|\s+\#.*|\s+
+    |(?:[^\s,{}\[\]:]|:(?![\s,{}\[\]]|$))+""",
+    re.VERBOSE,
 )
 _WORD = re.compile(r"[A-Za-z0-9_]+(?:::[A-Za-z0-9_]+)*")
 
@@ -30,20 +35,42 @@ class Entry:
     value: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """A place in braces, up to the next one: the keys around it, and whether a value stands there."""
+
+    line: int
+    column: int
+    path: tuple[str, ...]
+    is_value: bool
+
+
 class Outline:
-    """The keys of a text by their indentation. YAML in braces has no entries of its own."""
+    """The keys of a text by their indentation, and those in braces."""
 
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
         self.entries: list[Entry] = []
+        self.indented: list[Entry] = []
         self.paths: list[tuple[str, ...]] = []
         stack: list[tuple[int, tuple[str, ...]]] = []
         block: int | None = None
+        self.spots: list[_Spot] = []
+        inside: _Braces | None = None
         for number, line in enumerate(self.lines):
             found = _LINE.match(line)
             assert found is not None
             indent = len(found["indent"])
             empty = not line.strip() or line.lstrip().startswith("#")
+            if inside is not None and (empty or inside.holds(line, indent)):
+                # more lines in braces
+                self.paths.append(inside.path)
+                inside.read(number, 0)
+                inside = inside if inside.open else None
+                continue
+            if inside is not None:
+                inside.spot(number, 0, (_END,), is_value=False)
+                inside = None
             if block is not None and (empty or indent > block):
                 # a text of several lines
                 self.paths.append(("|",))
@@ -66,13 +93,21 @@ class Outline:
             value = (found["value"] or "").split(" #")[0].strip()
             self.paths.append((*path, key) if key else path)
             if key:
-                self.entries.append(Entry(number, column, (*path, key), value))
+                self.indented.append(Entry(number, column, (*path, key), value))
+                self.entries.append(self.indented[-1])
                 stack.append((column, (*path, key)))
             if value[:1] in ("|", ">"):
                 block = column
+            start = found.start("value") if key else column
+            if line[start : start + 1] in ("{", "["):
+                inside = _Braces(self, self.paths[-1], indent)
+                inside.read(number, start)
+                inside = inside if inside.open else None
 
     def path_at(self, line: int, column: int) -> tuple[str, ...]:
         """The keys around a place: of a line that is still empty, those that its indentation leads to."""
+        if (spot := self.spot_at(line, column)) is not None:
+            return spot.path
         text = self.lines[line][:column]
         found = _LINE.match(text)
         assert found is not None
@@ -81,7 +116,7 @@ class Outline:
         indent = len(found["indent"])
         inner = indent + len(found["items"])
         path: tuple[str, ...] = ()
-        for each in self.entries:
+        for each in self.indented:
             if each.line >= line:
                 break
             if each.column < inner:
@@ -89,6 +124,31 @@ class Outline:
             elif each.column == inner and not found["items"]:
                 path = each.path[:-1]
         return (*path, f"-{line}") if found["items"] else path
+
+    def spot_at(self, line: int, column: int) -> _Spot | None:
+        """The place in braces; None outside of them."""
+        found = None
+        for each in self.spots:
+            if (each.line, each.column) > (line, column):
+                break
+            found = each
+        return found if found is not None and found.path != (_END,) else None
+
+    def is_value(self, line: int, column: int) -> bool:
+        """Whether the value of a key stands at a place, not a key."""
+        spot = self.spot_at(line, column)
+        return spot.is_value if spot else re.search(r":\s+\S*$", self.lines[line][:column]) is not None
+
+    def key_at(self, line: int, column: int) -> Entry | None:
+        """The key that stands at a place."""
+        return next(
+            (
+                each
+                for each in self.entries
+                if each.line == line and each.column <= column <= each.column + len(each.path[-1])
+            ),
+            None,
+        )
 
     def word_at(self, line: int, column: int) -> str:
         """The name at a place, with `::` in it."""
@@ -120,6 +180,71 @@ class Outline:
     def below(self, entry: Entry, key: str) -> str:
         """The value of a key in an entry; "" if it has none."""
         return next((each.value for each in self.entries if each.path == (*entry.path, key)), "")
+
+
+_END = "}"
+
+
+class _Braces:
+    """YAML in braces and brackets, line by line: its keys become entries of an outline."""
+
+    def __init__(self, outline: Outline, path: tuple[str, ...], indent: int) -> None:
+        self.outline = outline
+        self.path = path
+        self.indent = indent
+        # of each pair that is open: the keys around it, its key, and whether it is a mapping
+        self.open: list[tuple[tuple[str, ...], str, bool]] = []
+        self.word: tuple[int, int, str] | None = None
+
+    def holds(self, line: str, indent: int) -> bool:
+        """Whether a line goes on with it: one that is still being written ends before the next key."""
+        return indent > self.indent or line.strip()[:1] in ("}", "]")
+
+    def read(self, number: int, start: int) -> None:
+        for found in _FLOW.finditer(self.outline.lines[number], start):
+            sign, at = found[0], found.start()
+            if sign in ("{", "["):
+                path = self.here()
+                self.open.append((path, "" if sign == "{" else f"-{number}{at:04}", sign == "{"))
+            elif not self.open:
+                return
+            elif sign in ("}", "]"):
+                self.open.pop()
+                if not self.open:
+                    self.spot(number, at + 1, (_END,), is_value=False)
+                    return
+            elif sign == ",":
+                path, _, is_mapping = self.open.pop()
+                self.open.append((path, "" if is_mapping else f"-{number}{at:04}", is_mapping))
+            elif sign == ":" and self.word is not None and self.open[-1][2] and not self.open[-1][1]:
+                line, column, word = self.word
+                path = self.open[-1][0]
+                self.open[-1] = path, word, True
+                self.outline.entries.append(Entry(line, column, (*path, word), ""))
+            elif sign.strip() and sign.lstrip()[:1] != "#":
+                self.word = number, at, sign.strip("'\"")
+                self.valued(sign.strip("'\""))
+                continue
+            else:
+                continue
+            self.word = None
+            self.spot(number, at + 1, self.here(), is_value=bool(self.open and self.open[-1][1]))
+
+    def valued(self, word: str) -> None:
+        """Put a word to the value of the key before it."""
+        path, key, is_mapping = self.open[-1]
+        last = self.outline.entries[-1] if self.outline.entries else None
+        if is_mapping and key and last is not None and last.path == (*path, key):
+            self.outline.entries[-1] = replace(last, value=f"{last.value} {word}".strip())
+
+    def here(self) -> tuple[str, ...]:
+        if not self.open:
+            return self.path
+        path, key, _ = self.open[-1]
+        return (*path, key) if key else path
+
+    def spot(self, number: int, column: int, path: tuple[str, ...], *, is_value: bool) -> None:
+        self.outline.spots.append(_Spot(number, column, path, is_value))
 
 
 def _is_item(key: str) -> bool:

@@ -15,7 +15,8 @@ def language_server() -> None:
     """Serve an editor by the Language Server Protocol, over stdin and stdout.
 
     Shows the problems of a .ksy file while it is written, with hints; completes keys, types, enums and
-    encodings; describes keys, types and fields; finds definitions, in imported files too.
+    encodings; describes keys, types and fields; finds definitions and references, and renames what has a
+    name, in all files that import it.
 
     example:  kodec language-server
 
