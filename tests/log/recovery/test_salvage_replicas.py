@@ -156,6 +156,30 @@ def test_an_unclean_election(tmp_path: Path) -> None:
     assert [each[2] for each in batches(tmp_path / "chosen" / "topic-0")] == [each.data for each in lost]
 
 
+def test_what_an_unclean_election_has_lost_is_set_aside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = [*OLD[:3], written(9, 1, b"lost"), written(12, 1, b"lost too")]
+    new = [*OLD[:2], written(6, 2, b"new"), written(9, 2, b"newer")]
+    folders = three(tmp_path, new, lost, OLD[:1])
+    words = ["salvage", *map(str, folders), "--to", str(tmp_path / "out")]
+    aside = tmp_path / "aside"
+    assert main([*words, "--dropped", str(aside)]) == 3
+    assert not aside.exists()
+    assert main([*words, "--dropped", str(aside), "--apply"]) == 0
+    capsys.readouterr()
+    assert [each[2] for each in batches(tmp_path / "out" / "topic-0")] == [each.data for each in new]
+    assert [path.name for path in aside.iterdir() if not path.name.startswith(".")] == ["2"]
+    assert [each[2] for each in batches(aside / "2" / "topic-0")] == [each.data for each in lost[2:]]
+    rows = list(kodec.LogDirectory(aside / "2").partition("topic", 0).records())
+    assert [each.offset for each in rows] == list(range(6, 15))
+    assert [each for each in kodec.repair.verify(aside / "2") if not each.note] == []
+    with pytest.raises(FileExistsError):
+        plan_salvage(folders[0], tmp_path / "more" / "topic-0", *folders[1:], dropped=aside)
+    with pytest.raises(ValueError, match="source"):
+        plan_salvage(folders[0], tmp_path / "more" / "topic-0", *folders[1:], dropped=folders[0])
+
+
 def flip_epoch(folder: Path, batch: Written, to: int) -> None:
     for path in folder.glob("*.log"):
         data = path.read_bytes()

@@ -41,6 +41,10 @@ def salvage(
             help="The replica whose leader epochs count.",
         ),
     ] = None,
+    dropped: Annotated[
+        Path | None,
+        Option("--dropped", help="Folder for batches that an unclean election has lost, by replica."),
+    ] = None,
     apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
@@ -70,7 +74,10 @@ def salvage(
             for owner, (folder, *others) in wanted.items():
                 with outcome.each(folder):
                     chosen = lineage if others else None
-                    plan = plan_salvage(folder, made / str(owner), *others, lineage=chosen, progress=step)
+                    aside = dropped if others else None
+                    plan = plan_salvage(
+                        folder, made / str(owner), *others, lineage=chosen, dropped=aside, progress=step
+                    )
                     report = plan.preview() if others or not apply else plan.apply()
                     if report.conflicts:
                         outcome.fail(*(f"{owner}: refused: {each}" for each in report.conflicts))

@@ -258,19 +258,21 @@ class Merged:
     def _miss(self, first: int, last: int | None, why: tuple[str, ...]) -> None:
         self.missing.append(MissingRange(self.replicas[self.lineage.winner].path, 0, 0, first, last, why))
 
+    def numbers_dropped(self, number: int) -> Iterator[int]:
+        """The batches of a replica that do not count, by their numbers."""
+        each, end = self.replicas[number], self.lineage.ends[number]
+        for at in range(bisect_left(each.last, min(end, NO_END - 1)), len(each)):
+            chosen = self.at(each.first[at])
+            if chosen is None or not self._is_same(chosen, (number, at)):
+                yield at
+
     def _dropped(self, number: int) -> Iterator[Dropped]:
         each, end = self.replicas[number], self.lineage.ends[number]
         begin = bisect_left(each.last, min(end, NO_END - 1))
-        first = None
-        last = batches = 0
-        for at in range(begin, len(each)):
-            chosen = self.at(each.first[at])
-            if chosen is not None and self._is_same(chosen, (number, at)):
-                continue
-            first = each.first[at] if first is None else first
-            last, batches = each.last[at], batches + 1
-        if first is None:
+        numbers = list(self.numbers_dropped(number))
+        if not numbers:
             return
+        first, last, batches = each.first[numbers[0]], each.last[numbers[-1]], len(numbers)
         epoch = epoch_at(self.lineage.epochs, first)
         have = each.epoch[begin]
         reason = f"leader epoch {have}, where {epoch} of {self.replicas[self.lineage.winner].path} counts"

@@ -111,6 +111,8 @@ class SalvagePlan:
         others: further replicas of the topic-partition; lineage: the one whose lineage counts, None: by
         epoch.
         after: what comes before the new log, and is kept elsewhere; None: nothing.
+        dropped: a folder for the batches that do not count, as a log for each replica that has such; None:
+            they are only reported.
 
     Example: see `plan_salvage`.
     """
@@ -124,6 +126,7 @@ class SalvagePlan:
     others: tuple[Fingerprint, ...] = ()
     lineage: Path | None = None
     after: LogBefore | None = None
+    dropped: Path | None = None
 
     def preview(self) -> SalvageReport:
         """Read the log and return what would be kept; write nothing.
@@ -148,6 +151,8 @@ class SalvagePlan:
         if self.others:
             with self._merge() as merge, PartitionLog(self.path, limits=self.limits) as log:
                 sources = self.fingerprint, *self.others
+                if self.dropped is not None:
+                    merge.set_aside(self.dropped, sources)
                 with new_folder(log, self.target, *sources, offsets=merge.offsets) as folder:
                     report = merge.run(folder)
                 report.target = self.target
@@ -169,6 +174,7 @@ def plan_salvage(
     target: str | os.PathLike[str],
     *others: str | os.PathLike[str],
     lineage: str | os.PathLike[str] | None = None,
+    dropped: str | os.PathLike[str] | None = None,
     limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
 ) -> SalvagePlan:
@@ -190,6 +196,8 @@ def plan_salvage(
     Args:
         others: further replicas of the same topic-partition, of other log directories or brokers.
         lineage: the replica whose lineage counts, one of those given; None: the newest epoch decides.
+        dropped: a folder for batches of another lineage, which an unclean election has lost: each replica
+            that has such gets a log in `dropped/N`, N from 1 on in the order given, under their offsets.
         target: a new folder, named like that of a topic-partition (`orders-0`), and neither
             in the source nor in the log directory around it.
         limits: how much may be allocated for one batch.
@@ -214,8 +222,12 @@ def plan_salvage(
     """
     fingerprint = Fingerprint.of(source)
     more = tuple(Fingerprint.of(other) for other in others)
+    aside = None if dropped is None else on_this_machine(dropped)
     for each in (fingerprint, *more):
         require_new(each.folder, target)
+        for number in range(0 if aside is None else len(more) + 1):
+            assert aside is not None
+            require_new(each.folder, _place_aside(aside, number, fingerprint))
         if each.topic_partition != fingerprint.topic_partition:
             raise ValueError(f"{each.folder} is not a replica of {fingerprint.topic_partition}")
     if len({each.folder for each in (fingerprint, *more)}) <= len(more):
@@ -232,7 +244,12 @@ def plan_salvage(
         progress,
         more,
         chosen,
+        dropped=aside,
     )
+
+
+def _place_aside(dropped: Path, number: int, source: Fingerprint) -> Path:
+    return dropped / str(number + 1) / str(source.topic_partition)
 
 
 def _number_of(lineage: Path, folders: Sequence[Path]) -> int:
@@ -461,6 +478,38 @@ class _Merge(_Copy):
         if folder is not None:
             self._beside(folder, epochs)
         return report
+
+    def set_aside(self, dropped: Path, sources: Sequence[Fingerprint]) -> None:
+        """Write the batches that do not count, those of each replica as a log of its own."""
+        merged = self._merged
+        if merged.conflicts:
+            raise ValueError(f"refused: {'; '.join(merged.conflicts)}")
+        for number, each in enumerate(merged.replicas):
+            numbers = list(merged.numbers_dropped(number))
+            if not numbers:
+                continue
+            place = _place_aside(dropped, number, sources[number])
+            with new_folder(each.log, place, sources[number], offsets=lambda: (0, 0)) as folder:
+                writer: SegmentWriter | None = None
+                segment = -1
+                try:
+                    for at in numbers:
+                        if (
+                            writer is None
+                            or each.segment[at] != segment
+                            or not writer.fits(each.last[at], each.size[at])
+                        ):
+                            if writer is not None:
+                                _close(writer, each.segments[segment])
+                            segment = each.segment[at]
+                            writer = SegmentWriter(folder, each.first[at])
+                        batch = each.batch(at)
+                        writer.append(batch.data, batch)
+                    if writer is not None:
+                        _close(writer, each.segments[segment])
+                finally:
+                    if writer is not None:
+                        writer.abandon()
 
     def _empty_first(self, folder: Path) -> None:
         """Make the first segment, if no batch of it is kept: the log begins there."""
