@@ -187,6 +187,23 @@ def test_log_directories_of_one_broker_share_its_partitions(tmp_path: Path) -> N
         assert (place / f"orders-{each.partition}").is_dir()
 
 
+def test_all_log_directories_of_all_brokers_are_used(tmp_path: Path) -> None:
+    brokers = []
+    for node in (1, 2):
+        roots = [formatted(tmp_path / f"{node}-a", node, voters=False), tmp_path / f"{node}-b"]
+        roots[1].mkdir()
+        write_meta_properties(
+            roots[1] / "meta.properties",
+            cluster_id=CLUSTER,
+            node_id=node,
+            directory_id=f"{IDS[2][:-1]}{'AQ'[node - 1]}",
+        )
+        brokers.append(roots)
+    planned(LOGS, *brokers, controllers=[brokers[0][0]]).apply()
+    counts = [len(kodec.LogDirectory(root).topic_partitions) for roots in brokers for root in roots]
+    assert max(counts) - min(counts) <= 2 and sum(counts) == len(kodec.LogDirectory(LOGS).topic_partitions)
+
+
 def test_wrecked_disks_are_merged(broker: Path, tmp_path: Path) -> None:
     disks = [shutil.copytree(LOGS, tmp_path / name) for name in ("one", "two")]
     for disk, at in zip(disks, (1000, 5000), strict=True):

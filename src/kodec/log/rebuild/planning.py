@@ -226,6 +226,7 @@ class _Planner:
     limits: Limits
     progress: Callable[[int], None]
     remote_topics: set[str] = field(default_factory=set)
+    placed: dict[int, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -402,7 +403,11 @@ class _Planner:
         """The brokers of a partition, and the log directory of each, in turn."""
         brokers = self.target.brokers
         chosen = [brokers[(start + step) % len(brokers)] for step in range(min(factor, len(brokers)))]
-        return [(each, each.directories[start % len(each.roots)]) for each in chosen]
+        found = []
+        for each in chosen:
+            count = self.placed[each.node] = self.placed.get(each.node, -1) + 1
+            found.append((each, each.directories[count % len(each.roots)]))
+        return found
 
     # -- partitions -------------------------------------------------------------------------------
 
