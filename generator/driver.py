@@ -17,10 +17,10 @@ from kodec.generator.passes import check, run_passes
 from kodec.generator.problems import Problems, SchemaProblem
 from kodec.generator.schema.build import build
 from kodec.generator.schema.model import Model
-from kodec.generator.schema.overlay import BUNDLED, SUFFIX
+from kodec.generator.schema.overlay import overlay_files
 from kodec.generator.target import DEFAULT, MARK, VERSION, File, Request, Target, find, options_of
 
-__all__ = ["MARK", "Change", "Output", "changes", "generate", "load", "overlay_files", "render_all"]
+__all__ = ["MARK", "Change", "Output", "changes", "generate", "load", "render_all"]
 
 MANIFEST = "MANIFEST.json"
 
@@ -59,21 +59,6 @@ def load(
     )
 
 
-def overlay_files(given: Sequence[str]) -> dict[str, Path]:
-    """Overlays by the id of their schema: each is a file, or the id of a schema that one comes with.
-
-    Raises ValueError for what is neither.
-    """
-    found: dict[str, Path] = {}
-    for each in given:
-        path = Path(each) if each.endswith(SUFFIX) else BUNDLED / f"{each}{SUFFIX}"
-        if not path.is_file():
-            known = ", ".join(sorted(file.name.removesuffix(SUFFIX) for file in BUNDLED.glob(f"*{SUFFIX}")))
-            raise ValueError(f"no overlay `{each}`: a file x{SUFFIX}, or one of {known}")
-        found[path.name.removesuffix(SUFFIX)] = path
-    return found
-
-
 def render_all(
     schemas: Path,
     *,
@@ -86,6 +71,7 @@ def render_all(
     notes: list[SchemaProblem] | None = None,
     import_path: Sequence[Path] = (),
     model: Model | None = None,
+    formatted: bool = True,
 ) -> Output:
     """All generated text.
 
@@ -100,6 +86,7 @@ def render_all(
         notes: a list to which notes about the schemas are added.
         import_path: folders in which imports of the schemas are also found; these are generated too.
         model: what `load` returned of these schemas, so that they are not read again.
+        formatted: whether to format code that people read.
 
     Raises SchemaError with all problems of the schemas, and all that a target cannot express; ValueError
     for an invalid package, kernel, target or option.
@@ -114,7 +101,7 @@ def render_all(
     # the model is without its invalid parts: targets report what they do not support of the rest
     able = _without_problems(model, problems) if problems.found else dict.fromkeys(kernels)
     named = tuple(name for name in dict.fromkeys(kernels) if name in able)
-    request = Request(model, package, named, options_of(chosen, options or {}))
+    request = Request(model, package, named, formatted, options_of(chosen, options or {}))
     for target in chosen:
         problems.found += target.lacks(request)
     problems.raise_if_any()
@@ -226,11 +213,13 @@ def generate(
     notes: list[SchemaProblem] | None = None,
     import_path: Sequence[Path] = (),
     model: Model | None = None,
+    formatted: bool = True,
 ) -> list[Change]:
     """Bring `out` (and `tests`) in line with the schemas; with `check`, only return what would change.
 
     Notes about the schemas are added to `notes`. Imports are also found in the folders of `import_path`.
-    `model` is what `load` returned of the schemas, if they were read before.
+    `model` is what `load` returned of the schemas, if they were read before. With `formatted` off, code that
+    only runs is not formatted.
 
     Raises SchemaError and ValueError as `render_all` does, and ValueError before anything is written for a
     file that somebody wrote by hand, or whose link leads out of the folder.
@@ -246,6 +235,7 @@ def generate(
         notes=notes,
         import_path=import_path,
         model=model,
+        formatted=formatted,
     )
     found = changes(output.modules, out, output.patterns)
     if tests is not None:

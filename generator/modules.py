@@ -33,7 +33,7 @@ class Modules:
             spec.submodule_search_locations = [folder]
             sys.modules[self._name] = module_from_spec(spec)
             paths = []
-            for file in python.emit(python.plan(Request(self._model))):
+            for file in python.emit(python.plan(Request(self._model, formatted=False))):
                 path = Path(folder, file.path)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(file.text, encoding="utf-8")

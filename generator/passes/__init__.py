@@ -76,8 +76,9 @@ def check(model: Model, problems: Problems, *, streams: bool = False) -> Model:
     streamed: set[str] = set()
     for schemas in _components(sound):
         part = Model(schemas)
-        lacking = _layouts(part)
         key = extension_key([model.schema(each.id) for each in schemas])
+        # if all others are streamed, it does not matter what layouts do not support
+        lacking = [] if streams and key is None else _layouts(part)
         kept = key is not None or (derives(schemas) and not streams and not loses_members(schemas))
         if not lacking and (kept or not (streams or prefers_streams(schemas) or loses_members(schemas))):
             continue

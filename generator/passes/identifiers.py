@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 
+from kodec.generator.parts import fields_of
 from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import ARROW_TYPE, Bits, Column, Model, Prim, Schema, Str
@@ -51,15 +51,15 @@ def _texts(value: object, place: Place) -> Iterator[tuple[Place, object, str, st
     if isinstance(value, (tuple, list)):
         for item in value:
             yield from _texts(item, place)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, (type, Text, Place)):
+    elif not isinstance(value, (Text, Place)):
         place = getattr(value, "place", place)
-        for spec in dataclasses.fields(value):
-            item = getattr(value, spec.name)
+        for name in fields_of(type(value)) or ():
+            item = getattr(value, name)
             if isinstance(item, Mapping):
                 continue  # places of keys, for messages
             for text in item if isinstance(item, tuple) else (item,):
                 for each in text if isinstance(text, tuple) else (text,):
                     if isinstance(each, str):
-                        yield place, value, spec.name, each
+                        yield place, value, name, each
                     else:
                         yield from _texts(each, place)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from kodec.generator.parts import fields_of
 from kodec.generator.passes.common import path_of, refs, structs
 from kodec.generator.problems import Place, SchemaProblem
 from kodec.generator.schema import expr as ex
@@ -151,14 +151,14 @@ def _words(value: object) -> Iterator[str]:
     elif isinstance(value, (tuple, list)):
         for each in value:
             yield from _words(each)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, (type, Place)):
+    elif not isinstance(value, Place) and (names := fields_of(type(value))) is not None:
         if isinstance(value, TypeRef):
             yield from (ref.target for ref in refs(value))
-        for spec in dataclasses.fields(value):
-            item = getattr(value, spec.name)
-            if spec.name in ("first", "last", "inner") and isinstance(item, str):
+        for name in names:
+            item = getattr(value, name)
+            if name in ("first", "last", "inner") and isinstance(item, str):
                 yield item
-            elif spec.name == "member" and isinstance(item, str):
+            elif name == "member" and isinstance(item, str):
                 yield f".{item}"
             else:
                 yield from _words(item)

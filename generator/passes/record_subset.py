@@ -5,9 +5,9 @@ A schema with any of them is read as objects in streams, unless it has extension
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 
+from kodec.generator.parts import fields_of
 from kodec.generator.passes.common import instance_sizes, path_of
 from kodec.generator.problems import Place, Problems, SchemaProblem
 from kodec.generator.schema import expr as ex
@@ -145,10 +145,10 @@ def _of_streams_only(value: object, place: Place) -> Iterator[tuple[Place, ex.Ex
     elif isinstance(value, tuple):
         for item in value:
             yield from _of_streams_only(item, place)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, (type, Place)):
+    elif not isinstance(value, Place) and (names := fields_of(type(value))) is not None:
         nearest_place = getattr(value, "place", place)
-        for spec in dataclasses.fields(value):
-            yield from _of_streams_only(getattr(value, spec.name), nearest_place)
+        for name in names:
+            yield from _of_streams_only(getattr(value, name), nearest_place)
 
 
 def _struct(model: Model, struct: Struct, problems: Problems) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kodec.generator.parts import fields_of
 from kodec.generator.plan.steps import (
     Bounds,
     Calculated,
@@ -366,10 +366,11 @@ def _changed(part: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(part, tuple):
         made = tuple(_changed(each, change) for each in part)
         return part if all(one is two for one, two in zip(part, made, strict=True)) else made
-    if not dataclasses.is_dataclass(part) or isinstance(part, type):
+    names = fields_of(type(part))
+    if names is None:
         return part
     # values hold no steps
-    given = {each.name: getattr(part, each.name) for each in dataclasses.fields(part) if each.init}
+    given = {name: getattr(part, name) for name in names}
     new = {name: _changed(each, change) for name, each in given.items()}
     if any(new[name] is not given[name] for name in given):
         part = replace(part, **new)

@@ -8,9 +8,10 @@ is in `Unit.derived`; lengths and checksums of bytes that are there only afterwa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from kodec.generator.parts import fields_of
 from kodec.generator.plan.values import Constant, FieldOf, Peeked, Type, Value, text_of, values_in
 from kodec.generator.schema.model import Schema
 from kodec.generator.schema.versions import VersionRange
@@ -797,6 +798,6 @@ def values_of(part: object) -> Iterator[Any]:
         at = todo.pop()
         if isinstance(at, (tuple, list)):
             todo += at
-        elif is_dataclass(at) and not isinstance(at, type):
+        elif (names := fields_of(type(at))) is not None:
             yield at
-            todo += [getattr(at, each.name) for each in fields(at)]
+            todo += [getattr(at, name) for name in names]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from kodec.generator.parts import fields_of
 from kodec.generator.schema.versions import VersionRange
 
 __all__ = [
@@ -616,12 +617,12 @@ def opposite_of(test: Value) -> Value | None:
 
 def parts_of(value: Value) -> Iterator[tuple[str, Value | tuple[Value, ...]]]:
     """What a value is directly made of, by the names of its attributes."""
-    for each in dataclasses.fields(value):
-        found = getattr(value, each.name)
+    for name in fields_of(type(value)) or ():
+        found = getattr(value, name)
         if isinstance(found, _VALUES) or (
             isinstance(found, tuple) and found and isinstance(found[0], _VALUES)
         ):
-            yield each.name, found
+            yield name, found
 
 
 def values_in(value: Value) -> Iterable[Value]:

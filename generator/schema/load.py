@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -38,6 +41,8 @@ _WORDS: dict[str, Scalar] = {
     "False": False,
     "FALSE": False,
 }
+# what libyaml accepts, or places, in another way than the pure parser
+_DIFFERS = re.compile(r"[\t\ufeff]|^[ -]*\?\s|[\[{][^\]}\n]*\?|[|>][-+0-9]*#", re.MULTILINE)
 MOST_BYTES = 1 << 20
 """The largest file: parsing YAML of this size takes some 10 s."""
 MAX_DEPTH = 64
@@ -75,8 +80,52 @@ class Node:
 @lru_cache(maxsize=256)
 def composed(text: str) -> yaml.Node | None:
     """The nodes of a text: a command reads a schema and its imports several times. Raises: yaml.YAMLError."""
+    if yaml.__with_libyaml__ and not _DIFFERS.search(text):
+        # libyaml words errors differently: these are the pure parser's, so that every machine has the same
+        with suppress(yaml.YAMLError, _Unusual):
+            return _fast(text)
     found: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
     return found
+
+
+class _Unusual(Exception):
+    """YAML that is left to the pure parser."""
+
+
+def _fast(text: str) -> yaml.Node | None:
+    """The same nodes from libyaml's events. Its own composer recurses in C, without a limit.
+
+    Raises: yaml.YAMLError; _Unusual for aliases, deep nesting, empty nodes and several documents.
+    """
+    root: yaml.Node | None = None
+    stack: list[yaml.CollectionNode] = []
+    events: Iterator[Any] = yaml.parse(text, Loader=yaml.CSafeLoader)  # its marks are of another class
+    node: yaml.Node
+    for event in events:
+        start, end = event.start_mark, event.end_mark
+        if isinstance(event, yaml.CollectionEndEvent):
+            node = stack.pop()
+            if isinstance(node, yaml.MappingNode):
+                node.value = list(zip(node.value[::2], node.value[1::2], strict=True))
+            continue
+        if not isinstance(event, yaml.NodeEvent):
+            continue
+        if event.anchor is not None or len(stack) > MAX_DEPTH or (root is not None and not stack):
+            raise _Unusual
+        if isinstance(event, yaml.CollectionStartEvent):
+            kind = yaml.MappingNode if isinstance(event, yaml.MappingStartEvent) else yaml.SequenceNode
+            node = kind(event.tag or "", [], start, end)
+        elif isinstance(event, yaml.ScalarEvent) and (event.value or event.style):
+            node = yaml.ScalarNode(event.tag or "", event.value, start, end, style=event.style)
+        else:
+            raise _Unusual  # the place of an empty node differs
+        if stack:
+            stack[-1].value.append(node)
+        else:
+            root = node
+        if isinstance(node, yaml.CollectionNode):
+            stack.append(node)
+    return root
 
 
 def load_text(text: str, file: str, problems: Problems) -> Node | None:

@@ -13,12 +13,13 @@ there; each keeps its place in messages.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from kodec.generator.problems import Place, Problems, nearest
 from kodec.generator.schema.load import Node, load_file
 
-__all__ = ["BUNDLED", "SUFFIX", "apply_overlay", "overlay_beside"]
+__all__ = ["BUNDLED", "SUFFIX", "apply_overlay", "overlay_beside", "overlay_files"]
 
 SUFFIX = ".overlay.yaml"
 BUNDLED = Path(__file__).resolve().parent.parent / "overlays"
@@ -29,6 +30,21 @@ def overlay_beside(schema: Path) -> Path | None:
     """The overlay that lies beside a schema, where there is one: `png.overlay.yaml` beside `png.ksy`."""
     found = schema.with_name(schema.stem + SUFFIX)
     return found if found.is_file() else None
+
+
+def overlay_files(given: Sequence[str]) -> dict[str, Path]:
+    """Overlays by the id of their schema: each is a file, or the id of a schema that one comes with.
+
+    Raises ValueError for what is neither.
+    """
+    found: dict[str, Path] = {}
+    for each in given:
+        path = Path(each) if each.endswith(SUFFIX) else BUNDLED / f"{each}{SUFFIX}"
+        if not path.is_file():
+            known = ", ".join(sorted(file.name.removesuffix(SUFFIX) for file in BUNDLED.glob(f"*{SUFFIX}")))
+            raise ValueError(f"no overlay `{each}`: a file x{SUFFIX}, or one of {known}")
+        found[path.name.removesuffix(SUFFIX)] = path
+    return found
 
 
 def apply_overlay(root: Node, ident: str, file: Path, shown: str, problems: Problems) -> bytes:

@@ -22,7 +22,7 @@ import pytest
 import kodec
 from kodec.formats import cache
 from kodec.formats import schema as schemas
-from kodec.formats.output import write_parquet
+from kodec.formats.output import write_rows
 from kodec.generator.problems import SchemaError
 from kodec.runtime.errors import FormatError, KodecError, Malformed, Truncated
 
@@ -658,10 +658,10 @@ def test_a_file_made_meanwhile_is_kept_and_one_replaced_keeps_its_mode(tmp_path:
     source.write_bytes(telegram(1))
     to.write_bytes(b"another process's")
     with pytest.raises(FileExistsError):
-        write_parquet(kodec.formats.load_schema(TELEGRAMS).scan(source), to)
+        write_rows(kodec.formats.load_schema(TELEGRAMS).scan(source), to)
     assert to.read_bytes() == b"another process's"
     to.chmod(0o640)
-    assert write_parquet(kodec.formats.load_schema(TELEGRAMS).scan(source), to, overwrite=True) == 1
+    assert write_rows(kodec.formats.load_schema(TELEGRAMS).scan(source), to, overwrite=True) == 1
     assert stat.S_IMODE(to.stat().st_mode) == 0o640
     assert not [each for each in tmp_path.iterdir() if each.name.startswith(".")]
 
@@ -680,9 +680,9 @@ def test_the_hidden_file_of_a_killed_scan_goes_and_that_of_a_living_one_stays(tm
         beside = tmp_path / ".t.parquet.notes"
         beside.touch()
         try:
-            write_parquet(kodec.formats.load_schema(TELEGRAMS).scan(source), to)
+            write_rows(kodec.formats.load_schema(TELEGRAMS).scan(source), to)
             assert hidden.exists()
         finally:
             other.kill()
-    write_parquet(kodec.formats.load_schema(TELEGRAMS).scan(source), to, overwrite=True)
+    write_rows(kodec.formats.load_schema(TELEGRAMS).scan(source), to, overwrite=True)
     assert sorted(each.name for each in tmp_path.iterdir() if each.name.startswith(".")) == [beside.name]

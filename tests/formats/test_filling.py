@@ -7,7 +7,9 @@ import hashlib
 import json
 import random
 import struct
+import subprocess
 import sys
+import textwrap
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -361,6 +363,34 @@ def test_a_plan_is_one_file_and_checked(
     plan.write_bytes(first[: len(first) // 2])
     with pytest.raises(Malformed, match="not a plan of kodec"):
         kodec.formats.load_schema(plan)
+
+
+def test_plans_and_known_schemas_are_read_without_the_generator(
+    capture: kodec.formats.Format, tmp_path: Path
+) -> None:
+    """What prints modules takes half a second to import, and workers lack its libraries."""
+    (tmp_path / "a.cap").write_bytes(DATA)
+    plan = tmp_path / "capture.kodec"
+    capture.save(plan)
+    schema = tmp_path / "capture.ksy"
+    schema.write_text(SCHEMA)
+    code = """
+        import sys
+        from kodec.cli.app import run
+        from kodec.formats import load_schema, objects_of
+
+        allowed = set(sys.argv[3].split())
+        assert run(["dump", "--schema", sys.argv[1], "--json", sys.argv[2]]) == 0
+        assert load_schema(sys.argv[1]).scan(sys.argv[2]).read_all().num_rows == 4
+        assert len(list(objects_of(open(sys.argv[2], "rb"), sys.argv[1], "")))
+        costly = {"jinja2", "ruff", "yaml", "kodec.generator.driver", "kodec.generator.passes"}
+        assert set(sys.modules) & costly <= allowed, set(sys.modules) & costly
+    """
+    # a schema is read, to find its imports
+    for path, allowed in ((plan, ""), (schema, "yaml")):
+        command = [sys.executable, "-c", textwrap.dedent(code), path, tmp_path / "a.cap", allowed]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 def test_a_plan_of_another_version_is_generated_again(

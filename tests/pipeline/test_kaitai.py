@@ -40,6 +40,16 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     return tmp_path
 
 
+@pytest.fixture
+def pushdown(spark: Any) -> Iterator[None]:
+    """Spark offers filters to sources in Python, which is off by default."""
+    name = "spark.sql.python.filterPushdown.enabled"
+    before = spark.conf.get(name)
+    spark.conf.set(name, "true")
+    yield
+    spark.conf.set(name, before)
+
+
 def source(files: Path, path: str = "*.bin", **options: str) -> KaitaiDataSource:
     given = {"schema": str(files / "x.ksy"), "path": str(files / path), **options}
     return KaitaiDataSource(given)
@@ -121,3 +131,50 @@ def test_spark_reads_it(spark: Any, files: Path) -> None:
     assert frame.count() == 1010
     assert frame.where("kind = 'two'").select("a").agg({"a": "sum"}).collect()[0][0] == 250_025
     assert frame.select("`body.one.n`").where("`body.one.n` = 998").count() == 1
+
+
+@pytest.mark.thorough
+def test_no_query_changes_what_another_one_reads(spark: Any, files: Path, pushdown: None) -> None:
+    from kodec.kaitai import register
+
+    reader = register(spark).read.format("kaitai").option("schema", str(files / "x.ksy"))
+    frame = reader.load(str(files / "*.bin"))
+    assert frame.where("a = 3").count() == 2
+    assert frame.where("a = 5").union(frame.where("a >= 998")).count() == 4
+    assert frame.count() == 1010
+
+
+@pytest.mark.thorough
+def test_spark_still_answers_wrongly_if_a_source_in_python_applies_filters(
+    spark: Any, pushdown: None
+) -> None:
+    """Why the source has no `pushFilters`. If this fails, Spark plans each query by itself: write it then."""
+    from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo
+
+    class Reader(DataSourceReader):
+        wanted: tuple[int, ...] = (1, 2, 3)
+
+        def pushFilters(self, filters: list[Any]) -> Iterator[Any]:
+            for each in filters:
+                if isinstance(each, EqualTo):
+                    self.wanted = (each.value,)
+                else:
+                    yield each
+
+        def read(self, partition: Any) -> Iterator[tuple[int]]:
+            return iter([(each,) for each in self.wanted])
+
+    class Source(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "numbers_with_filters"
+
+        def schema(self) -> str:
+            return "n bigint"
+
+        def reader(self, schema: Any) -> DataSourceReader:
+            return Reader()
+
+    spark.dataSource.register(Source)
+    frame = spark.read.format("numbers_with_filters").load()
+    assert [frame.count(), frame.where("n = 2").count(), frame.count()] == [3, 1, 1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import tempfile
@@ -78,7 +77,7 @@ def render_module(view: ModuleView) -> str:
 def render_streams(view: StreamModule) -> str:
     """The text of the module of a streamed schema, not yet formatted."""
     body = _TEMPLATES.render("stream.py.j2", m=view)
-    uses = frozenset(node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name))
+    uses = frozenset(_NAMES.findall(body))
     return _TEMPLATES.render("stream_head.j2", m=replace(view, uses=uses), mark=mark(view.schema)) + body
 
 

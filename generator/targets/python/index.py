@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from kodec.generator.plan.build import program_of
@@ -22,27 +21,19 @@ from kodec.generator.plan.steps import (
     values_of,
 )
 from kodec.generator.schema.model import Model, Schema
-from kodec.generator.targets.python.names import RUNTIME, camel
+from kodec.generator.targets.python.names import ClassNames
 
 __all__ = ["ModelIndex"]
 
-_IMPORTED = frozenset().union(*RUNTIME.values())
 
-
-class ModelIndex:
-    """The Python names of the parts of a model."""
+class ModelIndex(ClassNames):
+    """The Python names of the parts of a model, and its program."""
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        super().__init__(model)
         self.program: Program = program_of(model)
         self.places = Places(self.program)
         self.settled = frozenset(self._settled())
-        self._ids = {schema.id: Counter(each.id for each in schema.structs) for schema in model.schemas}
-        self.classes = {
-            struct.name: camel(self.function(struct.name))
-            for schema in model.schemas
-            for struct in schema.structs
-        }
 
     def _settled(self) -> Iterator[str]:
         """The types of objects in which a writer computes numbers that do not fit what they are about."""
@@ -61,24 +52,6 @@ class ModelIndex:
             return found[name]
 
         yield from filter(holds, self.program.units)
-
-    def function(self, name: str) -> str:
-        """The suffix of `read_` and `write_`: the type's name, or its path if two have that name."""
-        schema, *path = name.split("::")
-        own = (path or [schema])[-1]
-        if self._ids[schema][own] > 1:
-            own = "_".join(path or [schema])
-        # no schema name ends in `_`
-        # two `_`: a field that is called as what is imported has one
-        return f"{own}__" if f"read_{own}" in _IMPORTED else own
-
-    def enum_class(self, name: str) -> str:
-        """The class of an enum: its name, or its path where another enum or type has that name."""
-        schema = self.model.schema_of(name)
-        own = camel(name.rpartition("::")[2])
-        others = [camel(each.name.rpartition("::")[2]) for each in schema.enums if each.name != name]
-        others += [self.classes[each.name] for each in schema.structs]
-        return camel(name.replace("::", "_")) if own in others else own
 
     def units(self, schema: Schema) -> list[Unit]:
         """The types of a schema that its module reads: the runtime has numbers, and tagged sections."""

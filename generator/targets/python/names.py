@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+from collections import Counter
 
 import kodec.runtime.fields
 import kodec.runtime.floats
@@ -10,9 +11,9 @@ import kodec.runtime.streams
 import kodec.runtime.uuids
 import kodec.runtime.varint
 from kodec.generator.reserved import Reserved
-from kodec.generator.schema.model import Enum
+from kodec.generator.schema.model import Enum, Model
 
-__all__ = ["RUNTIME", "attribute", "camel", "column_local", "local", "member_names"]
+__all__ = ["RUNTIME", "ClassNames", "attribute", "camel", "column_local", "local", "member_names"]
 
 RUNTIME = {
     "compression": ("compress", "decompress"),
@@ -35,6 +36,7 @@ RUNTIME = {
     "varint": tuple(kodec.runtime.varint.__all__),
 }
 """What generated modules import, by module of kodec.runtime."""
+_IMPORTED = frozenset().union(*RUNTIME.values())
 
 _LOCALS = Reserved(
     keyword.kwlist,
@@ -98,3 +100,38 @@ def attribute(name: str) -> str:
 def member_names(enum: Enum) -> dict[str, str]:
     """The name of each value of an enum in its class."""
     return {item.id: item.id.upper() for item in enum.items}
+
+
+class ClassNames:
+    """The classes of a model's types and enums, and the suffixes of their functions.
+
+    Attributes:
+        classes: the class of each type, by the type's full name.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._ids = {schema.id: Counter(each.id for each in schema.structs) for schema in model.schemas}
+        self.classes = {
+            struct.name: camel(self.function(struct.name))
+            for schema in model.schemas
+            for struct in schema.structs
+        }
+
+    def function(self, name: str) -> str:
+        """The suffix of `read_` and `write_`: the type's name, or its path if two have that name."""
+        schema, *path = name.split("::")
+        own = (path or [schema])[-1]
+        if self._ids[schema][own] > 1:
+            own = "_".join(path or [schema])
+        # no schema name ends in `_`
+        # two `_`: a field that is called as what is imported has one
+        return f"{own}__" if f"read_{own}" in _IMPORTED else own
+
+    def enum_class(self, name: str) -> str:
+        """The class of an enum: its name, or its path where another enum or type has that name."""
+        schema = self.model.schema_of(name)
+        own = camel(name.rpartition("::")[2])
+        others = [camel(each.name.rpartition("::")[2]) for each in schema.enums if each.name != name]
+        others += [self.classes[each.name] for each in schema.structs]
+        return camel(name.replace("::", "_")) if own in others else own

@@ -37,13 +37,12 @@ def dump_by_schema(
 
     Raises: BadParameter for a path that does not exist; Exit; KodecError.
     """
-    try:
-        from kodec.formats import load_schema
-        from kodec.formats.dump import plain, select, tree_lines
-        from kodec.formats.live import MOST_BYTES
-        from kodec.generator.schema.load import as_yaml
-    except ImportError as error:
-        raise MissingDependency(f"this needs `{error.name}`: {install_command('generator')}") from error
+    from kodec.formats import load_schema
+    from kodec.formats.dump import plain, select, tree_lines
+    from kodec.formats.live import MOST_BYTES
+
+    if form == "yaml":
+        _as_yaml(None)  # its library may be missing
     if file.is_dir():
         raise BadParameter(f"{file} is a directory: --schema reads one file")
     try:
@@ -75,7 +74,7 @@ def dump_by_schema(
     if form == "json":
         print(json.dumps(value, indent=2))
     elif form == "yaml":
-        sys.stdout.write(as_yaml(value))
+        sys.stdout.write(_as_yaml(value))
     else:
         for line in tree_lines(value, whole=whole):
             print(lines.printable(line))
@@ -83,14 +82,21 @@ def dump_by_schema(
         lines.warn(f"{file}: {left:,} bytes after the end of the format are not shown")
 
 
+def _as_yaml(value: Any) -> str:
+    try:
+        from kodec.generator.schema.load import as_yaml
+    except ImportError as error:
+        raise MissingDependency(f"YAML needs `{error.name}`: {install_command('generator')}") from error
+    text: str = as_yaml(value)
+    return text
+
+
 def _print_each(value: Any, name: str, form: str, whole: bool) -> None:
     """Print an element at once: a line of JSON, a document of YAML, or a tree."""
     if form == "json":
         print(json.dumps(value, separators=(",", ":")))
     elif form == "yaml":
-        from kodec.generator.schema.load import as_yaml
-
-        sys.stdout.write(f"---\n{as_yaml(value)}")
+        sys.stdout.write(f"---\n{_as_yaml(value)}")
     else:
         from kodec.formats.dump import tree_lines
 

@@ -21,8 +21,7 @@ from kodec.generator.plan.build import program_of
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.schema.expression_types import Kinds
 from kodec.generator.schema.model import Model
-from kodec.generator.targets.python.index import ModelIndex
-from kodec.generator.targets.python.names import attribute
+from kodec.generator.targets.python.names import ClassNames, attribute
 from kodec.generator.targets.vectors.plan import error_of
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import ReadOptions
@@ -35,7 +34,7 @@ class PythonTestee:
     """Answers requests by the generated classes of a model; `classes` maps type names to them."""
 
     def __init__(self, model: Model, modules: Modules) -> None:
-        back = ModelIndex(model)
+        back = ClassNames(model)
         program = program_of(model)
         self.classes = {
             name: getattr(modules.of(model.schema_of(name)), back.classes[name])

@@ -176,7 +176,6 @@ def _is_whole(made: Path) -> bool:
 
 def _make(files: dict[str, bytes], compiler: list[str] | None, made: Path, streams: bool) -> None:
     from kodec.generator.driver import generate, load
-    from kodec.generator.targets.native.kernel import kernel_of
 
     work = Path(tempfile.mkdtemp(prefix="making-", dir=made.parent))
     try:
@@ -186,8 +185,9 @@ def _make(files: dict[str, bytes], compiler: list[str] | None, made: Path, strea
             place.write_bytes(data)
         out = work / "modules"
         model = load(work / "schemas", streams=streams)
-        kernels = [each.id for each in model.schemas if compiler and kernel_of(model, each) is not None]
-        generate(work / "schemas", out, kernels=kernels, streams=streams, model=model)
+        kernels = _able(model) if compiler else []
+        targets = ("python", "native") if kernels else ("python",)
+        generate(work / "schemas", out, kernels=kernels, targets=targets, model=model, formatted=False)
         for name in kernels:
             assert compiler is not None
             _compile(compiler, out / "kernels", name)
@@ -196,6 +196,13 @@ def _make(files: dict[str, bytes], compiler: list[str] | None, made: Path, strea
         _complete(work, made)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _able(model: Model) -> list[str]:
+    """The ids of the schemas that can have a kernel."""
+    from kodec.generator.targets.native.kernel import kernel_of
+
+    return [each.id for each in model.schemas if kernel_of(model, each) is not None]
 
 
 def _complete(work: Path, made: Path) -> None:

@@ -7,12 +7,11 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from kodec.generator.driver import load, overlay_files
 from kodec.generator.problems import Problems, SchemaError
 from kodec.generator.schema.files import found_in, imported
 from kodec.generator.schema.load import load_file
 from kodec.generator.schema.model import Model, Schema
-from kodec.generator.schema.overlay import overlay_beside
+from kodec.generator.schema.overlay import overlay_beside, overlay_files
 
 __all__ = ["add_overlays", "collect", "collected"]
 
@@ -48,6 +47,8 @@ def add_overlays(files: dict[str, bytes], overlays: Iterable[str]) -> None:
 
 def collected(schema: Path, import_path: Sequence[Path] = ()) -> tuple[Model, Schema]:
     """The checked model of a schema and its imports, and the schema in it. Raises: as `collect`."""
+    from kodec.generator.driver import load
+
     name, files = collect(schema, import_path)
     with tempfile.TemporaryDirectory() as folder:
         for path, data in files.items():

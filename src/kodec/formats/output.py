@@ -26,7 +26,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["COMPRESSIONS", "FORMATS", "check_target", "format_of", "write_parquet", "write_rows"]
+__all__ = ["COMPRESSIONS", "FORMATS", "check_target", "format_of", "write_rows"]
 
 COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
 FORMATS = ("parquet", "csv", "jsonl", "duckdb")
@@ -91,16 +91,7 @@ def write_rows(
     if another
         process has made it meanwhile, without `overwrite`; MissingDependency; what reading raises; OSError.
 
-    Example:
-        >>> import kodec
-        >>> from pathlib import Path
-        >>> _ = Path("x.ksy").write_text('''
-        ... meta: {id: x}
-        ... seq: [{id: all, type: row, repeat: eos}]
-        ... types: {row: {seq: [{id: n, type: u1}]}}
-        ... ''')
-        >>> kodec.formats.write_rows(kodec.formats.load_schema("x.ksy").scan(b"ab"), "one.csv")
-        2
+    Example: see `scan_files`.
     """
     to = Path(to)
     chosen = format_of(to, format)
@@ -129,13 +120,6 @@ def write_rows(
         if lock is not None:
             os.close(lock)
     return count
-
-
-def write_parquet(
-    reader: FormatReader, to: Path, *, compression: str = "zstd", overwrite: bool = False
-) -> int:
-    """As `write_rows`, to Parquet."""
-    return write_rows(reader, to, format="parquet", compression=compression, overwrite=overwrite)
 
 
 def _parquet(reader: FormatReader, made: Path, compression: str) -> int:

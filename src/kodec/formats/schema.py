@@ -154,9 +154,9 @@ class Format:
     @cached_property
     def _kind(self) -> Any:
         """The class of the outermost type."""
-        from kodec.generator.targets.python.index import ModelIndex
+        from kodec.generator.targets.python.names import ClassNames
 
-        return getattr(self.module, ModelIndex(self._model).classes[self._schema.root.name])
+        return getattr(self.module, ClassNames(self._model).classes[self._schema.root.name])
 
     def _shapes(self, enums: str) -> Shapes:
         _require_pyarrow()
@@ -468,10 +468,7 @@ class Format:
         self, chosen: list[str] | None, test: Comparison | Test | None
     ) -> tuple[Any, list[Column], int, Comparison | Test | None] | None:
         """The rows that the schema marks, as a kernel has them; None if it marks none."""
-        from kodec.formats.rows import NotPure, columns_of_kernel, hidden_by
-        from kodec.generator.plan.rows import NoRows
         from kodec.generator.schema.type_roles import listed_rows, row_content
-        from kodec.generator.targets.native.kernel import planned
 
         root = self._schema.root
         if row_content(self._model, root) is not None:
@@ -481,6 +478,10 @@ class Format:
         row = listed_rows(self._model, root)
         if row is None:
             return None
+        from kodec.formats.rows import NotPure, columns_of_kernel, hidden_by
+        from kodec.generator.plan.rows import NoRows
+        from kodec.generator.targets.native.kernel import planned
+
         try:
             marked = planned(self._model, self._schema)
             columns = columns_of_kernel(marked)

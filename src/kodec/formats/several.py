@@ -132,6 +132,8 @@ def scan_files(
         >>> reader = kodec.formats.scan_files(format, ["*.bin"], on_error="skip")
         >>> reader.read_all().num_rows, reader.files, reader.problems
         (4, ['one.bin', 'two.bin'], [])
+        >>> kodec.formats.write_rows(kodec.formats.scan_files(format, ["*.bin"]), "both.csv")
+        4
     """
     import pyarrow as pa
 

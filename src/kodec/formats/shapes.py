@@ -26,8 +26,7 @@ from kodec.generator.schema.model import (
     TypeRef,
 )
 from kodec.generator.schema.type_roles import transparent
-from kodec.generator.targets.python.index import ModelIndex
-from kodec.generator.targets.python.names import attribute
+from kodec.generator.targets.python.names import ClassNames, attribute
 from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["AROUND", "Column", "Native", "Shape", "Shapes", "Step"]
@@ -223,7 +222,7 @@ class Shapes:
         self.model = model
         self.enum_names = enum_names
         self.kinds = Kinds(model)
-        self.index = ModelIndex(model)
+        self.index = ClassNames(model)
         self.left_out: dict[str, str] = {}
         self._load = load
         self._count = 0
