@@ -27,12 +27,26 @@ from typing import Any
 
 from kaitaistruct import KaitaiStream, KaitaiStruct
 
+from kodec.generator.passes.common import refs
+from kodec.generator.schema.expression_types import types_in
+from kodec.generator.schema.model import Bits, Field, Model, Struct
 from kodec.generator.targets.python.names import attribute
 from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Unsupported
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.streams import StreamNode
 
-__all__ = ["Finding", "NoOracle", "Note", "Reader", "inputs", "judge", "led", "same"]
+__all__ = [
+    "BITS_OF_BOTH_ORDERS",
+    "Finding",
+    "NoOracle",
+    "Note",
+    "Reader",
+    "inputs",
+    "judge",
+    "led",
+    "mixes_bits",
+    "same",
+]
 
 # elements that may be empty need as many bytes after them, and what was after a layout is not written back
 WITHOUT_BYTES = "bytes present"
@@ -42,6 +56,7 @@ PATIENCE = 3.0
 OPTIONS = ReadOptions(elements=20_000, decompressed_bytes=1 << 20)
 MOST_SHIFT = 128
 ABSENT_INSTANCE = "an absent instance"
+BITS_OF_BOTH_ORDERS = "bits of both orders in one byte"
 ABSENT = "an expression needs it, and it is not there"
 
 
@@ -92,7 +107,11 @@ class _Enough(Exception):
 
 
 class Reader:
-    """Both readers of one schema."""
+    """Both readers of one schema.
+
+    Attributes:
+        mixes_bits: whether bits of both orders may share a byte (`mixes_bits`).
+    """
 
     def __init__(self, ours: type, theirs: type, arguments: dict[str, Any] | None = None) -> None:
         self.ours = ours
@@ -100,6 +119,7 @@ class Reader:
         self.arguments = arguments or {}
         # with `ks-debug` a reader of ksc waits to be asked
         self.debug = hasattr(theirs, "SEQ_FIELDS")
+        self.mixes_bits = False
 
     @classmethod
     def load(
@@ -139,6 +159,14 @@ class Reader:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
     def judge(self, data: bytes) -> Finding:
+        """Both readers on the same bytes."""
+        found = self._judge(data)
+        if found.verdict == "wrong" and self.mixes_bits:
+            # what follows such a byte is at another place, too
+            return Finding("laxer", found.reason, (Note("laxer", "", BITS_OF_BOTH_ORDERS),))
+        return found
+
+    def _judge(self, data: bytes) -> Finding:
         mine = theirs = None
         my_error: FormatError | None = None
         their_error: Exception | None = None
@@ -227,6 +255,40 @@ def why_stricter(error: FormatError) -> str | None:
         case Unsupported(reason="bits of the byte before were left when an instance was read"):
             return "bits behind an instance"
     return None
+
+
+def mixes_bits(model: Model) -> bool:
+    """Whether bits of both orders may share a byte, the order of which is undefined: those of one order do
+    not fill one, as far as a schema shows, and others may follow.
+    """
+    structs = [struct for schema in model.schemas for struct in schema.structs]
+    orders = {kind.endian for struct in structs for each in struct.fields for kind in _bits(each)}
+    # what holds a type may go on with bits
+    held = {each.target for struct in structs for spec in struct.fields for each in refs(spec.type)}
+    return len(orders) > 1 and any(_leaves_bits(struct, struct.name in held) for struct in structs)
+
+
+def _leaves_bits(struct: Struct, goes_on: bool) -> bool:
+    """Whether bits of one order that are not whole bytes, or may not be, come before those of the other."""
+    whole, order = True, ""
+    bits = 0
+    for spec in struct.fields:
+        kinds = _bits(spec)
+        if not kinds:
+            whole, bits = True, 0  # anything else begins at a whole byte
+        for kind in kinds:
+            if kind.endian != order and not (whole and bits % 8 == 0):
+                return True
+            if kind.endian != order:
+                whole, order, bits = True, kind.endian, 0
+            bits += kind.width
+            sure = spec.repeat is None and spec.condition is None and spec.type is kind
+            whole = whole and (kind.width % 8 == 0 or sure)
+    return goes_on and not (whole and bits % 8 == 0)
+
+
+def _bits(spec: Field) -> list[Bits]:
+    return [each for each in types_in(spec.type) if isinstance(each, Bits)]
 
 
 def why_laxer(error: BaseException, mine: Any) -> str | None:

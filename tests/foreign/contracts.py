@@ -20,7 +20,6 @@ from pathlib import Path
 
 import pytest
 
-import kodec.generator.targets.python as python_target
 from kodec.generator.driver import render_all
 from kodec.generator.problems import SchemaError
 from tests.foreign.run import URL, closure, fetched
@@ -54,7 +53,7 @@ def run(files: dict[str, Path], name: str) -> tuple[str, int, list[str]]:
             shutil.copy(files[each], place)
         package = Path(folder) / "made_here"
         try:
-            output = render_all(schemas, package=package.name, targets=("python",))
+            output = render_all(schemas, package=package.name, targets=("python",), formatted=False)
         except SchemaError:
             return "refused", 0, []
         tests = Path(folder) / "tests"
@@ -74,8 +73,6 @@ def run(files: dict[str, Path], name: str) -> tuple[str, int, list[str]]:
 
 
 def _send(pipe: Connection, files: dict[str, Path], name: str) -> None:
-    # how the text is laid out changes nothing, and costs a process for each schema
-    python_target.formatted = dict
     try:
         pipe.send(run(files, name))
     except Exception as error:

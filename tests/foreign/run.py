@@ -27,7 +27,6 @@ from typing import Any
 
 import yaml
 
-import kodec.generator.targets.python as python_target
 from kodec.generator import passes
 from kodec.generator.driver import render_all
 from kodec.generator.problems import SchemaError
@@ -195,7 +194,7 @@ def written(schemas: Path, package: Path) -> None:
     if package.name == "as_streams":
         passes.prefers_streams = lambda schemas: True
     try:
-        output = render_all(schemas, targets=("python",))
+        output = render_all(schemas, targets=("python",), formatted=False)
     finally:
         passes.prefers_streams = chosen
     for path, text in output.modules.items():
@@ -240,8 +239,6 @@ def alone(corpus: Corpus, name: str, *, quick: bool) -> Result:
 
 
 def _send(pipe: Connection, corpus: Corpus, name: str, quick: bool) -> None:
-    # how the text is laid out changes nothing, and costs a process for each schema
-    python_target.formatted = dict
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))

@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
-import kodec.generator.targets.python as python_target
-from kodec.generator.driver import render_all
+from kodec.generator.driver import load, render_all
 from kodec.runtime.streams import ByteSource, StreamNode
 from tests.foreign import run
-from tests.foreign.compare import Note, Reader, judge
+from tests.foreign.compare import BITS_OF_BOTH_ORDERS, Note, Reader, judge, mixes_bits
 from tests.ksc import oracle
 
 Readers = Callable[[str], Reader]
@@ -36,7 +35,6 @@ instances:
 @pytest.fixture
 def readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Readers:
     """Both readers of a schema with the id `compared`."""
-    monkeypatch.setattr(python_target, "formatted", dict)
 
     def make(text: str) -> Reader:
         schema = f"meta: {{id: compared, endian: be}}\n{text}"
@@ -45,13 +43,16 @@ def readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Readers:
         assert oracle.compile_each([(tmp_path / "ksc", {"compared": tree})]) == [[]]
         package = Path(tempfile.mkdtemp(dir=tmp_path)) / "ours"
         package.mkdir()
-        for path, module in render_all(tmp_path, package="ours", targets=("python",)).modules.items():
+        made = render_all(tmp_path, package="ours", targets=("python",), formatted=False)
+        for path, module in made.modules.items():
             (package / path).write_text(module)
         for name in [name for name in sys.modules if name.partition(".")[0] in ("ours", "compared")]:
             monkeypatch.delitem(sys.modules, name)
         importlib.invalidate_caches()
         monkeypatch.setattr(sys, "path", list(sys.path))
-        return Reader.load(package, "compared", "Compared", tmp_path / "ksc" / "python", "compared")
+        found = Reader.load(package, "compared", "Compared", tmp_path / "ksc" / "python", "compared")
+        found.mixes_bits = mixes_bits(load(tmp_path))
+        return found
 
     return make
 
@@ -148,3 +149,29 @@ def test_the_cases_are_in_order() -> None:
     for group in groups:
         assert list(group["cases"]) == sorted(group["cases"])
         assert all(members == sorted(set(members)) and members for members in group["cases"].values())
+
+
+@pytest.mark.parametrize(
+    ("fields", "mixes"),
+    [
+        ("{id: a, type: b12}, {id: b, type: b9le}", True),
+        ("{id: a, type: b4}, {id: c, type: u1}, {id: b, type: b9le}", False),
+        ("{id: a, type: b3}, {id: c, type: b5}, {id: b, type: b9le}", False),
+        ("{id: a, type: b3, if: true}, {id: c, type: b5}, {id: b, type: b9le}", True),
+        ("{id: a, type: b3, repeat: expr, repeat-expr: 2}, {id: b, type: b9le}", True),
+        ("{id: a, type: t}, {id: b, type: b9le}", True),
+    ],
+)
+def test_bits_of_both_orders_in_one_byte_are_undefined(readers: Readers, fields: str, mixes: bool) -> None:
+    types = "types: {t: {seq: [{id: x, type: b4}]}}" if "type: t}" in fields else ""
+    reader = readers(f"seq: [{fields}]\n{types}\n")
+    data = bytes(range(0x81, 0x91))
+    assert reader.mixes_bits == mixes
+    found = reader.judge(data)
+    if mixes:
+        # at least no crash, and the rule is the only reason
+        assert found.verdict == "agree" or found.notes == (Note("laxer", "", BITS_OF_BOTH_ORDERS),)
+    else:
+        assert found.verdict == "agree" and not found.notes
+    reader.mixes_bits = False
+    assert mixes or reader.judge(data).verdict == "agree"

@@ -25,7 +25,6 @@ from typing import Any
 
 from kaitaistruct import KaitaiStruct
 
-import kodec.generator.targets.python as python_target
 from kodec.generator.driver import load, render_all
 from kodec.generator.problems import SchemaError
 from kodec.generator.targets.python.index import ModelIndex
@@ -115,7 +114,6 @@ def differences(value: Any, theirs: Any, path: str) -> Iterator[str]:
 
 def examine(corpus: Corpus, name: str) -> Result:
     """Make the vectors of a schema, and have ksc's readers read them."""
-    python_target.formatted = dict  # how the text is laid out changes nothing
     result = Result(corpus.name, name)
     if name in corpus.refused:
         return Result(corpus.name, name, "not judged")
@@ -123,7 +121,8 @@ def examine(corpus: Corpus, name: str) -> Result:
         schemas, package = Path(folder) / "schemas", Path(folder) / "package"
         copy_closure(corpus.files, name, schemas)
         try:
-            made = render_all(schemas, targets=("python", "vectors"), streams=True).modules
+            targets = ("python", "vectors")
+            made = render_all(schemas, targets=targets, streams=True, formatted=False).modules
         except SchemaError:
             return Result(corpus.name, name, "refused")
         for path, text in made.items():
