@@ -52,7 +52,7 @@ sparks: java ## run the source for the JVM in each supported version of Spark (f
 s3: java ## read log directories from a real server of the S3 API, and count its requests (needs Go, Maven)
 	@$(BIN)/python tests/labs/s3_lab.py
 
-stores: setup ## read and write log directories in a real server of the S3 API and in Azure's emulator (needs Go, npm)
+stores: setup ## read and write log directories in a real S3 server and emulators of other stores (needs Go, npm)
 	@$(BIN)/python tests/labs/store_lab.py
 
 lake: java ## append logs to tables of Iceberg and Delta that DuckDB and Spark read, and Spark compacts (fetches both)

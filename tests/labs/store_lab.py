@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Reads and writes log directories in real stores on loopback: a server of the S3 API, and Azure's emulator.
+"""Reads and writes log directories in real stores on loopback: a server of the S3 API, two emulators.
 
-The first is Versity's gateway, which Go builds here, the other is Azurite, by npm; both are pinned by hash.
-Between kodec and each a proxy counts requests and bytes.
+`store_servers.py` has them, Azure's and Google's. Between kodec and each a proxy counts requests and bytes.
+Google's emulator is only read, as it takes no objects by the API that obstore uses.
 
-Usage: store_lab.py [--megabytes N] [--delay MS]
+Usage: store_lab.py [--megabytes N]
 Exit code: 0 where all is as it must be, 1 where not, 2 where a server cannot be run.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import json
 import os
 import random
 import shutil
@@ -32,8 +34,11 @@ from store_servers import (
     azurite,
     fetch_azurite,
     fetch_gateway,
+    fetch_gcs,
+    gcs,
     large_log,
     make_container,
+    put_to_gcs,
     require,
     server,
 )
@@ -51,20 +56,31 @@ DATA = ROOT / "tests" / "data"
 class Store:
     """A store that is tried, through the meter.
 
-    Attributes: url, under which all is; port, the server's own; endpoint, the setting that leads to it.
+    Attributes: url, under which all is; meter, the proxy before it.
     """
 
-    def __init__(self, url: str, meter: Meter, port: int, endpoint: str) -> None:
+    def __init__(self, url: str, meter: Meter) -> None:
         self.url = url
         self.meter = meter
-        self.port = port
-        self.endpoint = endpoint
 
     def upload(self, folder: Path, name: str) -> str:
         target = path_of(f"{self.url}/{name}")
         assert isinstance(target, StorePath)
-        upload(folder, target)
+        if target.scheme == "gs":
+            for path in folder.rglob("*"):
+                if path.is_file():
+                    self.put(f"{target}/{path.relative_to(folder)}", path.read_bytes())
+        else:
+            upload(folder, target)
         return str(target)
+
+    def put(self, url: str, data: bytes) -> None:
+        path = path_of(url)
+        assert isinstance(path, StorePath)
+        if path.scheme == "gs":
+            put_to_gcs(self.meter.port, path.key, data)
+        else:
+            storage_of(path).create(path, data)
 
     def delete(self, url: str) -> None:
         storage_of(path_of(url)).remove(path_of(url))
@@ -116,9 +132,7 @@ def changes(store: Store, large: Path) -> None:
         next(rows)
         store.delete(f"{url}/{name}")
         if what == "changes":
-            objects.object_storage(path_of(url).scheme, path_of(url).bucket).create(  # type: ignore[attr-defined]
-                path_of(f"{url}/{name}"), (large / name).read_bytes()[:-1] + b"x"
-            )
+            store.put(f"{url}/{name}", (large / name).read_bytes()[:-1] + b"x")
         try:
             list(rows)
         except kodec.errors.ReadFailed as error:
@@ -182,69 +196,27 @@ def many_names(store: Store, work: Path) -> None:
     say(f"{store.url}: 1,201 names in {requests} requests")
 
 
-def rate(store: Store, large: Path, url: str, rounds: int) -> None:
-    """A scan beside plain GETs of the same objects, in turn, and the files of this machine."""
-    size = sum(path.stat().st_size for path in large.glob("*.log"))
-    bucket = objects.object_storage(path_of(url).scheme, path_of(url).bucket)
-    keys = [path.key for path in path_of(url).glob("*.log")]  # type: ignore[attr-defined]
-
-    def plain() -> None:
-        for key in keys:
-            for chunk in bucket._store.get(key).stream():  # type: ignore[attr-defined]
-                len(chunk)
-
-    def scan(at: str) -> None:
-        for batch in kodec.scan_table(at, columns=["offset", "timestamp", "key", "value"]):
-            len(batch)
-
-    best = {"plain GETs": 1e9, "scan of the store": 1e9, "scan of the files": 1e9}
-    for _ in range(rounds):
-        for name, work in (
-            ("plain GETs", plain),
-            ("scan of the store", lambda: scan(url)),
-            ("scan of the files", lambda: scan(str(large))),
-        ):
-            begun = time.perf_counter()
-            work()
-            best[name] = min(best[name], time.perf_counter() - begun)
-    cores = len(os.sched_getaffinity(0))
-    told = ", ".join(f"{name} {size / seconds / 1e6:,.0f} MB/s" for name, seconds in best.items())
-    ratio = best["plain GETs"] / best["scan of the store"]
-    say(f"{store.url}, {cores} cores, {size >> 20} MiB: {told}; {ratio:.0%} of plain GETs")
-
-
-def trial(store: Store, work: Path, large: Path, delay: float) -> None:
+def trial(store: Store, work: Path, large: Path) -> None:
     same_rows(store)
     url = store.upload(large, "large/large-0")
     lookups(store, large, url)
     changes(store, large)
-    writes(store)
-    backups(store)
+    if not store.url.startswith("gs:"):
+        writes(store)
+        backups(store)
     many_names(store, work / store.url.partition(":")[0])
-    # The meter is in this process, and takes its turns: rates are those without it, or with its delay.
-    metered = f"127.0.0.1:{store.meter.port}"
-    if not delay:
-        os.environ[store.endpoint] = os.environ[store.endpoint].replace(metered, f"127.0.0.1:{store.port}")
-        objects.object_storage.cache_clear()
-    store.meter.delay = delay
-    every = os.sched_getaffinity(0)
-    for cores in sorted({1, len(every)}):
-        os.sched_setaffinity(0, sorted(every)[:cores])
-        rate(store, large, url, 3)
-    os.sched_setaffinity(0, every)
-    store.meter.delay = 0
 
 
 def main() -> int:
     signal.signal(signal.SIGTERM, stop_on_signal)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=256, help="of the large log")
-    parser.add_argument("--delay", type=int, default=0, help="ms that each request of the rates waits")
     given = parser.parse_args()
     tools, work = CACHE / "store", CACHE / "work" / "store"
     for folder in (tools, CACHE / "s3"):
         folder.mkdir(parents=True, exist_ok=True)
     gateway, emulator = fetch_gateway(CACHE / "s3"), fetch_azurite(tools)
+    google = fetch_gcs(CACHE / "gcs")
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     begun = time.monotonic()
@@ -259,7 +231,7 @@ def main() -> int:
                 "AWS_SECRET_ACCESS_KEY": SECRET,
                 "AWS_REGION": "us-east-1",
             }
-            trial(Store("s3://logs", meter, port, "AWS_ENDPOINT_URL"), work, large, given.delay / 1000)
+            trial(Store("s3://logs", meter), work, large)
             os.environ["AWS_SECRET_ACCESS_KEY"] = "wrong"
             objects.object_storage.cache_clear()
             require("ls with a wrong key", kodec_main(["ls", "s3://logs/corpora"]), 1)
@@ -271,7 +243,17 @@ def main() -> int:
                 "AZURE_STORAGE_ACCOUNT_NAME": ACCOUNT,
                 "AZURE_STORAGE_ACCOUNT_KEY": ACCOUNT_KEY,
             }
-            trial(Store("az://logs", meter, port, "AZURE_STORAGE_ENDPOINT"), work, large, given.delay / 1000)
+            trial(Store("az://logs", meter), work, large)
+            os.environ["AZURE_STORAGE_ACCOUNT_KEY"] = base64.b64encode(b"wrong").decode()
+            objects.object_storage.cache_clear()
+            require("ls with a wrong key", kodec_main(["ls", "az://logs/corpora"]), 1)
+        with gcs(google, work / "gcs.out") as meter:
+            account = {"disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
+            os.environ |= {
+                "GOOGLE_BASE_URL": f"http://127.0.0.1:{meter.port}",
+                "GOOGLE_SERVICE_ACCOUNT_KEY": json.dumps(account),
+            }
+            trial(Store("gs://logs", meter), work, large)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     say(f"all in {time.monotonic() - begun:.0f} s")

@@ -1,6 +1,7 @@
-"""Object stores on loopback for the labs: a server of the S3 API, Azure's emulator, and a proxy before them.
+"""Object stores on loopback for the labs: a server of the S3 API, two emulators, and a proxy before them.
 
-The first is Versity's gateway, which Go builds here, the other is Azurite, by npm; both are pinned by hash.
+The first is Versity's gateway, Google's is fake-gcs-server: Go builds both here. Azure's is Azurite, by npm.
+All are pinned by hash.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import shutil
 import socket
 import subprocess
 import threading
+import time
+import urllib.parse
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
@@ -29,6 +32,7 @@ from kafka_lab import HERE, find_program, free_ports, run, step, wait_for
 import kodec
 
 GATEWAY = "github.com/versity/versitygw/cmd/versitygw"
+EMULATOR = "github.com/fsouza/fake-gcs-server"
 KEY, SECRET = "kodec-lab", "kodec-lab-secret"
 # Azurite's own, which its documentation has.
 ACCOUNT = "devstoreaccount1"
@@ -50,16 +54,18 @@ def require(what: str, have: object, need: object) -> None:
 
 def fetch_gateway(work: Path) -> Path:
     """The server's program. Raises Unusable."""
-    program = work / "versitygw"
-    sources = HERE / "s3"
-    stamp = work / "go.sum"
-    if not (
-        program.is_file() and stamp.is_file() and stamp.read_bytes() == (sources / "go.sum").read_bytes()
-    ):
-        go = find_program("go", "the server of the S3 API is built with it (https://go.dev, 1.25 or newer)")
-        with step("Building the server of the S3 API (some minutes, once)"):
-            run([go, "build", "-mod=readonly", "-o", str(program), GATEWAY], "Go could not build it", sources)
-        shutil.copy(sources / "go.sum", stamp)
+    return _built(work / "versitygw", HERE / "s3", GATEWAY, "the server of the S3 API")
+
+
+def _built(program: Path, sources: Path, package: str, what: str) -> Path:
+    """A program that Go builds, once. Raises Unusable."""
+    stamp, sums = program.with_name("go.sum"), sources / "go.sum"
+    if not (program.is_file() and stamp.is_file() and stamp.read_bytes() == sums.read_bytes()):
+        go = find_program("go", f"{what} is built with it (https://go.dev, 1.26 or newer)")
+        program.parent.mkdir(parents=True, exist_ok=True)
+        with step(f"Building {what} (some minutes, once)"):
+            run([go, "build", "-mod=readonly", "-o", str(program), package], "Go could not build it", sources)
+        shutil.copy(sums, stamp)
     return program
 
 
@@ -153,6 +159,50 @@ def make_container(port: int, name: str) -> None:
         require("the container", answer.status, 201)
 
 
+# -- Google's emulator ----------------------------------------------------------------------------
+
+
+def fetch_gcs(work: Path) -> Path:
+    """The emulator's program. Raises Unusable."""
+    return _built(work / "fake-gcs-server", HERE / "gcs", EMULATOR, "the emulator of Google's store")
+
+
+@contextmanager
+def gcs(program: Path, out: Path) -> Iterator[Meter]:
+    """A proxy before an emulator that keeps its objects in memory, with the bucket `logs`.
+
+    The emulator answers only to the name that it is asked by.
+    """
+    (port,) = free_ports(1)
+    meter = Meter(port)
+    words = [program, "-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-backend", "memory"]
+    with out.open("wb") as file:
+        process = subprocess.Popen(
+            [*words, "-public-host", f"127.0.0.1:{meter.port}"], stdout=file, stderr=subprocess.STDOUT
+        )
+    try:
+        wait_for("the emulator", lambda: is_open(port), 30)
+        url = f"http://127.0.0.1:{meter.port}/storage/v1/b?project=lab"
+        _post(url, b'{"name": "logs"}', "application/json")
+        yield meter
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def put_to_gcs(port: int, key: str, data: bytes) -> None:
+    """By Google's own API: the emulator takes no new object by the one that obstore uses."""
+    name = urllib.parse.quote(key, safe="")
+    url = f"http://127.0.0.1:{port}/upload/storage/v1/b/logs/o?uploadType=media&name={name}"
+    _post(url, data, "application/octet-stream")
+
+
+def _post(url: str, data: bytes, kind: str) -> None:
+    request = urllib.request.Request(url, data, {"Content-Type": kind}, method="POST")
+    with urllib.request.urlopen(request) as answer:
+        require(url, answer.status, 200)
+
+
 # -- between -------------------------------------------------------------------------------------
 
 
@@ -161,12 +211,14 @@ class Meter:
 
     Attributes:
         delay: seconds that each request waits, as on the way to a server that is far.
+        rate: bytes a second that a connection gets; 0 for all that there are.
         lists: how often each folder, a prefix, was listed.
     """
 
-    def __init__(self, to: int) -> None:
+    def __init__(self, to: int, *, delay: float = 0.0, rate: float = 0.0) -> None:
         (self.port,) = free_ports(1)
-        self.delay = 0.0
+        self.delay = delay
+        self.rate = rate
         self._to = to
         self._loop = asyncio.new_event_loop()
         self.reset()
@@ -214,6 +266,7 @@ class Meter:
     async def _answers(self, there: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # A small buffer, so that what nobody takes is not counted.
         writer.transport.set_write_buffer_limits(high=1 << 16)
+        due = 0.0
         while data := await there.read(1 << 16):
             self.bytes += len(data)
             writer.write(data)
@@ -221,6 +274,11 @@ class Meter:
                 await writer.drain()
             except ConnectionError:
                 return
+            if self.rate:
+                due = max(due, time.monotonic()) + len(data) / self.rate
+                # the loop's clock is no finer
+                if (wait := due - time.monotonic()) > 0.002:
+                    await asyncio.sleep(wait)
         writer.close()
 
     def _note(self, head: str) -> None:

@@ -31,6 +31,8 @@ __all__ = ["AUTHORITY", "KEY", "SECRET", "Request", "Server", "serving"]
 KEY, SECRET = "AKIAKODECTEST", "a-secret-that-nobody-may-see"
 AUTHORITY = Path(__file__).parent / "tls" / "authority.pem"
 _PAGE = 1000
+# as for an emulator of Google's store, whose XML API is S3's in what is used here
+_ACCOUNT = '{"disable_oauth": true, "client_email": "", "private_key": "", "private_key_id": ""}'
 
 
 class Request(NamedTuple):
@@ -54,6 +56,7 @@ class Server:
         fault: is asked before each answer, with the method, the key and the number of the request.
         page: how many names a page of a listing has.
         modified: when all objects were written, in seconds since 1970.
+        parts: of uploads that are under way, by their ids.
     """
 
     objects: dict[str, bytes] = field(default_factory=dict)
@@ -64,6 +67,7 @@ class Server:
     port: int = 0
     tags: bool = True
     scheme: str = "http"
+    parts: dict[str, dict[int, bytes]] = field(default_factory=dict)
 
     @property
     def web(self) -> str:
@@ -137,7 +141,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._note(key, 0)
             self._error(*what)
             return True
-        if KEY not in self.headers.get("Authorization", KEY):
+        # Google's store has tokens
+        if not re.search(f"{KEY}|^Bearer", self.headers.get("Authorization", KEY)):
             self._note(key, 0)
             self._error(403, "InvalidAccessKeyId")
             return True
@@ -220,11 +225,43 @@ class _Handler(BaseHTTPRequestHandler):
         self._note(self.path, 0)
         self._answer(405)
 
+    def do_DELETE(self) -> None:
+        """One object, or an upload in parts."""
+        key, query, what = self._begin()
+        if self._refused(key, what):
+            return
+        self._note(key, 0)
+        if "uploadId" in query:
+            self.state.parts.pop(query["uploadId"], None)
+        else:
+            self.state.objects.pop(key, None)
+        self._answer(204)
+
+    def _upload(self, key: str, query: dict[str, str], what: Fault, body: str) -> None:
+        """Begin or complete an upload in parts."""
+        state = self.state
+        if self._refused(key, what):
+            return
+        self._note(key, 0)
+        if "uploads" in query:
+            name = f"upload-{len(state.requests)}"
+            state.parts[name] = {}
+            kind, answer = "InitiateMultipartUploadResult", f"<UploadId>{name}</UploadId>"
+        else:
+            parts = state.parts.pop(query["uploadId"])
+            named = map(int, re.findall("<PartNumber>([0-9]+)</PartNumber>", body))
+            state.objects[key] = b"".join(parts[number] for number in named)
+            kind, answer = "CompleteMultipartUploadResult", f"<ETag>{escape(state.tag(key))}</ETag>"
+        self._answer(200, f"<{kind}>{answer}</{kind}>".encode(), {"Content-Type": "application/xml"})
+
     def do_POST(self) -> None:
-        """Several objects are deleted at once."""
+        """Several objects are deleted at once, or an upload begins or ends."""
         body = self.rfile.read(int(self.headers.get("Content-Length", "0"))).decode()
+        key, query, what = self._begin()
+        if "delete" not in query:
+            self._upload(key, query, what, body)
+            return
         keys = [unescape(each) for each in re.findall("<Key>(.*?)</Key>", body)]
-        _, _, what = self._begin()
         if self._refused(keys[0], what):
             return
         for key in keys:
@@ -236,11 +273,17 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_PUT(self) -> None:
         data = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        key, _, what = self._begin()
+        key, query, what = self._begin()
         if self._refused(key, what):
             return
         self._note(key, len(data))
-        if self.headers.get("If-None-Match") == "*" and key in self.state.objects:
+        if "uploadId" in query:
+            self.state.parts[query["uploadId"]][int(query["partNumber"])] = data
+            self._answer(200, b"", {"ETag": f'"{hashlib.md5(data, usedforsecurity=False).hexdigest()}"'})
+            return
+        # of S3, and of Google's store
+        is_new = "*" in self.headers.get("If-None-Match", "") or "x-goog-if-generation-match" in self.headers
+        if is_new and key in self.state.objects:
             self._error(412, "PreconditionFailed")
             return
         self.state.objects[key] = data
@@ -273,6 +316,8 @@ def serving(*, tls: bool = False) -> Iterator[Server]:
             ("AWS_ACCESS_KEY_ID", KEY),
             ("AWS_SECRET_ACCESS_KEY", SECRET),
             ("AWS_REGION", "us-east-1"),
+            ("GOOGLE_BASE_URL", state.endpoint),
+            ("GOOGLE_SERVICE_ACCOUNT_KEY", _ACCOUNT),
         ):
             patch.setenv(name, value)
         patch.delenv("AWS_PROFILE", raising=False)

@@ -255,6 +255,14 @@ def test_a_listing_that_names_what_has_gone(server: Server) -> None:
         list(log.records())
 
 
+def test_a_listing_that_lacks_what_is_there(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    """Some stores list a new object late: offsets that are in no segment are reported."""
+    del server.objects["some/logs/segments-0/00000000000000000141.log"]
+    found = [record.offset for record in kodec.PartitionLog(f"{URL}/segments-0").records()]
+    assert found and not set(found) & set(range(141, 175))
+    assert "offsets 141 to 2" in caplog.text and "are in no segment" in caplog.text
+
+
 def test_names_that_nobody_expects(server: Server) -> None:
     for name in ("orders-0/x" + "y" * 900, "orders-0/%2e%2e", "orders-0/a?b#c", "orders-0/\u2028"):
         server.objects[f"some/logs/{name}"] = b"not a log"

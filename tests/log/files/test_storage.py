@@ -29,7 +29,7 @@ def server() -> Iterator[Server]:
         yield found
 
 
-@pytest.fixture(params=["files", "objects"])
+@pytest.fixture(params=["files", "s3", "gs"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Put]:
     """A folder of a storage, and what puts a file into it whatever was there."""
     if request.param == "files":
@@ -44,7 +44,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Put]:
     found.objects.clear()
     found.fault = lambda method, key, number: None
     found.page = 1000
-    return path_of("s3://logs/some/folder"), lambda name, data: found.objects.update(
+    return path_of(f"{request.param}://logs/some/folder"), lambda name, data: found.objects.update(
         {f"some/folder/{name}": data}
     )
 
@@ -126,6 +126,27 @@ def test_a_new_file_replaces_nothing(place: tuple[Path, Put]) -> None:
     with pytest.raises(FileExistsError):
         storage.create(folder / "old", b"other")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == {"old": b"old", "new": b"new"}
+
+
+def test_a_file_is_created_whole_and_removed(
+    place: tuple[Path, Put], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, put = place
+    put("other", b"")
+    storage = storage_of(folder)
+    # as large ones are, in parts
+    monkeypatch.setattr(objects, "_AT_ONCE", 5 << 20)
+    monkeypatch.setattr(objects, "_PART", 5 << 20)
+    for size in (0, 1000, (12 << 20) + 1):
+        source = tmp_path / "source"
+        source.write_bytes(random.Random(size).randbytes(size))
+        storage.create(folder / "made", source)
+        assert storage.status(folder / "made").size == size
+        assert (folder / "made").read_bytes() == source.read_bytes()
+        with pytest.raises(FileExistsError):
+            storage.create(folder / "made", source)
+        storage.remove(folder / "made")
+        assert not (folder / "made").exists()
 
 
 def test_only_reading_opens(place: tuple[Path, Put]) -> None:
@@ -341,6 +362,89 @@ def test_a_forked_process_is_told_so(server: Server, folder: StorePath) -> None:
     os.close(write)
     with os.fdopen(read, "rb") as pipe:
         assert b"spawn or forkserver" in pipe.read()
+
+
+# -- writes that fail -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def in_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A file that is sent in three parts."""
+    monkeypatch.setattr(objects, "_AT_ONCE", 5 << 20)
+    monkeypatch.setattr(objects, "_PART", 5 << 20)
+    path = tmp_path / "source"
+    path.write_bytes(random.Random(3).randbytes((12 << 20) + 1))
+    return path
+
+
+@pytest.mark.parametrize("fault", [(503, "SlowDown"), (500, "InternalError")])
+def test_a_write_that_fails_for_a_moment_is_sent_again(
+    server: Server, folder: StorePath, fault: object, in_parts: Path
+) -> None:
+    failed: dict[str, int] = {}
+
+    def twice(method: str, key: str, number: int) -> object:
+        failed[method] = failed.get(method, 0) + 1
+        return fault if failed[method] <= 2 else None
+
+    server.fault = twice  # type: ignore[assignment]
+    storage = storage_of(folder)
+    storage.create(folder / "small", b"some bytes")
+    storage.create(folder / "large", in_parts)
+    storage.remove(folder / "small")
+    assert server.objects == {"d/large": in_parts.read_bytes()}
+    assert failed["PUT"] == 6 and failed["POST"] == 5
+
+
+@pytest.mark.parametrize(
+    "fault", [(503, "SlowDown"), (403, "AccessDenied"), (403, "RequestTimeTooSkewed"), "reset"]
+)
+@pytest.mark.parametrize("fails_from", [0, 2])
+def test_a_write_that_fails_leaves_no_object(
+    server: Server,
+    folder: StorePath,
+    fault: object,
+    fails_from: int,
+    in_parts: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(objects._RETRIES, "max_retries", 1)
+    objects.object_storage.cache_clear()
+    writes: list[str] = []
+
+    def after(method: str, key: str, number: int) -> object:
+        if method in ("PUT", "POST"):
+            writes.append(key)
+        return fault if len(writes) > fails_from else None
+
+    server.fault = after  # type: ignore[assignment]
+    try:
+        with pytest.raises(OSError, match="cannot be written") as found:
+            storage_of(folder).create(folder / "large", in_parts)
+        assert str(folder / "large") in str(found.value)
+        if not fails_from:
+            with pytest.raises(OSError, match="cannot be written"):
+                storage_of(folder).create(folder / "small", b"some bytes")
+        server.objects["d/old"] = b"old"
+        with pytest.raises(OSError, match="cannot be deleted"):
+            storage_of(folder).remove(folder / "old")
+        assert server.objects == {"d/old": b"old"}
+    finally:
+        objects.object_storage.cache_clear()
+
+
+def test_a_write_whose_answer_is_lost_is_an_error(server: Server, folder: StorePath) -> None:
+    """It is not sent again: the object may be there then, and of two writers only one may go on."""
+
+    def lost(method: str, key: str, number: int) -> object:
+        if method == "PUT" and key not in server.objects:
+            server.objects[key] = b"1"
+            return "reset"
+        return None
+
+    server.fault = lost  # type: ignore[assignment]
+    with pytest.raises(OSError, match=r"cannot be written.*Connection reset"):
+        storage_of(folder).create(folder / "a", b"1")
 
 
 # -- URLs -------------------------------------------------------------------------------------------
