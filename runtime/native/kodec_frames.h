@@ -27,7 +27,7 @@ typedef struct kf_node {
   int64_t depth;
   int level;
   signed char little; /* -1: not known */
-  kf_val slot[];      /* of the class, and then those of its instances that are read */
+  kf_val slot[];      /* of the class, and then those of its instances that are read, or depend on a stream */
 } kf_node;
 
 typedef struct kf_list {
@@ -57,6 +57,7 @@ typedef struct {
   int level; /* that of what is being read */
   int64_t depth, deepest, elements, empty, room, decompressed;
   int nested, asked, table;
+  int settled;       /* whether the row was read: where its streams stand is of no use any more */
   int early, whole;  /* whether columns are filled while objects are read; whether all of an object is read */
   Py_ssize_t row;    /* that of a batch which is read */
   Py_ssize_t filled; /* the bytes of text, bytes and lists in the columns of a batch, about */
@@ -399,6 +400,35 @@ static int kf_operation(kf_run *run, ks_op op, const kf_val *a, const kf_val *b,
 
 static int kf_instance(kf_run *run, kf_node *node, Py_ssize_t number, kf_val *to);
 
+/* Whether a value depends on where a stream stands. */
+static int kf_moves(const ks_expr *expr) {
+  if (expr->op == KS_POS || expr->op == KS_EOF || expr->op == KS_CALL) return 1;
+  for (int i = 0; i < 3; i++)
+    if (expr->part[i] != NULL && kf_moves(expr->part[i])) return 1;
+  return 0;
+}
+
+/* An instance that depends on a stream: it has the value of when it was first asked for. */
+static int kf_standing(kf_run *run, kf_node *node, Py_ssize_t number, kf_val *to) {
+  kf_val *const kept = &node->slot[node->unit->frame + node->unit->reads + number];
+  const kf_at at = {node, NULL, NULL, 0};
+  const int level = run->level;
+  int status = -1;
+  if (kept->kind == KF_READING || (kept->kind == KF_UNSET && run->settled && kf_moves(node->unit->stand[number]))) return -1;
+  if (kept->kind == KF_UNSET) {
+    kept->kind = KF_READING;
+    run->level = node->level;
+    if (run->asked++ < KS_MOST_ASKED) status = kf_eval(run, &at, node->unit->stand[number], to);
+    run->asked--;
+    run->level = level;
+    if (status < 0) return -1;
+    *kept = *to;
+    if (kept->kind == KF_UNSET) *kept = kf_null;
+  }
+  *to = *kept;
+  return 0;
+}
+
 /* A field, a parameter or an instance of a frame. */
 static int kf_member(kf_run *run, ks_expr *expr, kf_node *of, kf_val *to) {
   PyTypeObject *const cls = (PyTypeObject *)of->unit->cls;
@@ -417,6 +447,7 @@ static int kf_member(kf_run *run, ks_expr *expr, kf_node *of, kf_val *to) {
     run->level = level;
     return status;
   }
+  if (expr->stands >= 0) return kf_standing(run, of, expr->stands, to);
   return expr->sought < 0 ? -1 : kf_instance(run, of, expr->sought, to);
 }
 
@@ -649,6 +680,73 @@ static kf_kind kf_quick(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to
   return kind;
 }
 
+/* The last, least or greatest of a list, or of bytes; the first of several that are equal. */
+static int kf_edge(ks_op op, const kf_val *of, kf_val *to) {
+  const Py_ssize_t count = of->kind == KF_LIST ? of->as.list->n : of->kind == KF_BYTES ? of->size : 0;
+  if (count == 0) return -1;
+  if (of->kind == KF_BYTES) {
+    int found = of->as.p[count - 1];
+    for (Py_ssize_t i = 0; op != KS_LAST && i < count; i++)
+      if (op == KS_MIN ? of->as.p[i] < found : of->as.p[i] > found) found = of->as.p[i];
+    return kf_set_int(to, found);
+  }
+  *to = kf_item(of->as.list, op == KS_LAST ? count - 1 : 0);
+  for (Py_ssize_t i = 1; op != KS_LAST && i < count; i++) {
+    const kf_val item = kf_item(of->as.list, i);
+    const int order = kf_compare(&item, to);
+    if (order == 2) return -1;
+    if (op == KS_MIN ? order < 0 : order > 0) *to = item;
+  }
+  return 0;
+}
+
+/* A whole number in decimal digits. */
+static int kf_shown(kf_run *run, const kf_val *of, kf_val *to) {
+  char digits[24];
+  uint8_t *p;
+  if (of->kind != KF_INT && of->kind != KF_BIG) return -1;
+  to->size = of->kind == KF_INT ? PyOS_snprintf(digits, sizeof digits, "%lld", (long long)of->as.i)
+                                : PyOS_snprintf(digits, sizeof digits, "%llu", (unsigned long long)of->as.i);
+  if ((p = kf_new(run, (size_t)to->size)) == NULL) return -1;
+  memcpy(p, digits, (size_t)to->size);
+  to->as.p = p;
+  to->encoding = KF_AS_UTF8;
+  to->kind = KF_TEXT;
+  return 0;
+}
+
+/* Digits as a number. Whatever else Python takes for a number (signs of a base, underscores) is for Python. */
+static int kf_parsed(const kf_val *text, const kf_val *base, kf_val *to) {
+  const uint8_t *p = text->as.p, *end = p + text->size;
+  int64_t found = 0;
+  int negative;
+  if (text->kind != KF_TEXT || !kf_is_whole(base) || base->as.i < 2 || base->as.i > 36) return -1;
+  while (p < end && *p == ' ') p++;
+  while (p < end && end[-1] == ' ') end--;
+  negative = p < end && *p == '-';
+  p += negative;
+  if (p == end) return -1;
+  for (; p < end; p++) {
+    const int digit = *p >= '0' && *p <= '9' ? *p - '0' : *p >= 'a' && *p <= 'z' ? *p - 'a' + 10 : *p >= 'A' && *p <= 'Z' ? *p - 'A' + 10 : 99;
+    if (digit >= base->as.i || found > (INT64_MAX - digit) / base->as.i) return -1;
+    found = found * base->as.i + digit;
+  }
+  return kf_set_int(to, negative ? -found : found);
+}
+
+/* The characters of a text from one index to before another. */
+static int kf_part(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
+  int64_t start, stop;
+  if (kf_eval(run, at, expr->part[0], to) < 0 || to->kind != KF_TEXT || !kf_is_ascii(to->as.p, to->size)) return -1;
+  if (kf_eval_whole(run, at, expr->part[1], &start) < 0 || kf_eval_whole(run, at, expr->part[2], &stop) < 0) return -1;
+  if (start < 0 || stop < 0) return -1;
+  if (stop > to->size) stop = to->size;
+  if (start > stop) start = stop;
+  to->as.p += start;
+  to->size = (Py_ssize_t)(stop - start);
+  return 0;
+}
+
 static int kf_eval(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
   kf_val one, two;
   const kf_val *a, *b;
@@ -664,6 +762,7 @@ static int kf_eval(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
       *to = expr->frame;
       return 0;
     case KS_CALL: return -1;
+    case KS_PART: return kf_part(run, at, expr, to);
     case KS_FIELD: return kf_member(run, expr, at->node, to);
     case KS_ITEM:
       if (at->item == NULL) return -1;
@@ -716,6 +815,13 @@ static int kf_eval(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
     case KS_NEED:
       *to = *a;
       return a->kind <= KF_NULL ? -1 : 0;
+    case KS_LAST:
+    case KS_MIN:
+    case KS_MAX: return kf_edge(expr->op, a, to);
+    case KS_AS:
+      *to = *a;
+      return a->kind == KF_NODE && a->as.node->unit->cls == expr->cls ? 0 : -1;
+    case KS_SHOWN: return kf_shown(run, a, to);
     case KS_NULL: return kf_set_flag(to, a->kind <= KF_NULL);
     case KS_NOT:
       test = kf_is_true(a);
@@ -732,6 +838,7 @@ static int kf_eval(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
     default: break;
   }
   if ((b = kf_ref(run, at, expr->part[1], &two)) == NULL) return -1;
+  if (expr->op == KS_PARSED) return kf_parsed(a, b, to);
   if (expr->op != KS_ELEMENT) return kf_operation(run, expr->op, a, b, to);
   if (!kf_is_whole(b) || b->as.i < 0) return -1;
   if (a->kind == KF_LIST && b->as.i < a->as.list->n) {
@@ -878,7 +985,7 @@ static int kf_is_plain(kf_run *run, ks_unit *unit) {
 
 /* A frame that has nothing in it yet. */
 static kf_node *kf_frame(kf_run *run, ks_unit *unit, kf_stream *io, kf_node *parent) {
-  const size_t slots = (size_t)(unit->frame + unit->reads) * sizeof(kf_val);
+  const size_t slots = (size_t)(unit->frame + unit->reads + unit->stands) * sizeof(kf_val);
   kf_node *const node = kf_new(run, sizeof(kf_node) + slots);
   if (node == NULL) return NULL;
   node->unit = unit;
@@ -1349,7 +1456,7 @@ static int kf_instance(kf_run *run, kf_node *node, Py_ssize_t number, kf_val *to
   const ks_place *const place = &node->unit->place[number];
   const ks_step *const step = &node->unit->read[number];
   kf_val *const kept = &node->slot[node->unit->frame + number];
-  const int level = run->level;
+  const int level = run->level, settled = run->settled;
   const int64_t depth = run->depth;
   kf_stream *io, *before;
   int status;
@@ -1362,6 +1469,7 @@ static int kf_instance(kf_run *run, kf_node *node, Py_ssize_t number, kf_val *to
   if (run->depth++ >= run->deepest || run->nested >= KS_MOST_NESTED) return -1;
   run->level = node->level;
   run->nested++;
+  run->settled = 0;
   status = kf_is_there(run, node, place);
   if (status <= 0) {
     *to = kf_null;
@@ -1388,6 +1496,7 @@ static int kf_instance(kf_run *run, kf_node *node, Py_ssize_t number, kf_val *to
   run->nested--;
   run->depth = depth;
   run->level = level;
+  run->settled = settled;
   return status < 0 ? -1 : 0;
 }
 

@@ -19,10 +19,11 @@ typedef enum {
   KS_FIELD, KS_ITEM, KS_INDEX, KS_THIS, KS_PARENT, KS_ROOT, KS_MEMBER, KS_LEN, KS_INT, KS_ENUM, KS_NEED, KS_NULL,
   KS_ELEMENT, KS_POS, KS_SIZE, KS_EOF, KS_NOT, KS_NEGATIVE, KS_INVERT, KS_IF, KS_AND, KS_OR, KS_ADD, KS_SUBTRACT,
   KS_MULTIPLY, KS_DIVIDE, KS_MODULO, KS_BITS_AND, KS_BITS_OR, KS_BITS_XOR, KS_LEFT, KS_RIGHT, KS_EQUAL, KS_DIFFERENT,
-  KS_LESS, KS_AT_MOST, KS_MORE, KS_AT_LEAST, KS_DECODED, KS_OPS, KS_CONSTANT = KS_OPS, KS_CALL
+  KS_LESS, KS_AT_MOST, KS_MORE, KS_AT_LEAST, KS_DECODED, KS_LAST, KS_MIN, KS_MAX, KS_AS, KS_SHOWN, KS_PARSED, KS_PART, KS_OPS, KS_CONSTANT = KS_OPS, KS_CALL
 } ks_op;
 
-/* The name of each, and its arguments: `v` an expression, `n` a name, `e` an enum, `t` the encoding of a text. */
+/* The name of each, and its arguments: `v` an expression, `n` a name, `e` an enum, `t` the encoding of a text, `c` a class,
+ * `f` a function, by which objects have the value (KS_CALL), while frames compute it (kodec_frames.h). */
 static const struct {
   const char *name, *parts;
 } ks_ops[KS_OPS] = {
@@ -39,7 +40,9 @@ static const struct {
     [KS_LEFT] = {"<<", "vv"},        [KS_RIGHT] = {">>", "vv"},        [KS_EQUAL] = {"==", "vv"},
     [KS_DIFFERENT] = {"!=", "vv"},   [KS_LESS] = {"<", "vv"},          [KS_AT_MOST] = {"<=", "vv"},
     [KS_MORE] = {">", "vv"},         [KS_AT_LEAST] = {">=", "vv"},
-    [KS_DECODED] = {"text", "vtt"},
+    [KS_DECODED] = {"text", "vtt"},  [KS_LAST] = {"last", "vf"},       [KS_MIN] = {"min", "vf"},
+    [KS_MAX] = {"max", "vf"},        [KS_AS] = {"as", "vcf"},          [KS_SHOWN] = {"shown", "vf"},
+    [KS_PARSED] = {"parsed", "vvf"}, [KS_PART] = {"part", "vvvf"},
 };
 
 /* A value: a 64-bit integer if `o` is NULL or an int of that value; otherwise `o`, an owned reference. */
@@ -81,7 +84,8 @@ struct ks_expr {
   ks_op op;
   ks_charset charset;
   ks_val constant;   /* of KS_CONSTANT, borrowed */
-  PyObject *value;   /* of KS_CALL the function; of KS_FIELD and KS_MEMBER the name */
+  PyObject *value;   /* of KS_CALL and its like the function; of KS_FIELD and KS_MEMBER the name */
+  PyObject *cls;     /* of KS_AS */
   ks_enum *members;
   ks_expr *part[3];  /* NULL if it is None */
   /* where an attribute was found last: its class, its slot, or the function that computes it; otherwise Python is
@@ -90,6 +94,7 @@ struct ks_expr {
   Py_ssize_t slot, place; /* `place`: that of the slot in a frame, or -1 */
   ks_expr *computed;
   Py_ssize_t sought; /* the number of an instance that is read, or -1 */
+  Py_ssize_t stands; /* that of an instance that depends on a stream, or -1 */
   kf_val frame;      /* of KS_CONSTANT, once it was asked for */
   uint8_t careful;   /* how often it was neither a whole number nor a flag, up to a limit */
   signed char alone; /* of a rule: 1 if it depends on the item alone, -1 if not, 0 if that is not known yet */
@@ -235,6 +240,9 @@ struct ks_unit {
   PyObject **sought;
   ks_step *read;
   ks_place *place; /* of each; NULL where the table has none */
+  Py_ssize_t stands; /* instances that depend on where a stream stands, or on its size, by their names */
+  PyObject **stand_name;
+  ks_expr **stand;
   Py_ssize_t frame; /* the slots that objects of the class have of their own */
   uint8_t *asked;   /* of each of them whether an expression asks for it; NULL until it is needed */
   int plain;        /* 1: it can be read without objects; 0: not known yet; -1: not */
@@ -361,6 +369,9 @@ static ks_expr *ks_expr_of(ks_unit *unit, PyObject *form) {
       if (ks_set_charset(form, 1 + i++, &found->charset) < 0) return NULL;
     } else if (parts[i] == 'n') {
       found->value = part;
+    } else if (parts[i] == 'f' || parts[i] == 'c') {
+      if (parts[i] == 'f' ? !PyFunction_Check(part) : !PyType_Check(part)) return ks_refuse(unit, form), NULL;
+      *(parts[i] == 'f' ? &found->value : &found->cls) = part;
     } else if (parts[i] == 'e') {
       if (ks_set_members(unit, part, &found->members) < 0) return NULL;
     } else if (part != Py_None || (op != KS_POS && op != KS_SIZE && op != KS_EOF && op != KS_PARENT && op != KS_ROOT)) {
@@ -683,6 +694,17 @@ static int ks_begin(ks_unit *unit) {
       if ((unit->instance[i] = ks_expr_of(unit, value)) == NULL) goto failed;
     }
     unit->computed = i;
+  }
+  if ((value = PyDict_GetItemString(found, "stands")) != NULL && PyDict_Check(value)) {
+    PyObject *const stands = value;
+    unit->stand = ks_new(unit, (size_t)PyDict_GET_SIZE(stands), sizeof(ks_expr *));
+    unit->stand_name = ks_new(unit, (size_t)PyDict_GET_SIZE(stands), sizeof(PyObject *));
+    if (unit->stand == NULL || unit->stand_name == NULL) goto failed;
+    for (i = at = 0; PyDict_Next(stands, &at, &key, &value); i++) {
+      unit->stand_name[i] = key;
+      if ((unit->stand[i] = ks_expr_of(unit, value)) == NULL) goto failed;
+    }
+    unit->stands = i;
   }
   if ((value = PyDict_GetItemString(found, "reads")) != NULL && PyDict_Check(value)) {
     PyObject *const reads = value;

@@ -682,8 +682,18 @@ typedef struct {
   Py_ssize_t ready; /* the step of the row after which it can be asked; the last one where it is -1 */
 } kw_condition;
 
+static int kw_compared(kf_run *run, const kw_condition *condition, const kf_val *row);
+
 /* 1 where it holds, 0, or -1. What is missing fulfils no condition but that it is missing. */
 static int kw_holds(kf_run *run, const kw_condition *condition, const kf_val *row) {
+  int status;
+  run->settled = 1;
+  status = kw_compared(run, condition, row);
+  run->settled = 0;
+  return status;
+}
+
+static int kw_compared(kf_run *run, const kw_condition *condition, const kf_val *row) {
   kf_val value = *row;
   int found;
   for (Py_ssize_t i = 0; i < condition->steps && value.kind > KF_NULL; i++) {
@@ -1451,9 +1461,10 @@ static PyObject *kr_run(PyObject *object, PyObject *args) {
   while (status == 1 && rows < most_rows) {
     kf_val row;
     run->row = rows;
-    run->early = 0;
+    run->early = run->settled = 0;
     status = kr_next(self, &row);
     if (status != 1) break;
+    run->settled = 1;
     if ((!run->early || self->group.late) && kb_fill_member(run, &self->group, &row, rows) < 0) status = -1;
     if (status != 1) break;
     rows++;

@@ -223,7 +223,7 @@ static Py_ssize_t kf_slot(Py_ssize_t offset) {
 static int ks_seek_member(int *table, ks_expr *expr, PyTypeObject *cls) {
   ks_unit *const unit = ks_unit_of(cls);
   if (unit == NULL && PyErr_Occurred()) return -1;
-  expr->slot = expr->sought = expr->place = -1;
+  expr->slot = expr->sought = expr->place = expr->stands = -1;
   expr->computed = NULL;
   if (unit != NULL) {
     *table = 1;
@@ -232,6 +232,9 @@ static int ks_seek_member(int *table, ks_expr *expr, PyTypeObject *cls) {
     for (Py_ssize_t i = 0; unit->place != NULL && i < unit->reads && expr->sought < 0; i++)
       if (unit->place[i].name == expr->value || PyObject_RichCompareBool(unit->place[i].name, expr->value, Py_EQ) == 1)
         expr->sought = i;
+    for (Py_ssize_t i = 0; i < unit->stands && expr->stands < 0; i++)
+      if (unit->stand_name[i] == expr->value || PyObject_RichCompareBool(unit->stand_name[i], expr->value, Py_EQ) == 1)
+        expr->stands = i;
     for (Py_ssize_t i = 0; i < unit->computed && expr->computed == NULL; i++)
       if (unit->names[i] == expr->value || PyObject_RichCompareBool(unit->names[i], expr->value, Py_EQ) == 1)
         expr->computed = unit->instance[i];
@@ -524,7 +527,14 @@ static int ks_eval(ks_run *run, const ks_at *at, ks_expr *expr, ks_val *to) {
       *to = expr->constant;
       Py_XINCREF(to->o);
       return 0;
-    case KS_CALL: return ks_set_object(to, ks_call(run, at, expr->value, NULL));
+    case KS_CALL:
+    case KS_LAST:
+    case KS_MIN:
+    case KS_MAX:
+    case KS_AS:
+    case KS_SHOWN:
+    case KS_PARSED:
+    case KS_PART: return ks_set_object(to, ks_call(run, at, expr->value, NULL));
     case KS_FIELD: return ks_member(run, expr, at->node, to);
     case KS_ITEM:
       if (at->item == NULL) return -1;

@@ -440,3 +440,70 @@ def test_a_schema_that_is_a_plan_inside_runs_nothing(capture: kodec.formats.Form
         capture.save(tmp_path / "capture.zip")
     with pytest.raises(KodecError):
         kodec.formats.load_schema(plan.rename(tmp_path / "capture.ksy"))
+
+
+WORKED = """
+meta: {id: worked, endian: be, encoding: ASCII}
+seq: [{id: rows, type: row, repeat: eos}]
+types:
+  row:
+    seq:
+      - {id: num, type: u1}
+      - {id: sizes, type: u1, repeat: expr, repeat-expr: num}
+      - {id: digits, type: str, size: 3}
+      - {id: final, size: sizes.last, if: num > 0}
+      - {id: least, size: sizes.min, if: num > 0}
+      - {id: most, type: u2, repeat: expr, repeat-expr: sizes.max, if: num > 0}
+      - {id: counted, size: digits.to_i}
+      - {id: pad, size: (4 - start) % 4}
+      - id: inner
+        type:
+          switch-on: num & 1
+          cases: {0: one, 1: two}
+      - {id: again, size: inner.as<one>.n, if: num & 1 == 0}
+      - {id: known, type: u1, if: 'num.to_s == "2"'}
+      - {id: short, size: 2, if: 'digits.substring(1, 9) == "02"'}
+    instances:
+      start: {value: _io.pos}
+      least_size: {value: _io.size - num}
+      stop: {value: _io.pos}
+  one: {seq: [{id: n, type: u1}]}
+  two: {seq: [{id: s, type: strz}]}
+"""
+
+
+def _worked() -> bytes:
+    found = b""
+    for sizes, digits in ((b"\3\1", b"002"), (b"\0", b" 1 "), (b"", b"-00"), (b"\2\2\1", b"010")):
+        found += bytes([len(sizes)]) + sizes + digits
+        if sizes:
+            found += bytes(sizes[-1]) + bytes(min(sizes)) + b"\1\2" * max(sizes)
+        found += b"d" * int(digits)
+        found += bytes(-len(found) % 4)
+        found += b"s\0" if len(sizes) & 1 else b"\2ag"
+        found += b"\7" * (len(sizes) == 2) + b"xy" * (digits[1:] == b"02")
+    return found
+
+
+def test_expressions_of_lists_texts_casts_and_positions(made: Callable[[str], kodec.formats.Format]) -> None:
+    worked, data = made(WORKED), _worked()
+    for columns in (None, ["*", "start", "least_size"]):
+        found = natively(worked, data, columns=columns)
+        assert found == pure(worked, data, columns=columns)
+        assert [each["counted"] for each in found] == [b"dd", b"d", b"", b"d" * 10]
+    changed = (
+        data[:at] + bytes([byte]) + data[at + 1 :] for at in range(len(data)) for byte in (0, 1, 0x32, 0xFF)
+    )
+    for each in (*(data[:cut] for cut in range(len(data))), *changed):
+        want = outcome(lambda each=each: pure(worked, each, columns=["*", "start"]))
+        got = outcome(lambda each=each: worked.scan(each, columns=["*", "start"]).read_all().to_pylist())
+        assert want == got, each.hex()
+
+
+def test_where_a_stream_stands_after_a_row_is_for_objects(
+    made: Callable[[str], kodec.formats.Format],
+) -> None:
+    worked, data = made(WORKED), _worked()
+    plan: Any = worked._planned(None, ["stop"], None, False, "names")
+    assert plan.filling.rows(data, DEFAULT_READ).run(9, 1 << 20)[0] == "stopped"
+    assert worked.scan(data, columns=["stop"]).read_all().to_pylist() == pure(worked, data, columns=["stop"])

@@ -38,10 +38,12 @@ from kodec.generator.plan.values import (
     TEXT,
     Around,
     Binary,
+    Cast,
     Choose,
     Constant,
     Counter,
     Decoded,
+    EdgeOf,
     ElementOf,
     Enumerated,
     EnumOf,
@@ -52,14 +54,18 @@ from kodec.generator.plan.values import (
     ListOf,
     MemberOf,
     Number,
+    ObjectOf,
     Required,
+    Shown,
     SizeOf,
     StreamAsked,
     StreamOf,
+    Substring,
     This,
     Type,
     Unary,
     Value,
+    Whole,
 )
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.streams.expressions import Where
@@ -103,7 +109,7 @@ class _Table:
         self.unit = printer.unit
 
     def parts(self) -> dict[str, str]:
-        instances = [(attribute(each.name), self._instance(each)) for each in self.printer.streamed.instances]
+        values = [each for each in self.printer.streamed.instances if each.value is not None]
         found = {
             "loose": repr(self.printer.loose),
             "local": repr(self.printer.is_local) if self.printer.streamed.calculated else "()",
@@ -112,7 +118,10 @@ class _Table:
                 (attribute(each.name), repr(None if each.default is None else each.default.value))
                 for each in self.unit.fields
             ),
-            "instances": _dict((name, text) for name, text in instances if text),
+            "instances": _dict(
+                (attribute(each.name), self._instance(each)) for each in values if not _stands(each)
+            ),
+            "stands": _dict((attribute(each.name), self._instance(each)) for each in values if _stands(each)),
             "reads": _dict(
                 (each.name, self.step(each.step))
                 for each in self.printer.streamed.instances
@@ -126,10 +135,8 @@ class _Table:
         return {name: text for name, text in found.items() if text not in empty and (name, text) != _TIGHT}
 
     def _instance(self, plan: InstancePlan) -> str:
-        """The expression of an instance; empty if the class must compute it, as it is read or depends on
-        the stream."""
-        if plan.value is None or asks_stream(plan.value) or asks_stream(plan.test):
-            return ""
+        """The expression of an instance."""
+        assert plan.value is not None
         text = self._value(plan.value)
         return text if plan.test is None else f'("if", {self._value(plan.test)}, {text}, None)'
 
@@ -314,9 +321,29 @@ class _Table:
                 return f'("{op}", {self._value(of)})' if op != "-" else f'("negative", {self._value(of)})'
             case Binary(op, left, right):
                 return f'("{op}", {self._value(left)}, {self._value(right)})'
+            case EdgeOf(of, name):
+                return f'("{name}", {self._value(of)}, {self._call(value)})'
+            case Cast(of, _, ObjectOf(unit)):
+                return f'("as", {self._value(of)}, {self.printer.class_of(unit)}, {self._call(value)})'
+            case Shown(of) if isinstance(of.type, Whole):
+                return f'("shown", {self._value(of)}, {self._call(value)})'
+            case Number(of, _, base) if of.type == TEXT:
+                to = "10" if base is None else self._value(base)
+                return f'("parsed", {self._value(of)}, {to}, {self._call(value)})'
+            case Substring(of, start, stop):
+                parts = ", ".join(map(self._value, (of, start, stop)))
+                return f'("part", {parts}, {self._call(value)})'
             case Choose(test, yes, no):
                 return f'("if", {self._value(test)}, {self._value(yes)}, {self._value(no)})'
+        return self._call(value)
+
+    def _call(self, value: Value) -> str:
         return f"lambda self, io, item, i: {self._python(value)}"
+
+
+def _stands(plan: InstancePlan) -> bool:
+    """Whether an instance depends on where a stream stands, or how long it is."""
+    return asks_stream(plan.value) or asks_stream(plan.test)
 
 
 def _tuple(items: Iterable[str]) -> str:
