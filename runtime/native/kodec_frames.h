@@ -1294,9 +1294,9 @@ static int kf_many(kf_run *run, const kf_at *at, const ks_step *step, const kf_w
     const int all = kf_numbers(run, at, io, step, count, list);
     if (all) return all < 0 ? -1 : 0;
   } else if (!packed && step->ends == KS_BY_COUNT && step->least && count > 8) {
-    list->items = kf_new(run, (size_t)count * sizeof(kf_val));
+    list->room = count < 1024 ? (Py_ssize_t)count : 1024;
+    list->items = kf_new(run, (size_t)list->room * sizeof(kf_val));
     if (list->items == NULL) return -1;
-    list->room = (Py_ssize_t)count;
   }
   for (Py_ssize_t i = 0;; i++) {
     const Py_ssize_t start = io->at;
