@@ -15,7 +15,7 @@ from kodec.runtime.dataclass import fields, is_dataclass
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import DEFAULT_WRITE, WriteOptions
 
-__all__ = ["Settling", "Solve", "choose", "doubted", "note", "noted", "settle", "settled", "teach"]
+__all__ = ["Settling", "Solve", "choose", "doubted", "note", "noted", "settle", "settled", "teach", "want"]
 
 _MOST_PASSES = 64
 
@@ -136,14 +136,6 @@ class Settling:
         """Whether a member is a field that follows from others."""
         return name in getattr(type(node), "_follows", ())
 
-    def get(self, node: Any, field: str) -> Any:
-        """The value of a field."""
-        return getattr(node, field)
-
-    def put(self, node: Any, field: str, value: Any) -> None:
-        """Set a field."""
-        setattr(node, field, value)
-
     # -- what they become -----------------------------------------------------------------------------
 
     def settle(
@@ -178,7 +170,7 @@ class Settling:
     def change(self, node: Any, field: str, value: Any, index: int | None, by: str) -> bool:
         """Set a field; False where it has the value already."""
         key = (id(node), field)
-        old = self.get(node, field)
+        old = getattr(node, field)
         new = value
         if index is not None:
             new = list(old)
@@ -191,7 +183,7 @@ class Settling:
         if new == old and type(new) is type(old):
             return False
         self.journal.setdefault(key, (node, old))
-        self.put(node, field, new)
+        setattr(node, field, new)
         self.changes.append((key, index, repr(value), by))
         return True
 
@@ -224,7 +216,7 @@ class Settling:
         found = blank() if callable(blank) else list(blank) if isinstance(blank, list) else blank
         if found == []:
             self.lists[id(found)] = found
-        self.put(node, field, self.number if type(found) is int else found)
+        setattr(node, field, self.number if type(found) is int else found)
 
     def try_another(self) -> bool:
         """Put another number where nothing is known yet: 0 may mean something of its own."""
@@ -232,14 +224,14 @@ class Settling:
             return False
         self.number = 2
         for (_, field), (node, _) in self.journal.items():
-            if (id(node), field) in self.blank and type(self.get(node, field)) is int:
-                self.put(node, field, self.number)
+            if (id(node), field) in self.blank and type(getattr(node, field)) is int:
+                setattr(node, field, self.number)
         return True
 
     def restore(self) -> None:
         """Have all fields be what they were."""
         for (_, field), (node, old) in self.journal.items():
-            self.put(node, field, old)
+            setattr(node, field, old)
 
 
 def _like(old: int, new: Any) -> Any:
@@ -347,6 +339,18 @@ def choose(
     """Compute what chooses a case, where one case alone has the class of an object."""
     if isinstance(opt, _Options):
         opt.state.choose(name, value, on, cases, solve)
+
+
+def want(opt: WriteOptions, name: str, given: object, there: object, solve: Solve, *, optional: bool) -> None:
+    """Compute the flag of a field: true where it has a value, false where an `optional` one is None."""
+    if not isinstance(opt, _Options):
+        return
+    given, there = bool(given), bool(there)
+    if given == there or not (given or optional):
+        opt.state.satisfied(there, solve)
+    else:
+        reason = "given, but its condition does not hold" if given else "not given"
+        opt.state.settle(name, given, there, solve, reason)
 
 
 def doubted(opt: WriteOptions) -> bool:

@@ -862,14 +862,17 @@ class ByteSink:
             raise EncodeError(name, "negative position", have=pos)
         return ByteSink(self.state, owner=self.owner, base=pos)
 
-    def put_at(self, name: str, node: StreamNode, solve: Solve | None = None) -> None:
-        """Put an instance, written to what `seek` gave, at its position."""
+    def put_at(self, name: str, node: StreamNode, solve: Solve | None = None, of: str = "") -> None:
+        """Put an instance, written to what `seek` gave, at its position.
+
+        `of` are the fields that this is computed of, where it is not known how to change them.
+        """
         self.align()
         owner = self.owner
         stop = self.base + len(self.out)
         node._span(name, self, self.base, stop)
         read = None if node._places is None else node._places.get(name)
-        placed = _Placed(self.base, self.out, self._unnamed, name, solve, read)
+        placed = _Placed(self.base, self.out, self._unnamed, name, solve, read, of)
         if read is not None and placed.blank(self.state):
             if read[0] != self.base:
                 # where it was read is as good as any other place
@@ -1136,9 +1139,11 @@ class ByteSink:
                 end = to + len(data)
                 continue
             if clash:
-                raise EncodeError(each.name, "differs from what is written at its position", have=pos)
+                raise EncodeError(
+                    each.name, each.fixed("differs from what is written at its position"), have=pos
+                )
             if each.grown(len(out)):
-                reason = "larger than what was read at its position, which is fixed"
+                reason = each.fixed("larger than what was read at its position, which is fixed")
                 raise EncodeError(each.name, reason, need=each.read_stop - pos, have=len(data))
             state.satisfied(pos, each.solve)
             if each.stop - len(out) > _MOST_ZEROS:
@@ -1168,7 +1173,7 @@ def _covered(start: int, known: bytes, ranges: list[tuple[int, int]]) -> bool:
 class _Placed:
     """An instance with its position, and that at which it was read, with the source that read it."""
 
-    __slots__ = ("data", "name", "pos", "read", "same", "solve", "unnamed")
+    __slots__ = ("data", "name", "of", "pos", "read", "same", "solve", "unnamed")
 
     def __init__(
         self,
@@ -1178,11 +1183,16 @@ class _Placed:
         name: str,
         solve: Solve | None,
         read: tuple[int, ByteSource] | None,
+        of: str,
     ) -> None:
-        self.pos, self.data, self.unnamed, self.name, self.solve, self.read = (
-            pos, data, unnamed, name, solve, read,
+        self.pos, self.data, self.unnamed, self.name, self.solve, self.read, self.of = (
+            pos, data, unnamed, name, solve, read, of,
         )  # fmt: skip
         self.same = False
+
+    def fixed(self, reason: str) -> str:
+        """The reason of an error about its position, with the fields to set."""
+        return f"{reason}: set {self.of}" if self.of else reason
 
     @property
     def stop(self) -> int:

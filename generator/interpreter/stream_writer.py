@@ -313,7 +313,7 @@ class StreamWriter:
                 pos = self.value(instance.position, at)
             io = sink.seek(pos, instance.name)
             self._steps((instance.step,), _At(node, io))
-            io.put_at(instance.name, node, self._solve(instance.solved, at))
+            io.put_at(instance.name, node, **self._follows(instance.position, instance.solved, at))
 
         return write
 

@@ -14,7 +14,7 @@ from kodec.generator.plan.bind import Binder, Types
 from kodec.generator.plan.follows import followed
 from kodec.generator.plan.layouts import Layout, Layouts
 from kodec.generator.plan.places import Places
-from kodec.generator.plan.solve import choices, solutions
+from kodec.generator.plan.solve import choices, presence, solutions
 from kodec.generator.plan.steps import (
     Case,
     Chars,
@@ -422,7 +422,7 @@ class _UnitBuilder:
             body.append(self._read(spec))
             in_version, otherwise = self._conditions(spec)
             if otherwise is not None:
-                body = [When(otherwise, tuple(body))]
+                body = [When(otherwise, tuple(body), self._known(presence(otherwise)))]
                 absent = self._left_out(spec)
                 if in_version is not None and absent != self._absent(self.struct.field(spec.id) or spec):
                     assert absent is not None and absent.value is None, (self.struct.name, spec.id)
@@ -882,7 +882,7 @@ def _joined(steps: Iterable[Step], alone: frozenset[str]) -> tuple[Step, ...]:
     for step in steps:
         last = found[-1] if found else None
         if isinstance(step, When) and isinstance(last, When) and step.test == last.test:
-            found[-1] = When(step.test, last.steps + step.steps)
+            found[-1] = When(step.test, last.steps + step.steps, last.solved)
         else:
             found.append(step)
     return tuple(

@@ -247,6 +247,40 @@ def test_conditions_and_cases_name_the_fields_to_set(key: str, codec: Codec) -> 
         made.X(n=1, a=3, b=made.P(1)).to_bytes()
 
 
+FLAGS = """\
+-topic: t
+seq:
+- {id: has_a, type: b1}
+- {id: has_b, type: b1}
+- {id: kind, type: b6}
+- {id: a, type: u2, if: has_a}
+- {id: b, type: u1, if: has_b, -default: 7}
+- {id: c, type: p, if: kind & 4 != 0}
+types:
+  p: {seq: [{id: x, type: u1}]}
+"""
+
+
+def test_flags_of_layouts_follow_what_is_given(codec: Codec) -> None:
+    made = codec(FLAGS)
+    value = made.X(has_a=False, a=5, kind=1, c=made.P(3))
+    assert (value.to_bytes(), value.has_a, value.kind) == (b"\x85\0\5\3", False, 1)
+    assert made.X(has_a=True, a=None, has_b=True, kind=5, c=None).to_bytes() == b"\x41\7"
+    assert made.X(has_a=True, a=2, has_b=False, b=8).to_bytes() == b"\xc0\0\2\x08"
+
+
+def test_positions_name_the_fields_to_set(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: a, type: u1}\n- {id: b, type: u1}\n- {id: rest, size: 6}\n"
+        "instances: {p: {pos: a * b, size: 3}}\n"
+    ).X
+    value = x.from_bytes(b"\2\1abcdef")
+    assert value.p == b"abc"
+    value.p = b"abC"
+    with pytest.raises(EncodeError, match=r"^p: differs from what is written at its position: set `a`, `b`"):
+        value.to_bytes()
+
+
 @pytest.mark.parametrize("streams", [False, True], ids=["layout", "streamed"])
 def test_a_number_may_be_a_size_and_choose_a_type(streams: bool, tmp_path: Path) -> None:
     schema = CONDITIONS.replace(", if: n > 4", "").replace("size: 1", "size: n").replace("n * 2", "n")

@@ -40,7 +40,7 @@ class ModelIndex(ClassNames):
         asking = {
             unit.name
             for unit in self.program.units.values()
-            if any(isinstance(part, (Choice, Size)) and part.solved for part in values_of(unit.steps))
+            if any(isinstance(part, (Choice, Size, When)) and part.solved for part in values_of(unit.steps))
         }
         found: dict[str, bool] = {}
 

@@ -30,7 +30,7 @@ RUNTIME = {
     ),
     "fields": tuple(kodec.runtime.fields.__all__),
     "floats": tuple(kodec.runtime.floats.__all__),
-    "settling": ("choose", "doubted", "note", "noted", "settle", "settled", "teach"),
+    "settling": ("choose", "doubted", "note", "noted", "settle", "settled", "teach", "want"),
     "streams": tuple(kodec.runtime.streams.__all__),
     "uuids": tuple(kodec.runtime.uuids.__all__),
     "varint": tuple(kodec.runtime.varint.__all__),

@@ -403,6 +403,13 @@ class Writer(Printer):
         found = (f"{self.module.class_of(unit)}: {self.text(value)}" for unit, value in choice.only)
         return f"{{{', '.join(found)}}}"
 
+    def wants(self, step: When) -> tuple[str, str, str]:
+        """Of the fields under a condition: a name, the test that any has a value, whether all may be null."""
+        found = [each[0] for each in self.lost(step)]
+        test = " or ".join(map(self.holds, found))
+        optional = all(self.fields[name].default == "None" for name in found)
+        return (found[0] if found else ""), test, str(optional)
+
     def without_case(self, choice: Choice) -> str:
         """The text of an error as a literal."""
         reason = "no case for this value"
