@@ -136,6 +136,14 @@ class Settling:
         """Whether a member is a field that follows from others."""
         return name in getattr(type(node), "_follows", ())
 
+    def get(self, node: Any, field: str) -> Any:
+        """The value of a field."""
+        return getattr(node, field)
+
+    def put(self, node: Any, field: str, value: Any) -> None:
+        """Set a field."""
+        setattr(node, field, value)
+
     # -- what they become -----------------------------------------------------------------------------
 
     def settle(
@@ -170,7 +178,7 @@ class Settling:
     def change(self, node: Any, field: str, value: Any, index: int | None, by: str) -> bool:
         """Set a field; False where it has the value already."""
         key = (id(node), field)
-        old = getattr(node, field)
+        old = self.get(node, field)
         new = value
         if index is not None:
             new = list(old)
@@ -183,7 +191,7 @@ class Settling:
         if new == old and type(new) is type(old):
             return False
         self.journal.setdefault(key, (node, old))
-        setattr(node, field, new)
+        self.put(node, field, new)
         self.changes.append((key, index, repr(value), by))
         return True
 
@@ -216,7 +224,7 @@ class Settling:
         found = blank() if callable(blank) else list(blank) if isinstance(blank, list) else blank
         if found == []:
             self.lists[id(found)] = found
-        setattr(node, field, self.number if type(found) is int else found)
+        self.put(node, field, self.number if type(found) is int else found)
 
     def try_another(self) -> bool:
         """Put another number where nothing is known yet: 0 may mean something of its own."""
@@ -224,14 +232,14 @@ class Settling:
             return False
         self.number = 2
         for (_, field), (node, _) in self.journal.items():
-            if (id(node), field) in self.blank and type(getattr(node, field)) is int:
-                setattr(node, field, self.number)
+            if (id(node), field) in self.blank and type(self.get(node, field)) is int:
+                self.put(node, field, self.number)
         return True
 
     def restore(self) -> None:
         """Have all fields be what they were."""
         for (_, field), (node, old) in self.journal.items():
-            setattr(node, field, old)
+            self.put(node, field, old)
 
 
 def _like(old: int, new: Any) -> Any:

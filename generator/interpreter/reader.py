@@ -147,11 +147,12 @@ class Content:
 
 @dataclass
 class Frame:
-    """One unit that is being read."""
+    """One unit that is being read, or the object `node` of it that is being written."""
 
     unit: Unit
     values: dict[str, Any]
     start: int
+    node: Any = None
     marks: dict[str, int] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
     at: int = 0

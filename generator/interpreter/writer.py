@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 from struct import error as StructError
 from typing import Any
 
 from kodec.generator.interpreter.reader import Frame, PlanReader
+from kodec.generator.plan.solve import asked
 from kodec.generator.plan.steps import (
     Case,
     Chars,
@@ -27,6 +29,7 @@ from kodec.generator.plan.steps import (
     Rule,
     Size,
     Slot,
+    Solution,
     Step,
     Stored,
     Tagged,
@@ -34,14 +37,42 @@ from kodec.generator.plan.steps import (
     Varint,
     When,
 )
-from kodec.generator.plan.values import Maybe
+from kodec.generator.plan.values import FieldOf, Maybe, MemberOf
 from kodec.generator.wire import ENCODINGS, WIRE
 from kodec.runtime import crc, varint
 from kodec.runtime.compression import compress
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import write_tags
+from kodec.runtime.settling import Settling, Solve
 
 __all__ = ["PlanWriter"]
+
+
+class _Objects(Settling):
+    """What has changed in objects that are dicts; `units` has the unit of each by its identity."""
+
+    __slots__ = ("units",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.units: dict[int, Unit] = {}
+
+    def may_change(self, node: Any, name: str) -> bool:
+        unit = self.units.get(id(node))
+        return unit is not None and name in unit.follows
+
+    def get(self, node: Any, field: str) -> Any:
+        return node[field]
+
+    def put(self, node: Any, field: str, value: Any) -> None:
+        node[field] = value
+
+    def begin_object(self, unit: Unit, value: Any) -> None:
+        """Put something into the fields of an object that are null, and follow from others."""
+        self.units[id(value)] = unit
+        for name in unit.follows:
+            if value[name] is None:
+                self.fill(value, name, 0)
 
 
 class PlanWriter:
@@ -50,13 +81,38 @@ class PlanWriter:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.values = PlanReader(program, b"")
+        self._state: _Objects | None = None
 
     def write(self, name: str, value: Any, arguments: tuple[Any, ...] = ()) -> bytes:
+        """The bytes; sizes, counts and what chooses a case are computed where they do not fit."""
+        try:
+            return self._write(name, value, arguments)
+        except (EncodeError, TypeError):
+            # a number may be null
+            state = self._state = _Objects()
+        try:
+            return state.run(lambda: self._write(name, value, arguments))
+        finally:
+            state.restore()
+            self._state = None
+
+    def _write(self, name: str, value: Any, arguments: tuple[Any, ...] = ()) -> bytes:
         unit = self.program.units[name]
         frame = Frame(unit, dict(zip((each.name for each in unit.parameters), arguments, strict=True)), 0)
         if unit.stands_for is not None:
             frame.values[unit.stands_for] = value
         else:
+            if value is None:
+                raise EncodeError("", "not given")
+            if self._state is not None:
+                self._state.begin_object(unit, value)
+                for step in _flat(unit.steps):
+                    for path, inner in step.objects if isinstance(step, Fixed) else ():
+                        held = value
+                        for part in path:
+                            held = held[part]
+                        self._state.begin_object(self.program.units[inner], held)
+            frame.node = value
             frame.values |= value
         if unit.versions is not None and frame.values[unit.version_name] not in unit.versions:
             raise EncodeError(unit.version_name, "unknown version", have=frame.values[unit.version_name])
@@ -73,7 +129,7 @@ class PlanWriter:
     def _packed(self, frame: Frame) -> bytes:
         packed = frame.unit.packed
         assert packed is not None
-        data = self.write(packed.unit, frame.values[packed.name])
+        data = self._write(packed.unit, frame.values[packed.name])
         codec = dict(packed.codecs)[self.values.value(packed.by, frame)]
         if packed.when is None or self.values.value(packed.when, frame):
             codec = dict(packed.replaced).get(codec, codec)
@@ -122,6 +178,7 @@ class PlanWriter:
                 case Fixed():
                     self._fixed(step, frame, out)
                 case When(test, inner):
+                    self._want(step, frame)
                     if self.values.value(test, frame):
                         self._steps(inner, frame, out, made)
                     else:
@@ -189,7 +246,7 @@ class PlanWriter:
 
     def _many(self, step: Many, frame: Frame, out: bytearray) -> None:
         items = frame.values[step.name]
-        self._require_size(step.count, frame, len(items), step.name)
+        self._require_size(step.count, frame, len(items), step.name, "wrong number of elements", "")
         for index, item in enumerate(items):
             try:
                 self._rules(step.rules, item, frame, "")
@@ -233,13 +290,18 @@ class PlanWriter:
                 out += data
             case Nested(unit, arguments, size):
                 given = tuple(self.values.value(each, frame) for each in arguments)
+                if self._state is not None:
+                    for param, told in zip(self.program.units[unit].parameters, element.told, strict=False):
+                        if (solve := self._solve(told, frame)) is not None:
+                            self._state.taught[id(value), param.name] = solve
                 try:
-                    data = self.write(unit, value, given)
+                    data = self._write(unit, value, given)
                 except EncodeError as error:
                     raise (error.within(name) if name else error) from None
                 self._require_size(size, frame, len(data), name)
                 out += data
             case Choice():
+                self._choose(element, value, frame, name)
                 chosen = self._chosen(element, value, frame)
                 if chosen is not None:
                     self._element(chosen.element, value, frame, out, name)
@@ -255,15 +317,77 @@ class PlanWriter:
             return next((each for each in choice.cases if self.values.is_case(each, on, frame)), choice.other)
         for case in (*choice.cases, choice.other):
             each = None if case is None else case.element
-            if not isinstance(each, Nested) or not isinstance(value, dict):
-                continue
-            if {f.name for f in self.program.units[each.unit].fields if f.kept} == set(value):
+            if isinstance(each, Nested) and isinstance(value, dict) and self._has_fields(each.unit, value):
                 return case
         return None
 
-    def _require_size(self, size: Size | None, frame: Frame, have: int, name: str) -> None:
-        if size is not None and not size.implied and self.values.value(size.value, frame) != have:
-            raise EncodeError(name, "wrong size", have=have)
+    # -- what follows from what is written --------------------------------------------------------
+
+    def _require_size(
+        self,
+        size: Size | None,
+        frame: Frame,
+        have: int,
+        name: str,
+        reason: str = "wrong size",
+        unit: str = " bytes",
+    ) -> None:
+        if size is None or size.implied:
+            return
+        stated = self.values.value(size.value, frame)
+        solve = None if self._state is None else self._solve(size.solved, frame)
+        if stated != have:
+            names = "" if size.solved else ", ".join(f"`{each}`" for each in asked(size.value))
+            (self._state or _Objects()).settle(name, have, stated, solve, reason, unit, names)
+        elif self._state is not None:
+            self._state.satisfied(have, solve)
+
+    def _want(self, step: When, frame: Frame) -> None:
+        """Have a flag be that of the fields under it."""
+        solve = None if self._state is None else self._solve(step.solved, frame)
+        found = [each for each in frame.unit.unwritten(step) if solve is not None]
+        if self._state is None or solve is None or not found:
+            return
+        empty = [self.values.absent(each.type, each.default) for each in found]
+        given = any(frame.values[each.name] != value for each, value in zip(found, empty, strict=True))
+        there = bool(self.values.value(step.test, frame))
+        if given == there or not (given or all(each is None for each in empty)):
+            self._state.satisfied(there, solve)
+        else:
+            reason = "given, but its condition does not hold" if given else "not given"
+            self._state.settle(found[0].name, given, there, solve, reason)
+
+    def _choose(self, choice: Choice, value: Any, frame: Frame, name: str) -> None:
+        """Have what chooses a case be that of the one case alone that has such an object."""
+        solve = None if self._state is None else self._solve(choice.solved, frame)
+        if self._state is None or solve is None or not isinstance(value, dict):
+            return
+        cases = [case for unit, case in choice.only if self._has_fields(unit, value)]
+        if len(cases) == 1:
+            wanted, on = self.values.value(cases[0], frame), self.values.value(choice.on, frame)
+            if on == wanted:
+                self._state.satisfied(wanted, solve)
+            else:
+                self._state.settle(name, wanted, on, solve, "an object of this type has another case")
+
+    def _has_fields(self, unit: str, value: dict[str, Any]) -> bool:
+        return {each.name for each in self.program.units[unit].fields if each.kept} == set(value)
+
+    def _solve(self, solutions: Sequence[Solution], frame: Frame) -> Solve | None:
+        """A function of the wanted size: each field that determines it, and the value that this must have."""
+        if not solutions:
+            return None
+        return lambda wanted: tuple(self._solution(each, frame, wanted) for each in solutions)
+
+    def _solution(self, solution: Solution, frame: Frame, wanted: Any) -> Any:
+        if not all(self.values.value(each, frame) for each in solution.tests):
+            return None
+        target = solution.target
+        assert isinstance(target, (FieldOf, MemberOf))
+        owner = frame.node if isinstance(target, FieldOf) else self.values.value(target.of, frame)
+        made = owner, target.name, self.values.value(solution.value, frame, wanted)
+        also = [self._solution(each, frame, wanted) for each in solution.also]
+        return [made, *also] if also else made
 
     # -- what is known afterwards -----------------------------------------------------------------
 
@@ -287,6 +411,10 @@ class PlanWriter:
         return len(out)
 
     def _rules(self, rules: tuple[Rule, ...], value: Any, frame: Frame, name: str) -> None:
+        if rules and self._state is not None and not self._state.strict:
+            # what breaks a rule may still be computed
+            self._state.doubtful = True
+            return
         for rule in rules:
             if not self.values.value(rule.test, frame, value):
                 raise EncodeError(name, "value not allowed", have=value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,10 @@ from kodec.generated.log.record import Record, RecordBody
 from kodec.generated.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 from kodec.generated.metadata.topic_record import TopicRecord
 from kodec.generator.driver import generate, load
+from kodec.generator.interpreter.reader import Object
+from kodec.generator.interpreter.writer import PlanWriter
+from kodec.generator.plan.build import program_of
+from kodec.runtime.dataclass import fields
 from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
 from kodec.runtime.fields import WriteOptions
 from kodec.runtime.messages import in_python
@@ -288,6 +293,57 @@ def test_a_number_may_be_a_size_and_choose_a_type(streams: bool, tmp_path: Path)
     assert made.X(n=0, a=3, b=made.P(1)).to_bytes() == b"\1\3\1"
     with pytest.raises(EncodeError, match=r"X.n: no value of it is right for b|^b: "):
         made.X(n=0, a=3, b=made.Q(1)).to_bytes()
+
+
+def _plainly(value: Any) -> Any:
+    """An object as the plan has it."""
+    if hasattr(value, "__dataclass_fields__"):
+        return Object(
+            (each.name, _plainly(getattr(value, each.name))) for each in fields(value) if each.compare
+        )
+    return [_plainly(each) for each in value] if isinstance(value, list) else value
+
+
+def test_the_plan_computes_the_same_of_layouts(codec: Codec, tmp_path: Path) -> None:
+    made = codec(OTHER_SIZES)
+    part = made.Part(data=b"xyz")
+    sizes = made.X(a=b"abcd", hdr=made.Hdr(0, 7), b=[1, 2], p=part, flags=0x30, c=b"ccccc", d=b"d" * 300)
+    sizes.e = made.Part(data=b"e")
+    longer = copy.deepcopy(sizes)
+    longer.a, longer.n, longer.hdr.len, longer.tag = b"ab", None, None, None
+    odd = copy.deepcopy(sizes)
+    odd.a = b"abc"
+    flags = codec(FLAGS)
+    several = codec(SEVERAL).X
+    cases: dict[str, list[Any]] = {
+        OTHER_SIZES: [sizes, longer, odd],
+        FLAGS: [
+            flags.X(a=5, kind=1, c=flags.P(3)),
+            flags.X(has_a=True, a=None, has_b=True, kind=5),
+            flags.X(b=8),
+        ],
+        SEVERAL: [
+            several(n=1, m=21, a=b"a" * 20, k=3, b=b"bbb"),
+            several(n=1, m=21, a=b"a" * 22),
+            several(n=1, m=None, a=b"a" * 22),
+            several(n=1, m=21, a=b"a" * 20, k=1, b=b"bb"),
+        ],
+    }
+    for number, (schema, values) in enumerate(cases.items()):
+        writer = PlanWriter(program_of(load(write(tmp_path / f"plan{number}", schema))))
+        for value in values:
+            given = _plainly(value)
+            before = copy.deepcopy(given)
+            found = [_written(lambda: writer.write("x", given)), _written(value.to_bytes)]  # noqa: B023  # called here
+            assert found[0] == found[1], value
+            assert given == before
+
+
+def _written(write_it: Callable[[], bytes]) -> object:
+    try:
+        return write_it()
+    except EncodeError as error:
+        return error.path, error.reason
 
 
 VERSIONED = """\
