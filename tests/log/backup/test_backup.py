@@ -21,6 +21,7 @@ from kodec.errors import ArgumentError, KodecError, ReadFailed, StalePlan
 from kodec.log.backup import capture
 from kodec.log.backup.repository import PRUNING, RUNNING, Repository
 from kodec.log.files.backup_point import PointPath, parse_point, point_bytes
+from kodec.log.files.checkpoints import write_offsets
 from kodec.operations import check_backup, list_points, plan_backup, plan_prune
 from kodec.stores.storage import LocalStorage, path_of
 from tests.log.stores import KEY, SECRET, Server, serving
@@ -202,6 +203,21 @@ def test_records_that_come_after_the_listing_are_not_in_the_point(logs: Path, tm
     assert [each for each in kodec.repair.verify(log.path) if not each.note] == []
     (partition,) = [each for each in report.point.directories[0].partitions if each.folder == "orders-0"]
     assert partition.end_offset == 421 and partition.attempts == 1
+
+
+def test_checkpoints_are_not_newer_than_the_listing(logs: Path, tmp_path: Path) -> None:
+    """Else a high watermark could be above the end of a log."""
+    owner = kodec.TopicPartition("orders", 0)
+    write_offsets(logs / "replication-offset-checkpoint", {owner: 421})
+    plan = plan_backup(logs, tmp_path / "backup")
+    write(logs / "orders-0", b"later")
+    write_offsets(logs / "replication-offset-checkpoint", {owner: 422})
+    point = plan.apply().point
+    found = kodec.LogDirectory(point_of(tmp_path / "backup", point.name))
+    assert found.partition("orders", 0).end_offset == 421
+    assert found.roots[0].high_watermarks() == {owner: 421}
+    (shown,) = [each for each in point.directories[0].partitions if each.folder == "orders-0"]
+    assert shown.high_watermark == 421
 
 
 def test_segments_that_retention_deletes_meanwhile_are_a_later_start(

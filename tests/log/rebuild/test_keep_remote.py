@@ -23,6 +23,7 @@ from kodec.log.rebuild import plan as plans
 from kodec.log.rebuild import records
 from kodec.log.rebuild.remote import metadata_partition
 from tests.log.rebuild.test_rebuild import Killed, formatted, planned, stopped
+from tests.log.stores import serving
 from tests.stored_tiers import STORED
 
 TIERED = Path("tests/data/tiered-4.3.1")
@@ -113,6 +114,24 @@ def test_the_layout_of_aivens_plugin(
         (one["remoteLogSegmentMetadata"]["maxTimestampMs"], one["remoteLogSegmentMetadata"]["endOffset"])
         for one in shown
     ]
+
+
+def test_remote_storage_in_a_bucket(broker: Path) -> None:
+    """Of the logs only names and sizes are asked for."""
+    with serving() as server:
+        url = server.upload(STORED / "plain", "tier")
+        plan = kept(url, broker)
+        assert plan.problems == []
+        logs = [each for each in server.requests if each.method == "GET" and each.key.endswith(".log")]
+        assert logs == []
+        plan.apply()
+        assert list(read_with(broker, Path(STORED / "plain")).records()) == [
+            each for each in rows(STORED / "plain") if not isinstance(each, kodec.ControlRecord)
+        ]
+        key = next(key for key in server.objects if "52-" in key and key.endswith(".log"))
+        del server.objects[key]
+        again = kept(url, formatted(broker.parent / "other"))
+        assert "missing offsets 52 to 83: in no segment of remote storage" in again.problems[0]
 
 
 def test_what_a_plugin_has_noted_for_itself_stays(broker: Path, old: Path) -> None:

@@ -381,7 +381,21 @@ def test_the_header_of_a_torn_batch_states_what_is_missing(others: int, tmp_path
     cut(folders[0], 61)
     (missing,) = salvaged(folders, tmp_path / "out" / "topic-0").missing
     assert (missing.first_offset, missing.last_offset) == (9, 11)
-    assert any("states offsets 9 to 11, and nothing shows later ones" in each for each in missing.reasons)
+    assert any("state offsets 9 to 11, and nothing shows later ones" in each for each in missing.reasons)
+
+
+def test_the_headers_of_batches_with_flipped_bits_state_what_is_missing(tmp_path: Path) -> None:
+    """On each disk in another way: nothing after the last of them is known."""
+    folders = ends(tmp_path, 4, 4, 2)
+    positions = [each.position for each in kodec.read_batches(next(folders[0].glob("*.log")))]
+    for folder, numbers in ((folders[0], (2, 3)), (folders[1], (3,))):
+        (segment,) = folder.glob("*.log")
+        data = bytearray(segment.read_bytes())
+        for number in numbers:
+            data[positions[number] + 70] ^= 1
+        segment.write_bytes(data if folder == folders[0] else data[: positions[3] + 80])
+    (missing,) = salvaged(folders, tmp_path / "out" / "topic-0").missing
+    assert (missing.first_offset, missing.last_offset) == (9, 11)
 
 
 def test_a_torn_tail_without_a_header_is_named_with_what_is_left_of_it(tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ def rebuild(
         int, Option(help="The brokers' log.retention.ms, for topics without their own.", min=-1)
     ] = RETENTION_MS,
     keep_remote: Annotated[
-        bool, Option("--keep-remote", help="Leave in remote storage what is there, and list it anew.")
+        bool,
+        Option("--keep-remote", help="Leave records in remote storage there; the new cluster reads them."),
     ] = False,
     remote_partitions: Annotated[
         int,

@@ -12,11 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from kodec.log.backup.capture import Changed, Listing, Taken, take_file, take_partition
+from kodec.log.backup.capture import Changed, Listing, Taken, keep_file, take_file, take_partition
 from kodec.log.backup.repository import RUNNING, Repository, point_name
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
 from kodec.log.files.backup_point import BackupDirectory, BackupPartition, BackupPoint
+from kodec.log.files.checkpoints import read_offsets
 from kodec.log.files.listing import ReplicaKind, find_replicas
 from kodec.log.files.lock import is_locked
 from kodec.log.files.names import (
@@ -35,7 +36,7 @@ from kodec.stores.storage import StorePath, on_this_machine
 __all__ = ["BackupPlan", "BackupReport", "plan_backup"]
 
 _BOOTSTRAP = "bootstrap.checkpoint"
-# Before the logs: what they state the logs have too, then.
+# Read before the logs are listed: what they state the logs have too, then.
 _BEFORE = (META_PROPERTIES, _BOOTSTRAP, LOG_START_OFFSETS, HIGH_WATERMARKS, RECOVERY_POINTS)
 # After the logs: what has been compacted until then.
 _AFTER = (CLEANER_OFFSETS,)
@@ -84,6 +85,7 @@ class _Source:
     path: Path
     directory: BackupDirectory
     listings: list[Listing] = field(repr=False)
+    before: dict[str, tuple[bytes, os.stat_result]] = field(repr=False)
     notes: list[str] = field(default_factory=list)
 
 
@@ -161,10 +163,11 @@ class BackupPlan:
         report: BackupReport,
     ) -> None:
         directory = source.directory
-        self._beside(source, repository, _BEFORE, scratch)
+        for name, content in source.before.items():
+            directory.files[name] = keep_file(name, *content, repository, "log.dirs", scratch)
         watermarks = {}
-        with suppress(OSError, FormatError):
-            watermarks = LogRoot(source.path).high_watermarks()
+        with suppress(KeyError, FormatError):
+            watermarks = read_offsets(source.path / HIGH_WATERMARKS, source.before[HIGH_WATERMARKS][0])
 
         def taken(listing: Listing) -> Taken | str:
             name = listing.folder.name
@@ -294,6 +297,10 @@ def _listed(path: Path, number: int, count: int, topics: Collection[str] | None)
         properties = LogRoot(path).meta_properties()
     node = None if properties is None else properties.node_id
     name = "" if count == 1 else f"dir{number}" if node is None else f"node{node}"
+    before = {}
+    for beside in _BEFORE:
+        with suppress(FileNotFoundError):
+            before[beside] = _whole(path / beside)
     notes, folders = [], []
     for replica in find_replicas(path):
         if replica.kind is not ReplicaKind.LIVE:
@@ -314,7 +321,13 @@ def _listed(path: Path, number: int, count: int, topics: Collection[str] | None)
         node,
         None if properties is None else properties.directory_id,
     )
-    return _Source(path, directory, listings, notes)
+    return _Source(path, directory, listings, before, notes)
+
+
+def _whole(path: Path) -> tuple[bytes, os.stat_result]:
+    """A file that brokers replace as a whole, and what it was."""
+    with path.open("rb") as file:
+        return file.read(), os.fstat(file.fileno())
 
 
 def _changed(source: _Source) -> list[str]:

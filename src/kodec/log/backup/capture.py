@@ -34,7 +34,7 @@ from kodec.log.writing.segment_scan import producers_at, scan_segment
 from kodec.runtime.errors import FormatError
 from kodec.stores.storage import entries, path_of
 
-__all__ = ["ATTEMPTS", "Listing", "Taken", "take_file", "take_partition"]
+__all__ = ["ATTEMPTS", "Listing", "Taken", "keep_file", "take_file", "take_partition"]
 
 ATTEMPTS = 5
 _WAIT = 0.3
@@ -402,6 +402,13 @@ def _checked(content: Path, limits: Limits) -> tuple[list[str], int | None, int 
         problems.append(f"{reader.skipped.omitted} more damaged ranges")
     tail = reader.torn_tail
     return problems, end, None if tail is None else tail.position
+
+
+def keep_file(
+    name: str, data: bytes, status: os.stat_result, repository: Repository, folder: str, scratch: Path
+) -> BackupFile:
+    """Store the content of a file that was read. Raises OSError."""
+    return _Taker(repository, folder, None, scratch, lambda _: None).keep(name, data, status, settled=False)
 
 
 def take_file(path: Path, repository: Repository, folder: str, scratch: Path) -> BackupFile:

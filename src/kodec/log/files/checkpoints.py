@@ -168,13 +168,13 @@ def _checkpoint(
     return text, entries
 
 
-def read_offsets(path: str | os.PathLike[str]) -> dict[TopicPartition, int]:
-    """Read a checkpoint of a log directory: an offset for each topic-partition.
+def read_offsets(path: str | os.PathLike[str], data: bytes | None = None) -> dict[TopicPartition, int]:
+    """Read a checkpoint of a log directory, or its bytes `data`: an offset for each topic-partition.
 
     An empty file has no entries. Raises: OSError; Malformed, whose path is the line, for anything not
     in the format, and for a topic-partition that occurs twice.
     """
-    text, entries = _checkpoint(path, 3)
+    text, entries = _checkpoint(path, 3, data)
     found: dict[TopicPartition, int] = {}
     for line, (topic, partition, offset) in entries:
         key = TopicPartition(topic, text.number(line, partition, "partition", 0, 32))

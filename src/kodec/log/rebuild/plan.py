@@ -292,7 +292,7 @@ class RebuildPlan:
         if remote is not None:
             if salvage is None:
                 SegmentWriter(made, remote.next_offset).close()
-                replace_file(made / file_name(remote.next_offset, "snapshot"), remote.producers())
+                replace_file(made / file_name(remote.next_offset, "snapshot"), remote.producers.to_bytes())
             newer = [] if partition.report is None else partition.report.leader_epochs
             newest = remote.epochs[-1].epoch if remote.epochs else -1
             epochs = [*remote.epochs, *(each for each in newer if each.epoch > newest)]

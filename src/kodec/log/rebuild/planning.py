@@ -11,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
-from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.messages.offset_commit_key import OffsetCommitKey
 from kodec.generated.messages.offset_commit_value import OffsetCommitValue
 from kodec.log.adoption.adopt import RETENTION_MS
@@ -437,7 +436,10 @@ class _Planner:
             return found
         before = None
         if self.keep_remote:
+            count = len(self.problems)
             sources, before = self._kept(found)
+            if len(self.problems) > count:
+                return found
         if sources:
             self._merge(found, sources, before)
         if found.missing and not self.allow_missing:
@@ -462,11 +464,10 @@ class _Planner:
             epochs = max(epochs, _epochs(folder), key=lambda each: each[-1].epoch if each else -1)
         try:
             found.remote = read_remote_log(tiers[0], epochs, found.log_start or 0, self.limits, self.progress)
-            producers = None if found.remote is None else found.remote.producers()
         except (FormatError, OSError) as error:
             self.problems.append(f"{owner}: remote storage cannot be read: {error}")
             return [], None
-        if found.remote is None or producers is None:
+        if found.remote is None:
             return local, None
         found.leader_epoch = found.remote.epochs[-1].epoch if found.remote.epochs else 0
         if found.remote.unused:
@@ -484,7 +485,7 @@ class _Planner:
                 f"{owner}: no source has what was only on the brokers' disks, from offset "
                 f"{found.remote.next_offset} on"
             )
-        return local, LogBefore(found.remote.next_offset, ProducerSnapshot.from_bytes(producers))
+        return local, LogBefore(found.remote.next_offset, found.remote.producers)
 
     def _merge(self, found: RebuiltPartition, sources: Sequence[Path], before: LogBefore | None) -> None:
         """Plan the new local log."""
@@ -760,7 +761,11 @@ class _Planner:
         """Above all ids that the logs have, so that no new producer has the sequences of an old one."""
         most = -1
         for each in partitions:
+            if each.remote is not None:
+                most = max([most, *(one.producer_id for one in each.remote.producers.entries)])
             for folder in each.sources:
+                if each.remote is not None and isinstance(folder, TierPath):
+                    continue
                 with suppress(FormatError, OSError), PartitionLog(folder, limits=self.limits) as log:
                     most = max([most, *(one.producer_id for one in read_producers(log).producers)])
         known = 0 if metadata is None else metadata.next_producer_id or 0

@@ -53,6 +53,7 @@ class RemoteLog:
         segments: those that count, by offset. unused: how many others are there.
         start_offset, next_offset: of the first record, and after the last one.
         extends: whether the lineage is that of the local logs, which then go on where it ends.
+        producers: those known at `next_offset`, as a broker's snapshot.
     """
 
     path: TierPath
@@ -62,6 +63,7 @@ class RemoteLog:
     start_offset: int
     next_offset: int
     extends: bool
+    producers: ProducerSnapshot = field(repr=False)
     _known: RemoteSegments = field(repr=False)
 
     def is_same(self) -> bool:
@@ -97,19 +99,6 @@ class RemoteLog:
                 break
             left, count = left - size, count + 1
         return count
-
-    def producers(self) -> bytes:
-        """The producers at `next_offset`, as a broker's snapshot. Raises OSError, FormatError."""
-        file = self.segments[-1].files.get("snapshot")
-        if file is None:
-            return ProducerSnapshot().to_bytes()
-        with file.open() as opened:
-            data = opened.read()
-        try:
-            ProducerSnapshot.from_bytes(data)
-        except FormatError as error:
-            raise error.in_source(str(file.real)) from None
-        return data
 
 
 def read_remote_log(
@@ -151,7 +140,21 @@ def read_remote_log(
             need="another",
             have="",
         ).in_source(str(path))
-    return RemoteLog(path, epochs, segments, unused, start, segments[-1].last + 1, extends, known)
+    end = segments[-1].last + 1
+    return RemoteLog(path, epochs, segments, unused, start, end, extends, _producers(segments[-1]), known)
+
+
+def _producers(segment: RemoteSegment) -> ProducerSnapshot:
+    """The producers at its end. Raises OSError, FormatError."""
+    file = segment.files.get("snapshot")
+    if file is None:
+        return ProducerSnapshot()
+    with file.open() as opened:
+        data = opened.read()
+    try:
+        return ProducerSnapshot.from_bytes(data)
+    except FormatError as error:
+        raise error.in_source(str(file.real)) from None
 
 
 def _facts(segments: Sequence[RemoteSegment]) -> list[object]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.frame import NEWEST, Frame
-from kodec.log.batches.records import SkippedRanges, TornTail
+from kodec.log.batches.records import SkippedRanges
 from kodec.log.batches.sizes import BATCH_HEAD, DELTA, MAX_RELATIVE
 from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
@@ -74,7 +74,6 @@ class Found:
     Attributes:
         positions, sizes: in bytes. firsts, lasts: offsets, counted from `base`, the first that fits.
         end: the end of the identified bytes.
-        torn: the offsets that the header of a batch at the end states, of which not all bytes are there.
         reasons: why others are not good, ascending; limited in number.
     """
 
@@ -83,7 +82,6 @@ class Found:
         self.positions, self.sizes = array("q"), array("I")
         self.firsts, self.lasts = array("I"), array("I")
         self.end = 0
-        self.torn: tuple[int, int] | None = None
         self.reasons: list[_Reason] = []
 
     def __len__(self) -> int:
@@ -186,7 +184,6 @@ class LogScan:
         if (tail := reader.torn_tail) is not None:
             found.explain(tail.position, f"torn tail: {tail.reason}")
             found.end += tail.size
-            found.torn = _torn(segment, tail)
         found.reasons.sort()
         return found
 
@@ -218,9 +215,9 @@ class LogScan:
                 reason = next(reasons)
             if start > at:
                 end_offset = before if each is None else found.first(each)
-                if end_offset is None and found.torn is not None and found.torn[0] >= expected:
-                    first, last = found.torn
-                    _note(why, f"its header states offsets {first} to {last}, and nothing shows later ones")
+                if end_offset is None and (last := _stated(segment, at, start, expected)) is not None:
+                    stated = f"offsets {expected} to {last}"
+                    _note(why, f"the headers there state {stated}, and nothing shows later ones")
                     end_offset = last + 1
                 none = end_offset is not None and end_offset <= expected
                 self.missing.append(
@@ -243,15 +240,22 @@ class LogScan:
             self._progress(told)
 
 
-def _torn(segment: Segment, tail: TornTail) -> tuple[int, int] | None:
-    """The offsets that the header of an incomplete batch states; None if it has no such."""
-    data = segment.read_bytes(tail.position, min(tail.size, BATCH_HEAD))
-    frame = Frame.peek(data)
-    if len(data) < BATCH_HEAD or frame is None or frame.magic != NEWEST or frame.size <= tail.size:
-        return None
-    delta = DELTA.get(memoryview(data), 0)
-    is_plausible = delta >= 0 and segment.base_offset <= frame.offset <= segment.base_offset + MAX_RELATIVE
-    return (frame.offset, frame.offset + delta) if is_plausible else None
+def _stated(segment: Segment, at: int, end: int, expected: int) -> int | None:
+    """The last offset that the headers from a byte on state; None unless they follow each other."""
+    while at < end:
+        try:
+            data = segment.read_bytes(at, min(BATCH_HEAD, end - at))
+        except OSError:
+            return None
+        frame = Frame.peek(data)
+        if len(data) < BATCH_HEAD or frame is None or (frame.magic, frame.offset) != (NEWEST, expected):
+            return None
+        delta = DELTA.get(memoryview(data), 0)
+        if frame.size < BATCH_HEAD or not 0 <= delta <= segment.base_offset + MAX_RELATIVE - expected:
+            return None
+        expected += delta + 1
+        at += frame.size
+    return expected - 1
 
 
 def _said(error: FormatError | OSError) -> str:
