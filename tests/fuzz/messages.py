@@ -136,6 +136,11 @@ def hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind)
 
 
+def has_version(kind: type) -> bool:
+    """Whether the bytes contain the version; objects of other classes only keep it."""
+    return any(each.name == "version" and each.compare for each in dataclasses.fields(kind))
+
+
 def made(rng: random.Random, hint: Any, version: int | None, depth: int = 0, tidy: bool = False) -> Any:
     """A random value."""
     if isinstance(hint, types.UnionType):
@@ -302,9 +307,9 @@ def asked(kind: Any, rng: random.Random, tally: Tally) -> None:
     """Hold both against each other: one random object, its bytes, and what is wrong with either."""
     versions = getattr(kind, "VERSIONS", None)
     version = None if versions is None else rng.choice(versions)
-    given = {} if version is None or "version" in hints(kind) else {"version": version}
+    given = {} if version is None or has_version(kind) else {"version": version}
     value = thing(rng, kind, version)
-    if "version" in hints(kind):
+    if has_version(kind):
         value.version = version
     if rng.random() < 0.01:
         given = rng.choice(({}, {"version": 99}, {"version": True}, {"version": OtherInt(1)}, {"other": 1}))
@@ -366,9 +371,9 @@ def starved(kind: Any, rng: random.Random, tally: Tally) -> None:
         return
     versions = getattr(kind, "VERSIONS", None)
     version = None if versions is None else rng.choice(versions)
-    given = {} if version is None or "version" in hints(kind) else {"version": version}
+    given = {} if version is None or has_version(kind) else {"version": version}
     value = thing(rng, kind, version, tidy=True)
-    if "version" in hints(kind):
+    if has_version(kind):
         value.version = version
     wanted = outcome(lambda: in_python(kind.to_bytes)(value, **given))
     if wanted[0] != "value":
