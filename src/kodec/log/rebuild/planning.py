@@ -470,6 +470,11 @@ class _Planner:
         if found.remote is None:
             return local, None
         found.leader_epoch = found.remote.epochs[-1].epoch if found.remote.epochs else 0
+        if gap := next(found.remote.missing, None):
+            self.problems.append(
+                f"{owner}: {gap}: brokers do not read past a gap in remote storage; without --keep-remote "
+                "the other records return to them"
+            )
         if found.remote.unused:
             self.notes.append(
                 f"{owner}: {found.remote.unused} segments in remote storage do not count; they stay there"

@@ -330,6 +330,9 @@ class _Copy:
                     break
         if epochs:
             replace_file(folder / LEADER_EPOCHS, leader_epochs_bytes(epochs), folder=False)
+        if self._first and not (folder / file_name(self._first, "log")).exists():
+            # a broker looks for offsets below the first segment elsewhere
+            SegmentWriter(folder, self._first).close()
         if not any(folder.glob("*.log")):
             SegmentWriter(folder, max(self._log.start_offset, self._first)).close()
 
