@@ -21,6 +21,7 @@ from urllib.parse import unquote, urlsplit
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import TopicPartition
+from kodec.log.files.tier_keys import TierKeys
 from kodec.log.values.decoder import TypedFormat
 from kodec.log.values.framing import FRAMINGS, Framing, Part
 from kodec.pipeline.columns import COLUMNS, QUARANTINE
@@ -259,6 +260,23 @@ READ_OPTIONS: Mapping[str, Option] = {
         "false",
         "a load without a topic-partition, or without one that is named, has no rows instead of an error",
     ),
+    "tier": Option(
+        "a path or a URL",
+        "",
+        "[remote storage](spark.md#local-segments-and-remote-storage-as-one-log) that has the earlier "
+        "segments of the log directories at the paths; the source in Python reads it",
+    ),
+    "tierKey": Option(
+        "a file or a folder of each worker",
+        "`KODEC_TIER_KEY` in the environment",
+        "the private key of [encrypted remote storage](remote-storage.md), in PEM, or a folder with one "
+        "`<id>.pem` for each key; the source in Python reads it",
+    ),
+    "tierKeyCommand": Option(
+        "a command",
+        "`KODEC_TIER_KEY_COMMAND` in the environment",
+        "prints that key; each worker runs it, without a shell; for the source in Python",
+    ),
     "maxPartitionBytes": Option(
         "size, `64m`",
         "[in the JVM](spark-jvm.md) 128m; in Python the size of the log divided by the cores of the "
@@ -392,10 +410,13 @@ class Options:
 
     Attributes: paths may hold globs; at most one of subscribe, pattern and assign is not None; the rest are
     the options in the terms of this package; trigger_delay is in seconds; hadoop has the options that
-    begin with `fs.`, for `kodec.pipeline.hadoop`.
+    begin with `fs.`, for `kodec.pipeline.hadoop`; keys open encrypted segments, None: those that the
+    environment names.
     """
 
     paths: tuple[str, ...]
+    tier: str | None = None
+    keys: TierKeys | None = field(default=None, repr=False)
     subscribe: frozenset[str] | None = None
     pattern: re.Pattern[str] | None = None
     assign: frozenset[TopicPartition] | None = None
@@ -437,6 +458,8 @@ class Options:
         mode = _mode(given)
         permissive = mode != "failfast"
         return cls(
+            tier=_tier(given),
+            keys=_keys(given),
             subscribe=_names(given, "subscribe"),
             pattern=_pattern(given),
             assign=_assignment(given),
@@ -517,18 +540,40 @@ def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(map(_readable, texts))
 
 
-def _readable(text: str) -> str:
+def _tier(given: Mapping[str, str]) -> str | None:
+    text = given.get("tier")
+    if text is not None and not text.strip():
+        _wrong("tier", "the path or the URL of remote storage, like s3://bucket/prefix", text)
+    return None if text is None else _readable(text, "tier")
+
+
+def _keys(given: Mapping[str, str]) -> TierKeys | None:
+    """Where private keys are. A command may contain what nobody else may see: no error quotes it."""
+    file, command = given.get("tierkey"), given.get("tierkeycommand")
+    for name, text in (("tierKey", file), ("tierKeyCommand", command)):
+        if text is not None and not text.strip():
+            raise OptionError(name, "it is empty")
+    if file is not None and command is not None:
+        raise OptionError("tierKey", "give either tierKey or tierKeyCommand")
+    if file is not None and is_url(file) not in (None, "file"):
+        _wrong("tierKey", "a file or a folder of each worker, like /etc/kodec/key.pem", file)
+    if file is not None:
+        return TierKeys(path_of(file).absolute())
+    return None if command is None else TierKeys(command=command)
+
+
+def _readable(text: str, option: str = "path") -> str:
     """A path or a URL that this source reads, for `path_of`. Raises OptionError."""
     if is_view(text) or is_url(text) in SCHEMES:
         try:
             return path_of(text).as_uri()
         except ArgumentError as error:
-            raise OptionError("path", str(error)) from None
-    return local_path(text, "read by the Python source")
+            raise OptionError(option, str(error)) from None
+    return local_path(text, "read by the Python source", option)
 
 
-def local_path(text: str, use: str) -> str:
-    """The absolute path of the option `path`, given as a path or a `file:` URL.
+def local_path(text: str, use: str, option: str = "path") -> str:
+    """The absolute path of an option, given as a path or a `file:` URL.
 
     Raises: OptionError for other URLs, which states that they do not support that `use`.
     """
@@ -537,7 +582,7 @@ def local_path(text: str, use: str) -> str:
     if len(url.scheme) < 2:
         return str(Path(text).absolute())
     if url.scheme != "file" or url.netloc not in ("", "localhost") or not url.path.startswith("/"):
-        raise OptionError("path", f"{text}: only local paths can be {use}, like /data/logs")
+        raise OptionError(option, f"{text}: only local paths can be {use}, like /data/logs")
     path = unquote(url.path, errors="surrogateescape")
     # file:///C:/data
     return path[1:] if os.name == "nt" and path[2:3] == ":" else path

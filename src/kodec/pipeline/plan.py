@@ -37,8 +37,9 @@ from kodec.log.files.resolve import (
 from kodec.log.files.tier_view import list_tiered, owner_of
 from kodec.log.files.tiered import TieredFolder
 from kodec.log.reading.reader import read_batches
+from kodec.log.views.one_log import with_remote_storage
 from kodec.pipeline.options import EARLIEST, LATEST, Edge, OptionError, Options
-from kodec.runtime.errors import FormatError, ReadFailed
+from kodec.runtime.errors import ArgumentError, FormatError, ReadFailed
 from kodec.runtime.logger import logger
 from kodec.stores.storage import StorePath, is_view, one_look, path_of
 
@@ -290,23 +291,24 @@ class _Finder:
         self._folders: set[Path] = set()
         self._starts: dict[Path, dict[TopicPartition, int]] = {}
 
-    def look(self, text: str) -> None:
-        """Find the logs at a path or at the matches of a glob. Raises OptionError if there are none."""
+    def look(self) -> None:
+        """Find the logs at the paths. Raises OptionError for one without a log."""
+        options = self.options
         with one_look():
-            self._look(text)
+            there = [what for text in options.paths for what in self._logs_at(text)]
+            for what in there if options.tier is None else _with_tier(there, options.tier):
+                self._choose(what)
 
-    def _look(self, text: str) -> None:
+    def _logs_at(self, text: str) -> Iterator[LogPath]:
+        """The logs at a path, or at the matches of a glob."""
         for path in _expanded(text):
             try:
-                there = find_logs(path)
+                yield from find_logs(path)
             except NotALog as error:
                 if not path.is_dir():
                     raise OptionError("path", str(error)) from None
                 if not self.options.allow_empty:
                     raise OptionError("path", f"{error}; it holds {_content(path)}") from None
-                continue
-            for what in there:
-                self._choose(what)
 
     def _choose(self, what: LogPath) -> None:
         if isinstance(what, LogDirectoryPath):
@@ -367,6 +369,17 @@ def _expanded(text: str) -> list[Path]:
     return found
 
 
+def _with_tier(there: Sequence[LogPath], tier: str) -> list[LogPath]:
+    """Log directories, and topic-partitions' folders, together with remote storage. Raises OptionError."""
+    if not path_of(tier).exists():
+        raise NoSuchPath("tier", f"there is no {shown(tier)}")
+    try:
+        views = with_remote_storage(*(what.path for what in there), tier=tier)
+    except ArgumentError as error:
+        raise OptionError("tier", str(error)) from None
+    return [what for view in views for what in find_logs(view)]
+
+
 def _content(path: Path) -> str:
     names = sorted(each.name for each in path.iterdir())
     more = f" and {len(names) - 4} more" if len(names) > 4 else ""
@@ -384,8 +397,7 @@ def found_logs(options: Options) -> dict[TopicPartition, list[FoundLog]]:
     Malformed for a checkpoint of log start offsets that is damaged.
     """
     finder = _Finder(options)
-    for text in options.paths:
-        finder.look(text)
+    finder.look()
     _check_found(options, finder)
     for logs in finder.logs.values():
         if len(logs) > 1:

@@ -13,6 +13,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
+from kodec.log.files.tier_keys import use_tier_keys
 from kodec.pipeline.hadoop import use_hadoop_settings
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import SourceSegment, Task, shown
@@ -21,7 +22,13 @@ from kodec.pipeline.spark_schema import arrow_schema, quarantine_schema, schema
 from kodec.pipeline.typed_source import TypedSource
 from kodec.runtime.errors import KodecError
 
-__all__ = ["TaskPartition", "TaskReader", "freeze_imports_once"]
+__all__ = ["TaskPartition", "TaskReader", "freeze_imports_once", "use_settings"]
+
+
+def use_settings(options: Options) -> None:
+    """Open stores, and encrypted segments, in this process as the options say."""
+    use_hadoop_settings(options.hadoop)
+    use_tier_keys(options.keys)
 
 
 def _all_columns(options: Options, typed: TypedSource | None) -> StructType:
@@ -102,7 +109,7 @@ class TaskReader:
         if not isinstance(partition, TaskPartition):
             return
         freeze_imports_once()
-        use_hadoop_settings(self.options.hadoop)
+        use_settings(self.options)
         found = self._quarantine if self.options.mode == "quarantine" else self._read
         try:
             for batch in found(partition.task):

@@ -20,10 +20,9 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from kodec.pipeline.hadoop import use_hadoop_settings
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import found_logs, list_segments, relisted, tasks_of
-from kodec.pipeline.reading import TaskPartition, TaskReader
+from kodec.pipeline.reading import TaskPartition, TaskReader, use_settings
 from kodec.pipeline.spark_schema import arrow_schema, quarantine_schema, schema
 from kodec.pipeline.typed_source import TypedSource
 
@@ -72,7 +71,7 @@ class KafkaLogDataSource(DataSource):
 
     def _read_options(self, streaming: bool | None = False) -> Options:
         options = Options.parse(self.options, streaming=streaming)
-        use_hadoop_settings(options.hadoop)
+        use_settings(options)
         return options
 
     def reader(self, schema: StructType) -> LogReader:

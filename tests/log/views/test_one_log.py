@@ -378,3 +378,21 @@ def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "not remote storage" in capsys.readouterr().err
     assert main(["salvage", str(LOGS), "--tier", str(TIER), "--to", str(tmp_path / "x")]) == 2
     assert "No such option: --tier" in capsys.readouterr().err
+
+
+def test_what_was_copied_since_is_seen(tmp_path: Path) -> None:
+    """`__remote_log_metadata` is read again if it has grown, in the same process."""
+    tier, logs = tmp_path / "tier", tmp_path / "logs"
+    metadata = Metadata()
+    metadata.copied(copy(tier, "aiven", OLD[:3], EPOCHS, UUID(int=1)))
+    metadata.write(logs)
+    local(logs, OLD[3:], EPOCHS)
+    view = joined(logs, tier)
+    assert rows(view) == expected(OLD)
+    assert joined(logs, tier) == view
+    metadata.copied(copy(tier, "aiven", OLD[3:5], EPOCHS, UUID(int=2)))
+    for folder in ("__remote_log_metadata-0", str(OWNER)):
+        shutil.rmtree(logs / folder)
+    metadata.write(logs)
+    local(logs, OLD[5:], EPOCHS)
+    assert rows(joined(logs, tier)) == expected(OLD)

@@ -18,7 +18,7 @@ from kodec.log.files.tier_manifest import CIPHER_BYTES, Encryption
 from kodec.runtime.errors import ArgumentError, Malformed, MissingDependency, Unsupported
 from kodec.runtime.extras import install_command
 
-__all__ = ["KEY_ID", "TierKeys", "decrypted"]
+__all__ = ["KEY_ID", "TierKeys", "decrypted", "use_tier_keys"]
 
 KEY_ID = "KODEC_TIER_KEY_ID"
 """The variable in which the command finds the id of the key that is wanted."""
@@ -39,6 +39,11 @@ class TierKeys(NamedTuple):
 
     file: Path | None = None
     command: str | None = None
+
+    @classmethod
+    def current(cls) -> TierKeys:
+        """Those of `use_tier_keys`, else those of the environment. Raises ArgumentError as the next one."""
+        return cls.of_environment() if _used is None else _used
 
     @classmethod
     def of_environment(cls) -> TierKeys:
@@ -95,8 +100,8 @@ class TierKeys(NamedTuple):
         if self.file is None:
             raise Unsupported(
                 "encryption",
-                "give the private key: --tier-key FILE, --tier-key-command CMD, "
-                f"{TIER_KEY} or {TIER_KEY_COMMAND}",
+                "give the private key: --tier-key FILE, --tier-key-command CMD, in Spark the options "
+                f"tierKey or tierKeyCommand, or {TIER_KEY} or {TIER_KEY_COMMAND} in the environment",
                 at=0,
                 need=f"the private key {key_id[:80]!r}",
                 have="none",
@@ -139,6 +144,18 @@ class TierKeys(NamedTuple):
         if done.returncode:
             raise ArgumentError(f"{source} ended with code {done.returncode}")
         return f"what {source} prints", done.stdout[:_MOST_OF_A_KEY]
+
+
+_used: TierKeys | None = None
+
+
+def use_tier_keys(keys: TierKeys | None) -> None:
+    """Open encrypted segments with these keys, from now on; None: with those that the environment names.
+
+    It is for a process that works for one query at a time, as those of Spark do.
+    """
+    global _used
+    _used = keys
 
 
 # Opening a key takes milliseconds, and files of a segment are opened again and again.

@@ -84,10 +84,16 @@ def take_notes() -> list[str]:
 class TierPath(StorePath):
     """A path in a folder of remote storage that is read as a log directory.
 
-    Attributes: `real` is the object with the content, for people; None where none is known.
+    Attributes: `file` is what a listing showed; None for another path. As `listed`, it goes with the path to
+    other processes, so that all of them read the same objects, and none has to list them again.
     """
 
-    real: Path | None = None
+    file: ViewFile | None = None
+
+    @property
+    def real(self) -> Path | None:
+        """The object with the content, for people; None where none is known."""
+        return None if self.file is None else self.file.real
 
     @classmethod
     def of(cls, root: Path) -> TierPath:
@@ -109,15 +115,12 @@ class TierPath(StorePath):
         return "/".join([str(self.tier), *self.parts[2:]])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (type(self), self.parts, self.listed, self.real)
+        return _unpickled, (type(self), self.parts, self.file)
 
 
-def _unpickled(
-    kind: type[TierPath], parts: tuple[str, ...], listed: Status | None, real: Path | None
-) -> TierPath:
+def _unpickled(kind: type[TierPath], parts: tuple[str, ...], file: ViewFile | None) -> TierPath:
     found = kind(*parts)
-    found.listed, found.real = listed, real
-    return found
+    return found if file is None else _named(found, file)
 
 
 def as_logs(folder: Path) -> TierPath | None:
@@ -206,16 +209,20 @@ def _as_stored(segment: TieredSegment) -> SegmentFiles:
 
 
 def _named(path: TierPath, file: ViewFile) -> TierPath:
-    path.listed, path.real = file.status, file.real
+    path.listed, path.file = file.status, file
     return path
 
 
 class ViewFile(NamedTuple):
-    """A file of the view: the object with its content, its size, and how it is opened."""
+    """A file of the view: the object with its content, its size, and how it is opened.
+
+    Attributes: `is_local` where it is a file of a log directory, which a broker may change.
+    """
 
     real: Path
     status: Status
     open: Callable[[], BinaryIO]
+    is_local: bool = False
 
 
 class _Chosen(NamedTuple):
@@ -503,29 +510,18 @@ class TierStorage:
             if (piece := manifest.indexes.get(kind)) is not None:
                 size = piece.size - (CIPHER_BYTES if piece.size and manifest.encryption else 0)
                 status = segment.status._replace(size=size)
-                found[kind] = ViewFile(indexes, status, partial(self._index, indexes, kind, manifest))
+                found[kind] = ViewFile(indexes, status, partial(_open_index, indexes, kind, manifest))
         status = segment.status._replace(size=manifest.size)
-        opened = partial(self._log, log, segment.status.size, manifest)
+        opened = partial(_open_log, log, segment.status.size, manifest)
         found["log"] = ViewFile(log, status, opened)
         return found, None if manifest.segment is None else manifest.segment.end_offset
-
-    def _log(self, path: Path, size: int, manifest: Manifest) -> BinaryIO:
-        with _unreadable(path):
-            stored = storage_of(path).open(path)
-            try:
-                return _Log(stored, size, manifest, TierKeys.of_environment(), str(path))
-            except BaseException:
-                stored.close()
-                raise
-
-    def _index(self, path: Path, kind: str, manifest: Manifest) -> BinaryIO:
-        with _unreadable(path), storage_of(path).open(path) as stored:
-            return _Bytes(read_index(stored, kind, manifest, TierKeys.of_environment(), str(path)))
 
     # -- the contract -----------------------------------------------------------------------------
 
     def _file(self, path: Path) -> ViewFile:
-        """A file of the last listing, or of one that is made now."""
+        """A file of the listing that the path is of, else of the last one, or of one that is made now."""
+        if isinstance(path, TierPath) and path.file is not None:
+            return path.file
         _, _, *rest = path.parts
         if len(rest) == 2:
             files = self._files.get(rest[0])
@@ -553,7 +549,8 @@ class TierStorage:
         return not rest or (len(rest) == 1 and self.folder(rest[0]) is not None)
 
     def status(self, path: Path) -> Status:
-        return self._file(path).status
+        file = self._file(path)
+        return storage_of(file.real).status(file.real) if file.is_local else file.status
 
     def open(self, path: Path) -> BinaryIO:
         file = self._file(path).open()
@@ -572,6 +569,34 @@ class TierStorage:
 @lru_cache(maxsize=64)
 def _storage(root: Path) -> TierStorage:
     return TierStorage(root)
+
+
+def _open_log(path: Path, size: int, manifest: Manifest) -> BinaryIO:
+    with _unreadable(path):
+        stored = storage_of(path).open(path)
+        try:
+            return _Log(stored, size, manifest, TierKeys.current(), str(path))
+        except BaseException:
+            stored.close()
+            raise
+
+
+def _open_index(path: Path, kind: str, manifest: Manifest) -> BinaryIO:
+    with _unreadable(path), storage_of(path).open(path) as stored:
+        return _Bytes(read_index(stored, kind, manifest, TierKeys.current(), str(path)))
+
+
+def _open_part(log: ViewFile, piece: Piece) -> BinaryIO:
+    # needed where segments overlap
+    from kodec.log.files.tier_cut import PartOfLog
+
+    return PartOfLog(log.open(), piece)
+
+
+def _open_missing(path: Path) -> BinaryIO:
+    raise ReadFailed(
+        "__remote_log_metadata names this segment, and its objects are missing", errno.EIO, 0, str(path)
+    )
 
 
 @contextmanager
@@ -637,13 +662,7 @@ def _missing(folder: TieredFolder, chosen: _Chosen) -> ViewFile:
     """The log of a segment that was copied, and whose objects are missing: reading it fails."""
     assert chosen.copied is not None
     path = folder.path / f"{chosen.base_offset:020}-{chosen.copied.segment_id}.log"
-
-    def fail() -> BinaryIO:
-        raise ReadFailed(
-            "__remote_log_metadata names this segment, and its objects are missing", errno.EIO, 0, str(path)
-        )
-
-    return ViewFile(path, Status(chosen.copied.size or 0, 0), fail)
+    return ViewFile(path, Status(chosen.copied.size or 0, 0), partial(_open_missing, path))
 
 
 def _cut(chosen: _Chosen, own: Mapping[str, ViewFile], end: int | None) -> dict[str, ViewFile]:
@@ -657,7 +676,7 @@ def _cut(chosen: _Chosen, own: Mapping[str, ViewFile], end: int | None) -> dict[
     if last is None and first == base:
         return files
     # needed where segments overlap
-    from kodec.log.files.tier_cut import Found, PartOfLog, cut_index, find_batch
+    from kodec.log.files.tier_cut import Found, cut_index, find_batch
 
     log = own["log"]
     index = b""
@@ -676,7 +695,7 @@ def _cut(chosen: _Chosen, own: Mapping[str, ViewFile], end: int | None) -> dict[
     piece = Piece(begin.position, stop.position - begin.position)
     most = _NO_END if last is None else last
     files[names["log"]] = log._replace(
-        status=log.status._replace(size=piece.size), open=lambda: PartOfLog(log.open(), piece)
+        status=log.status._replace(size=piece.size), open=partial(_open_part, log, piece)
     )
     for kind in INDEXES:
         if (whole := own.get(kind)) is not None:
@@ -707,7 +726,7 @@ class _Local(io.FileIO):
 
 def local_file(path: Path, status: Status) -> ViewFile:
     """A file of a log directory as it is."""
-    return ViewFile(path, status, partial(_opened, path))
+    return ViewFile(path, status, partial(_opened, path), is_local=True)
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import BinaryIO, NamedTuple, Self
 from urllib.parse import quote, unquote
+from zlib import crc32
 
 from kodec.log.files.checkpoints import LeaderEpoch, read_leader_epochs, read_partition_metadata
-from kodec.log.files.listing import parse_partition_dir, parse_segment_name
+from kodec.log.files.listing import find_partitions, parse_partition_dir, parse_segment_name
 from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import LogDirectoryPath, resolve
@@ -47,12 +48,15 @@ class _Sources(NamedTuple):
         elsewhere: log directories whose topic-partitions are not shown where only remote storage has them;
         None:
             nothing is shown that only remote storage has.
+        state: of `__remote_log_metadata`, when the view was made: another state makes another view, which
+            reads it again.
     """
 
     tier: str
     logs: str
     metadata: Sequence[str]
     elsewhere: Sequence[str] | None
+    state: int
 
 
 class OneLogPath(TierPath):
@@ -233,6 +237,23 @@ class _OneLog(TierStorage):
                     found[each.name] = Listed(folder / each.name, None if file is None else file.status)
         return nullcontext(iter(found.values()))
 
+    @contextmanager
+    def _read_again_if_gone(self) -> Iterator[None]:
+        """What is no longer local may have been copied since `__remote_log_metadata` was read."""
+        try:
+            yield
+        except FileNotFoundError:
+            self.__dict__.pop("_known", None)
+            raise
+
+    def status(self, path: Path) -> Status:
+        with self._read_again_if_gone():
+            return super().status(path)
+
+    def open(self, path: Path) -> BinaryIO:
+        with self._read_again_if_gone():
+            return super().open(path)
+
     def is_folder(self, path: Path) -> bool:
         rest = path.parts[2:]
         if len(rest) == 1 and self._logs is not None and (self._logs / rest[0]).is_dir():
@@ -289,15 +310,31 @@ def with_remote_storage(*paths: str | os.PathLike[str], tier: str | os.PathLike[
         if isinstance(what.path, TierPath):
             raise ArgumentError(f"{path}: is remote storage itself: give a log directory")
     folders = list(dict.fromkeys(_absolute(each) for each, _ in resolved))
+    state = _state(folders)
     found: list[Path] = []
     is_first = True
     for logs, name in resolved:
         elsewhere = None
         if not name and is_first:
             elsewhere, is_first = [each for each in folders if each != _absolute(logs)], False
-        view = OneLogPath.made(_Sources(_absolute(root), _absolute(logs), folders, elsewhere))
+        view = OneLogPath.made(_Sources(_absolute(root), _absolute(logs), folders, elsewhere, state))
         found.append(view / name if name else view)
     return found
+
+
+def _state(folders: Iterable[str]) -> int:
+    """A number that changes with `__remote_log_metadata` in these log directories. Raises OSError."""
+    sizes = []
+    for folder in folders:
+        for each in find_partitions(path_of(folder)):
+            if each.topic_partition.topic == REMOTE_TOPIC:
+                with entries(each.path) as files:
+                    sizes += [
+                        (str(one.path), one.stat().st_size)
+                        for one in files
+                        if parse_segment_name(one.name) is not None
+                    ]
+    return crc32(repr(sorted(sizes)).encode())
 
 
 def tiers_beside_logs(paths: Sequence[Path]) -> list[Path]:
@@ -311,8 +348,9 @@ def tiers_beside_logs(paths: Sequence[Path]) -> list[Path]:
     holders = [_absolute(each) for each in paths if not isinstance(each, TierPath) and holds_metadata(each)]
     if not holders:
         return list(paths)
+    state = _state(holders)
     return [
-        OneLogPath.made(_Sources(_absolute(each), "", holders, []))
+        OneLogPath.made(_Sources(_absolute(each), "", holders, [], state))
         if _absolute(each) not in holders and _is_root(each)
         else each
         for each in paths

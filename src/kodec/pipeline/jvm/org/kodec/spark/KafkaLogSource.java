@@ -121,9 +121,9 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     @Override
     public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
         if (!reads) {
-            return new LogTable(this, null, schema, properties);
+            return new LogTable(this, null, null, schema, properties);
         }
-        return python == null ? read(schema, properties) : table(python, schema, new CaseInsensitiveStringMap(properties));
+        return python == null ? read(schema, properties) : new LogTable(this, python, null, schema, properties);
     }
 
     /** The table that is read, of this source or the one in Python. Throws Wrong, IllegalArgumentException. */
@@ -132,14 +132,10 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         try {
             Options followed = followed(given);
             known(schema, followed);
-            return new LogTable(this, followed, schema, properties);
+            return new LogTable(this, null, followed, schema, properties);
         } catch (NeedsPythonSource reason) {
-            return table(elsewhere(reason, given), schema, given);
+            return new LogTable(this, elsewhere(reason, given), null, schema, properties);
         }
-    }
-
-    private static Table table(TableProvider python, StructType schema, CaseInsensitiveStringMap options) {
-        return python.getTable(schema, new Transform[0], passed(options).asCaseSensitiveMap());
     }
 
     /** The options, after listing the paths: once, as Spark requests the columns and then the table. */
@@ -205,7 +201,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             }
             throw new IllegalArgumentException(said);
         }
-        for (String each : paths) {
+        for (String each : Options.places(options)) {
             if (!Files.isOfPython(each)) {
                 throw new IllegalArgumentException(said + ": this takes the source in Python, which reads " + READS + ", not "
                         + each.substring(0, each.indexOf(':') + 1));
@@ -221,7 +217,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
 
     /** The options to hand over: for buckets of S3, with Hadoop's settings of the session or of the load. */
     private static CaseInsensitiveStringMap passed(CaseInsensitiveStringMap options) {
-        if (Options.paths(options).stream().noneMatch(each -> each.startsWith("s3"))) {
+        if (Options.places(options).stream().noneMatch(each -> each.startsWith("s3"))) {
             return options;
         }
         Map<String, String> all = new HashMap<>(options.asCaseSensitiveMap());
@@ -282,11 +278,12 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     /**
      * One or several logs as a table; the other source does all writing.
      *
-     * @param options null if it is not known yet whether it is read at all
+     * @param other the source in Python if that one reads it
+     * @param options null also if it is not known yet whether it is read at all
      */
     @SuppressWarnings("deprecation") // Table.columns, which replaces schema, is not in all versions of Spark
-    private record LogTable(KafkaLogSource source, Options options, StructType schema, Map<String, String> properties)
-            implements Table, SupportsRead, SupportsWrite {
+    private record LogTable(KafkaLogSource source, TableProvider other, Options options, StructType schema,
+            Map<String, String> properties) implements Table, SupportsRead, SupportsWrite {
         @Override
         public String name() {
             return "kafka-log " + (options == null ? "[" + properties.get("path") + "]" : options.paths);
@@ -319,12 +316,19 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         /** A query, which may have its own options in addition to those of the table. */
         @Override
         public ScanBuilder newScanBuilder(CaseInsensitiveStringMap given) {
-            if (options == null) {
+            if (options == null && other == null) {
                 return ((SupportsRead) source.read(schema, properties)).newScanBuilder(given);
             }
             Map<String, String> all = new HashMap<>(properties);
             all.keySet().removeIf(given::containsKey);
             all.putAll(given.asCaseSensitiveMap());
+            if (other != null) {
+                // which keeps the options that it was given first
+                TableProvider fresh = all.equals(properties) ? other : python();
+                CaseInsensitiveStringMap passed = passed(new CaseInsensitiveStringMap(all));
+                Table table = fresh.getTable(schema, new Transform[0], passed.asCaseSensitiveMap());
+                return ((SupportsRead) table).newScanBuilder(passed);
+            }
             try {
                 Options followed = all.equals(properties) ? options : new Options(all);
                 if (!followed.schema().equals(options.schema())) {

@@ -147,6 +147,8 @@ final class Options {
             }
             case "keyformat", "valueformat", "schemas", "framing", "keyreaderschema", "readerschema", "typedas" ->
                 throw NeedsPythonSource.only("decoding keys and values (" + name + "=" + value + ")");
+            // not with its value: a command may contain what nobody else may see
+            case "tier", "tierkey", "tierkeycommand" -> throw NeedsPythonSource.only("the option " + name);
             case "includecontrolrecords" -> control = flag(name, value);
             case "kafka.isolation.level" ->
                 committed = word(name, value, "read_uncommitted", "read_committed") == 1;
@@ -352,6 +354,16 @@ final class Options {
         }
         if (found.isEmpty()) {
             throw new NeedsPythonSource("assign=" + value);
+        }
+        return found;
+    }
+
+    /** The paths to read, and that of remote storage, if it is given. */
+    static List<String> places(Map<String, String> options) {
+        List<String> found = paths(options);
+        if (options.get("tier") != null) {
+            found = new ArrayList<>(found);
+            found.add(options.get("tier"));
         }
         return found;
     }
