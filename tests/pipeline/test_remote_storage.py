@@ -310,7 +310,27 @@ def test_spark_shows_no_command(spark: Any, capsys: pytest.CaptureFixture[str]) 
     assert "s3cr3t" not in f"{capsys.readouterr()}{caught.value}"
 
 
-@pytest.mark.skipif(not JAR.is_file(), reason="no JDK: the source for the JVM was not built")
+needs_jar = pytest.mark.skipif(not JAR.is_file(), reason="no JDK: the source for the JVM was not built")
+
+
+@needs_jar
+def test_a_table_of_the_catalog(spark: Any) -> None:
+    """Its options reach the source in Python, and so do those of a query."""
+    spark.sql("DROP TABLE IF EXISTS joined")
+    given = f"path '{LOGS}', tier '{TIERS['aes']}', tierKey '{KEY}'"
+    spark.sql(f"CREATE TABLE joined USING `kafka-log` OPTIONS ({given})")
+    try:
+        assert offsets(spark.table("joined")) == consumed()
+        some = """WITH ('startingOffsets' = '{"tiered":{"0":100}}')"""
+        assert offsets(spark.sql(f"SELECT offset FROM joined {some}")) == [n for n in consumed() if n >= 100]
+        assert offsets(spark.table("joined").where("offset < 9")) == [n for n in consumed() if n < 9]
+        sums = spark.sql("SELECT count(*), max(offset) FROM joined").first()
+        assert tuple(sums) == (len(consumed()), 174)
+    finally:
+        spark.sql("DROP TABLE joined")
+
+
+@needs_jar
 def test_the_source_in_the_jvm_names_the_other_one(spark: Any) -> None:
     with pytest.raises(Exception, match=r"^kafka-log: the option tier: this takes .* not hdfs:$"):
         spark.read.format("kafka-log").option("tier", "hdfs://x/y").load(str(LOGS))
