@@ -20,7 +20,7 @@ from kodec.generator.driver import generate, render_all
 from kodec.generator.problems import SchemaError
 from tests.generator import any_name
 
-from . import typescript_testee
+from . import stream_cases, typescript_testee
 from .cases import ask, cases
 from .test_plan import FOLDERS, ROOT
 
@@ -90,16 +90,39 @@ def test_the_program_of_the_documentation_reads_a_log_to_its_end(built: Built, t
     assert whole == wanted and whole[: len(cut)] == cut and len(cut) < len(whole)
 
 
+def test_typescript_reads_streams_as_the_plan_says(tmp_path: Path) -> None:
+    inputs = stream_cases.write_schemas(tmp_path / "schemas", "typescript")
+    told = list(stream_cases.stream_cases(tmp_path / "schemas", inputs))
+    program = typescript_testee.build(tmp_path / "schemas", tmp_path)
+    assert list(stream_cases.differences(program, told)) == []
+    assert len(inputs) > 50 and stream_cases.refused(told) > 100
+    module = tmp_path / "typescript"
+    shutil.copyfile(typescript_testee.HERE / "eslint.config.js", module / "eslint.config.js")
+    for command in (
+        ["eslint/bin/eslint.js", "src/streams.ts"],
+        ["prettier/bin/prettier.cjs", "--check", "--print-width", "110", "src/streams.ts"],
+    ):
+        done = typescript_testee.run(module, *command)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_what_typescript_does_not_have_is_a_problem_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "x.ksy").write_text(
         "meta: {id: x, endian: be}\nseq:\n  - {id: a_1, type: u1}\n  - {id: a1, type: u1}\n"
         "  - {id: t, type: str, size: 2, encoding: UTF-16LE}\n"
     )
-    (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: z, type: strz, encoding: UTF-8}]\n")
+    (tmp_path / "y.ksy").write_text(
+        "meta: {id: y}\nseq: [{id: z, size: 1, process: ours}, {id: constructor, terminator: 0}]\n"
+    )
     with pytest.raises(SchemaError) as caught:
         generate(tmp_path, tmp_path / "out", targets=["typescript"])
     told = str(caught.value)
-    for text in ("`a_1` and `a1` are both `a1` in TypeScript", "text in UTF-16LE", "read from streams"):
+    for text in (
+        "`a_1` and `a1` are both `a1` in TypeScript",
+        "text in UTF-16LE",
+        "its process `ours`",
+        "y.constructor: ",
+    ):
         assert text in told
     assert not (tmp_path / "out").exists()
 

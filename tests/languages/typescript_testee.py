@@ -15,11 +15,13 @@ from typing import Any
 
 from kodec.generator.driver import generate, load
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.values import (
     FLAG,
     IDENTITY,
     OCTETS,
     SECTION,
+    STREAM,
     TEXT,
     ListOf,
     Maybe,
@@ -88,13 +90,14 @@ def table(schemas: Path) -> str:
         "",
         'export type Kind = string | ["null" | "list", Kind] | ["one", Kind[]] | ["object", string];',
         "export interface Type {",
-        "  make: (fields: object) => unknown;",
+        "  make?: (fields: object) => unknown;",
         "  read: (r: Reader, version: number) => unknown;",
-        "  write: (w: Writer, value: unknown, version: number) => void;",
+        "  write?: (w: Writer, value: unknown, version: number) => void;",
         "}",
         "export const types: Partial<Record<string, Type>> = {",
     ]
     shapes: dict[str, list[list[Any]]] = {}
+    instances: dict[str, list[list[Any]]] = {}
     for unit in program.units.values():
         if unit.stands_for is not None:
             continue
@@ -116,9 +119,20 @@ def table(schemas: Path) -> str:
         lines.append(f"    read: {read if plain else refused},")
         lines.append(f"    write: {write if plain else refused},")
         lines.append("  },")
+    for code in StreamPackage.of(model).codes.values():
+        name = names.type(code.unit.name)
+        shapes[code.unit.name] = [[each, member(each), _kind(kind)] for each, kind in code.fields]
+        instances[code.unit.name] = [
+            [each.name, member(each.name), _kind(each.type)] for each in code.instances
+        ]
+        assert code.unit.streamed is not None
+        if not code.parameters and not code.unit.streamed.part:
+            lines.append(f'  "{code.unit.name}": {{ read: (r) => formats.read{name}(r) }},')
     lines += [
         "};",
-        f"export const shapes: Partial<Record<string, [string, string, Kind][]>> = {json.dumps(shapes)};",
+        "export type Fields = Partial<Record<string, [string, string, Kind][]>>;",
+        f"export const instances: Fields = {json.dumps(instances)};",
+        f"export const shapes: Fields = {json.dumps(shapes)};",
     ]
     return "\n".join(lines) + "\n"
 
@@ -135,6 +149,8 @@ def _kind(kind: Type) -> Any:
             return ["object", unit]
         case Real():
             return "float"
+    if kind == STREAM:
+        return "stream"
     return _PLAIN.get(kind) or ("bigint" if is_big(kind) else "number")  # type: ignore[arg-type]
 
 

@@ -44,6 +44,8 @@ _TEMPLATES = Templates(
 )
 _PACKAGE = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*")
 MOST_COMPONENTS = 120
+# what the method that makes them has room for
+MOST_MEMBERS = 3000
 _RUNTIME = """
     Buffer Checksums Codecs FormatException Input Load Output ReadOptions Source Stored StreamedObject Streams
     TaggedField Values Varints
@@ -117,6 +119,10 @@ class _Java:
             paths[path] = schema.id
             for unit in _units(program, schema):
                 yield from _unspeakable(model.struct(unit.name), model, unit)
+            for enum in schema.enums:
+                if len(enum.items) > MOST_MEMBERS:
+                    text = f"more than {MOST_MEMBERS} members for a Java enum"
+                    yield SchemaProblem(schema.root.place, enum.name.replace("::", "."), text)
             for unit in _units(streams.program, schema):
                 yield from _ambiguous(model.struct(unit.name))
 

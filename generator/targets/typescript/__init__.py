@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
-from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.printing import Package, collisions, strict_texts
 from kodec.generator.plan.steps import Unit
 from kodec.generator.problems import SchemaProblem
@@ -16,8 +16,9 @@ from kodec.generator.schema.model import Enum, Model, Schema
 from kodec.generator.target import File, Request, documentation, mark
 from kodec.generator.targets.typescript.names import EXPORTED, RUNTIME, Names, member
 from kodec.generator.targets.typescript.printer import Printer, marked_types
+from kodec.generator.targets.typescript.streams import StreamPrinter
 from kodec.generator.templates import Templates
-from kodec.generator.text import block_comment
+from kodec.generator.text import Text, block_comment
 
 __all__ = ["TARGET"]
 
@@ -40,9 +41,18 @@ class _TypeScript:
         if _NAME.fullmatch(plan.name) is None:
             text = "letters, digits, `-`, `.`, `_` and `~`, in lower case, `@scope/` in front or not"
             raise ValueError(f"`{plan.name}` is no name of an npm package: {text}")
-        yield from read_from_streams(plan.model, plan.model.schemas, "TypeScript types yet")
+        streams = StreamPackage.of(plan.model)
+        yield from streams.problems("TypeScript")
         types = Names(plan.model).type
-        yield from collisions(plan.model, plan.program, "TypeScript", lambda name: [types(name)], member)
+        for program in (plan.program, streams.program):
+            yield from collisions(plan.model, program, "TypeScript", lambda name: [types(name)], member)
+        for unit in streams.program.units.values():
+            struct = plan.model.struct(unit.name)
+            members = [(each.id, each.place) for each in (*struct.fields, *struct.params, *struct.instances)]
+            for each, place in members:
+                if member(each) == "constructor":
+                    path = f"{unit.name.replace('::', '.')}.{each}"
+                    yield SchemaProblem(place, path, "no member of a TypeScript class has this name")
         yield from strict_texts(plan.model, plan.program, "TypeScript")
 
     def plan(self, request: Request) -> Package:
@@ -51,7 +61,8 @@ class _TypeScript:
 
     def emit(self, plan: Package) -> Iterator[File]:
         names = Names(plan.model)
-        without = () if plan.packed else ("codecs",)
+        streams = StreamPackage.of(plan.model)
+        without = (*(() if plan.packed else ("codecs",)), *(() if streams.codes else ("streams",)))
         own = [
             f"{folder}/{each.name}"
             for folder in ("src", "test")
@@ -66,12 +77,16 @@ class _TypeScript:
             yield File(f"{FOLDER}/{name}", _TEMPLATES.render(f"{name}.j2", **values))
         modules = ["runtime"]
         for schema in plan.model.schemas:
-            body = self._body(plan, names, schema)
+            body = self._body(plan, names, schema) + self._streams(streams, names, schema)
             if not body:
                 continue
             module = schema.module
             modules.append(module)
             imports = list(_imports(names, module, body))
+            if streams.program.units_of(schema):
+                path = posixpath.relpath("streams", posixpath.dirname(module) or ".")
+                path = path if path.startswith(".") else f"./{path}"
+                imports.append(f'import * as streams from "{path}.js";')
             text = _TEMPLATES.render("file.ts.j2", mark=mark(schema), imports=imports, body=body)
             yield File(f"{FOLDER}/src/{module}.ts", text, schema)
         index = "".join(f'export * from "./{module}.js";\n' for module in modules)
@@ -81,7 +96,9 @@ class _TypeScript:
     def _body(plan: Package, names: Names, schema: Schema) -> str:
         """The types of a schema, each after an empty line; nothing if it has none."""
         units = plan.program.units_of(schema)
-        body = "".join(_enum(names, schema, each) for each in schema.enums) if units else ""
+        body = (
+            "".join(_enum(names, schema, each) for each in schema.enums) if units or schema.streamed else ""
+        )
         marked = marked_types(plan.program)
         for unit in units:
             comments = _comments(plan.model, unit)
@@ -89,6 +106,22 @@ class _TypeScript:
                 Printer(names, plan.program, unit, comments, marked, writing=way) for way in (False, True)
             )
             body += "\n" + _TEMPLATES.render("body.ts.j2", r=read, w=write).lstrip("\n")
+        return body
+
+    @staticmethod
+    def _streams(streams: StreamPackage, names: Names, schema: Schema) -> str:
+        """The streamed types of a schema, likewise."""
+        body = ""
+        for unit in streams.program.units_of(schema):
+            struct = streams.model.struct(unit.name)
+            comments = _comments(streams.model, unit)
+            for each in struct.params:
+                comments[each.id] = block_comment(each.doc or Text(f"`{each.id}` is given."), "  ")
+            for instance in struct.instances:
+                about = instance.doc or Text(f"`{instance.id}` of the schema.")
+                comments[f"{instance.id}()"] = block_comment(about, "  ")
+            printer = StreamPrinter(names, streams.codes[unit.name], comments)
+            body += "\n" + _TEMPLATES.render("stream.ts.j2", p=printer).lstrip("\n")
         return body
 
 

@@ -27,7 +27,8 @@ _OF_LANGUAGE = """
     undefined var void while with yield
 """
 _OF_TEMPLATES = """
-    at codec content count data each error fields found inner item known name on r section stored tag v w
+    at codec content count data each error fields found inner item known name on r section stored streams tag
+    v w
 """
 _GLOBALS = "Array BigInt Infinity Map NaN Number Object Partial Uint8Array"
 # functions of types are called `readX`, `writeX` and `newX`

@@ -148,6 +148,8 @@ export interface ReadOptions {
   readonly maxElements?: number;
   /** Bytes of one compressed field; 256 MiB by default. */
   readonly maxDecompressed?: number;
+  /** The most levels that objects of streamed schemas may nest; 100 by default. */
+  readonly maxDepth?: number;
   /** Decompressors by codec; none by default. */
   readonly codecs?: Codecs;
 }

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 
 import { codecs } from "../src/codecs.js";
 import { FormatError, Reader, Writer } from "../src/runtime.js";
-import { type Kind, shapes, types } from "./types.js";
+import { instances, type Kind, shapes, types } from "./types.js";
 
 interface Request {
   readonly id: number;
@@ -16,7 +16,14 @@ interface Request {
   readonly value?: unknown;
   readonly exact?: boolean;
   readonly limit?: number;
+  readonly elements?: number;
+  readonly depth?: number;
+  /** Whether the value has these too, each as a value or an error. */
+  readonly instances?: boolean;
 }
+
+/** How many instances in instances a value has. */
+let deepest = 0;
 
 // begins a string whose rest is printed as a number; no text that is read can have it
 const NUMBER = randomUUID();
@@ -40,18 +47,22 @@ function answer(asked: Request): object {
   const version = asked.version ?? 0;
   const written = (value: unknown): object => {
     const w = new Writer(codecs);
-    type.write(w, value, version);
+    type.write?.(w, value, version);
     return { bytes: Buffer.from(w.finish()).toString("hex") };
   };
+  if (asked.do === "encode" && type.write === undefined)
+    return { unsupported: "streamed types are only read" };
   if (asked.do === "encode")
     return attempted("error", () => written(made(asked.value, ["object", asked.type])));
   return attempted("error", () => {
     const maxDecompressed = asked.limit ?? 256 * 2 ** 20;
-    const r = new Reader(Buffer.from(asked.bytes ?? "", "hex"), { codecs, maxDecompressed });
+    const limits = { maxElements: asked.elements ?? 4_000_000, maxDepth: asked.depth ?? 100 };
+    const r = new Reader(Buffer.from(asked.bytes ?? "", "hex"), { codecs, maxDecompressed, ...limits });
     const found = type.read(r, version);
     if (asked.exact === true) r.requireEnd("");
+    deepest = asked.instances === true ? 4 : 0;
     const value = plain(found, ["object", asked.type]);
-    if (asked.do === "decode") return { value };
+    if (asked.do === "decode" || type.write === undefined) return { value };
     return { value, ...attempted("encode_error", () => written(found)) };
   });
 }
@@ -86,7 +97,16 @@ function plain(value: unknown, kind: Kind): unknown {
       case "object": {
         const fields = shapes[of] ?? [];
         const found = value as Record<string, unknown>;
-        return Object.fromEntries(fields.map(([name, own, inner]) => [name, plain(found[own], inner)]));
+        const kept = fields.map(([name, own, inner]): [string, unknown] => [name, plain(found[own], inner)]);
+        if (deepest > 0) {
+          deepest--;
+          for (const [name, own, inner] of instances[of] ?? []) {
+            const made = attempted("error", () => ({ value: plain(found[own], inner) }));
+            kept.push([name, "value" in made ? made.value : made]);
+          }
+          deepest++;
+        }
+        return Object.fromEntries(kept);
       }
     }
   }
@@ -101,6 +121,8 @@ function plain(value: unknown, kind: Kind): unknown {
         !Object.is(value, -0)
         ? value
         : floatName(value as number);
+    case "stream":
+      return "stream";
     case "tags":
       return (value as { number: number; data: Uint8Array }[]).map(({ number, data }) => ({
         number,
@@ -169,6 +191,8 @@ function made(value: unknown, kind: Kind): unknown {
     case "number":
     case "float":
       return typeof value === "string" ? Number(value.replace("inf", "Infinity")) : value;
+    case "stream":
+      return "stream";
     case "tags":
       return (value as { number: number; data: string }[]).map(({ number, data }) => ({
         number,
@@ -187,7 +211,7 @@ function made(value: unknown, kind: Kind): unknown {
 function make(type: string, fields: object): unknown {
   const known = types[type];
   if (known === undefined) throw new Error(`no type ${type}`);
-  return known.make(fields);
+  return known.make?.(fields);
 }
 
 /** Whether what the protocol has is of a case: an object has just its fields. */
