@@ -12,7 +12,7 @@ from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.printing import Package, collisions, strict_texts
 from kodec.generator.plan.steps import Unit
 from kodec.generator.problems import SchemaProblem
-from kodec.generator.schema.model import Enum, Model, Schema
+from kodec.generator.schema.model import Enum, Field, Instance, Model, Param, Schema
 from kodec.generator.target import File, Request, documentation, mark
 from kodec.generator.targets.typescript.names import EXPORTED, RUNTIME, Names, member
 from kodec.generator.targets.typescript.printer import Printer, marked_types
@@ -48,11 +48,11 @@ class _TypeScript:
             yield from collisions(plan.model, program, "TypeScript", lambda name: [types(name)], member)
         for unit in streams.program.units.values():
             struct = plan.model.struct(unit.name)
-            members = [(each.id, each.place) for each in (*struct.fields, *struct.params, *struct.instances)]
-            for each, place in members:
-                if member(each) == "constructor":
-                    path = f"{unit.name.replace('::', '.')}.{each}"
-                    yield SchemaProblem(place, path, "no member of a TypeScript class has this name")
+            members: list[Field | Param | Instance] = [*struct.fields, *struct.params, *struct.instances]
+            for each in members:
+                if member(each.id) == "constructor":
+                    path = f"{unit.name.replace('::', '.')}.{each.id}"
+                    yield SchemaProblem(each.place, path, "no member of a TypeScript class has this name")
         yield from strict_texts(plan.model, plan.program, "TypeScript")
 
     def plan(self, request: Request) -> Package:

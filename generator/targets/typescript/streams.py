@@ -75,7 +75,7 @@ class StreamPrinter(CodePrinter):
                 return "0"
             case ListOf():
                 return ""
-        return {FLAG: "false", TEXT: '""'}.get(kind, "")  # type: ignore[call-overload]  # any type
+        return "false" if kind == FLAG else '""' if kind == TEXT else ""
 
     @property
     def given_types(self) -> str:
