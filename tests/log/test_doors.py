@@ -14,6 +14,7 @@ from kodec.errors import ReadFailed
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.files.listing import segment_offsets
 from kodec.stores import objects
+from kodec.stores.storage import path_of, storage_of
 from tests.log.stores import Server, serving
 
 DATA = Path(__file__).parents[1] / "data"
@@ -288,3 +289,30 @@ def test_batches_that_lie_in_two_ranges(
         len(ranges) > 8
         and sum(each.sent for each in ranges) == (tmp_path / "one-0" / f"{0:020}.log").stat().st_size
     )
+
+
+@pytest.mark.parametrize("reader", ["records", "table", "table in threads"])
+def test_the_next_segment_is_asked_for_before_this_one_ends(
+    reader: str, server: Server, large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(objects, "_AHEAD", 600_000)
+    # requests of other tests may still be under way
+    name = f"{reader.replace(' ', '-')}-0"
+    server.upload(large, name)
+    assert list(READERS[reader](f"s3://logs/{name}")) == list(READERS[reader](str(large)))
+    asked = [each for each in server.asked() if each.key.startswith(name) and each.key.endswith(".log")]
+    assert sum(each.sent for each in asked) == sum(path.stat().st_size for path in large.glob("*.log"))
+    assert not storage_of(path_of("s3://logs"))._begun  # type: ignore[attr-defined]
+
+
+def test_what_is_begun_for_nobody_is_let_go(
+    server: Server, large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(objects, "_AHEAD", 600_000)
+    server.upload(large, "large-0")
+    log = kodec.PartitionLog("s3://logs/large-0")
+    with log.segments[0].path.open("rb", buffering=0) as file:
+        file.read(1_500_000)
+        begun = storage_of(log.path)._begun  # type: ignore[attr-defined]
+        assert list(begun) == [log.segments[1].path.key]  # type: ignore[attr-defined]
+    assert not begun

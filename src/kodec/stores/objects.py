@@ -11,7 +11,7 @@ import errno
 import os
 import re
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -51,6 +51,8 @@ _LOOK = 256 << 10
 _AHEAD = 8 << 20
 _LEAST_AHEAD, _MOST_AHEAD = 3, 8
 """How large the ranges are that are read ahead, and how many: more, if the reader waits for them."""
+_MOST_BEGUN = 4
+"""How many objects are begun before they are opened, those of all readers of a bucket."""
 _INDEXES = (".index", ".timeindex", ".txnindex")
 
 # What is larger is written in parts of this size, so many at once.
@@ -252,6 +254,10 @@ class ObjectStorage:
     def __init__(self, store: ObjectStore, name: str) -> None:
         self._store = store
         self._name = name
+        # what was found of the last scan: a store that is slow is so for the next object too
+        self.most_ahead = _LEAST_AHEAD
+        self._begun: OrderedDict[str, ObjectFile] = OrderedDict()
+        self._begun_lock = threading.Lock()
 
     def __repr__(self) -> str:
         # not the store's, which has its settings
@@ -317,7 +323,34 @@ class ObjectStorage:
             return _status(self._store.head(_key(path)))
 
     def open(self, path: Path) -> BinaryIO:
-        return cast(BinaryIO, ObjectFile(self, cast(StorePath, path)))
+        given = cast(StorePath, path)
+        given.is_read = True
+        if given.following is not None:
+            given.following.is_read = False
+        with self._begun_lock:
+            begun = self._begun.pop(given.key, None)
+        if begun is None or begun.known != given.listed:
+            begun = ObjectFile(self, given)
+        return cast(BinaryIO, begun)
+
+    def begin(self, path: StorePath, count: int) -> None:
+        """Ask for the first ranges of an object that will be opened soon; what is begun too early goes."""
+        if path.listed is None:
+            return
+        with self._begun_lock:
+            begun = self._begun.get(path.key)
+            if begun is None:
+                begun = self._begun[path.key] = ObjectFile(self, path)
+                if len(self._begun) > _MOST_BEGUN:
+                    self._begun.popitem(last=False)[1].close()
+            begun.read_ahead(0, count)
+
+    def drop(self, path: StorePath) -> None:
+        """What was begun is not needed."""
+        with self._begun_lock:
+            begun = self._begun.pop(path.key, None)
+        if begun is not None:
+            begun.close()
 
     def create(self, path: Path, data: bytes | Path) -> None:
         from obstore import exceptions
@@ -407,7 +440,7 @@ class ObjectFile(PositionedFile):
         self._held = memoryview(b"")
         self._held_at = 0
         self._ahead: deque[tuple[int, int, Future[memoryview]]] = deque()
-        self._most_ahead = _LEAST_AHEAD
+        self._has_begun = False
         self._whole = INDEX_WHOLE if path.suffix in _INDEXES else WHOLE
         if path.listed is not None:
             self._known = path.listed
@@ -420,6 +453,11 @@ class ObjectFile(PositionedFile):
             if not _NO_RANGE.search(error.strerror or "") or (status := storage.status(path)).size:
                 raise
             self._known = status
+
+    @property
+    def known(self) -> Status:
+        """What the object is."""
+        return self._known
 
     def again(self) -> ObjectFile:
         """The same content as another file, with a position of its own."""
@@ -476,10 +514,13 @@ class ObjectFile(PositionedFile):
             self._ahead.popleft()[2].cancel()
         if self._ahead:
             _, stop, future = self._ahead.popleft()
+            most = self._storage.most_ahead
             if not future.done():
                 # the store, not the reader, takes the time
-                self._most_ahead = min(self._most_ahead + 1, _MOST_AHEAD)
-            self._read_ahead(stop)
+                self._storage.most_ahead = min(most + 1, _MOST_AHEAD)
+            elif len(self._ahead) + 1 == most and all(each[2].done() for each in self._ahead):
+                self._storage.most_ahead = max(most - 1, _LEAST_AHEAD)
+            self._read_on(stop)
             found = future.result()
         elif end <= self._whole and not (self._whole == INDEX_WHOLE and end - at <= _LOOK < at):
             # but for the end of a large index, which alone shows its last entry
@@ -487,18 +528,30 @@ class ObjectFile(PositionedFile):
         else:
             stop = min(end, at + max(size, _AHEAD if reads_on else _LOOK))
             if reads_on:
-                self._read_ahead(stop)
+                self._read_on(stop)
             found = self._get(at, stop)
         self._held, self._held_at = found, at
 
-    def _read_ahead(self, pos: int) -> None:
-        """Have what follows, from `pos` on or after what is under way, asked for."""
+    def _read_on(self, pos: int) -> None:
+        """Have what follows from `pos` on asked for; at the end of the object that of the following one."""
+        most = self._storage.most_ahead
+        pos = self.read_ahead(pos, most)
+        following = self._path.following
+        if pos < self._known.size or following is None or following.is_read:
+            return
+        if most > len(self._ahead):
+            self._has_begun = True
+            self._storage.begin(following, most - len(self._ahead))
+
+    def read_ahead(self, pos: int, most: int) -> int:
+        """Have ranges asked for, from `pos` or after those under way, until `most` are; where they end."""
         if self._ahead:
             pos = self._ahead[-1][1]
-        while len(self._ahead) < self._most_ahead and pos < self._known.size:
+        while len(self._ahead) < most and pos < self._known.size:
             stop = min(pos + _AHEAD, self._known.size)
             self._ahead.append((pos, stop, _threads().submit(self._get, pos, stop)))
             pos = stop
+        return pos
 
     def _get(self, start: int, end: int) -> memoryview:
         return self._storage.range(self._path, start, end, self._known)[1]
@@ -506,5 +559,9 @@ class ObjectFile(PositionedFile):
     def close(self) -> None:
         while self._ahead:
             self._ahead.popleft()[2].cancel()
+        ended = self._held_at + len(self._held) == self._known.size
+        if self._has_begun and not ended and self._path.following is not None:
+            self._storage.drop(self._path.following)
+        self._has_begun = False
         self._held = memoryview(b"")
         super().close()

@@ -180,9 +180,13 @@ class StorePath(_Native):
 
     Attributes: `listed` is what the object was when a listing showed it; None for another path. It goes with
     the path to other processes, so that all of them read the same content, and has no part in comparisons.
+    `following` is the object that is read next by who reads this one to its end, as the next segment, and
+    `is_read` whether it was opened since.
     """
 
     listed: Status | None = None
+    following: StorePath | None = None
+    is_read = False
 
     # -- names ------------------------------------------------------------------------------------
 
@@ -427,7 +431,7 @@ def _store_path(scheme: str, text: str) -> StorePath:
         from urllib.parse import unquote
 
         key = unquote(key)
-    if not bucket:
+    if bucket in ("", ".", ".."):
         raise ArgumentError(f"{text!r}: the bucket is missing, as in {scheme}://bucket/logs")
     found = (
         StorePath(f"{scheme}:", bucket, *key.split("/"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -17,7 +18,7 @@ from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.files.names import INDEXES, OFFSET
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import ReadFailed
-from kodec.stores.storage import Entry, entries, path_of
+from kodec.stores.storage import Entry, StorePath, entries, path_of
 
 __all__ = [
     "FolderName",
@@ -292,6 +293,9 @@ def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
         else:
             found.orphans.append(path)
     found.segments = [logs[offset] for offset in sorted(logs)]
+    for segment, after in pairwise(found.segments):
+        if isinstance(segment.log, StorePath) and isinstance(after.log, StorePath):
+            segment.log.following = after.log
     found.snapshots.sort()
     found.leftovers.sort(key=lambda leftover: leftover.path)
     found.orphans.sort()
