@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Three brokers, elections, three damaged disks: `kodec salvage`, and a new cluster that serves the result.
 
-Each round starts three brokers and a controller, and writes to three topics while brokers are killed and
-restarted: `safe` (acks=all, two in sync), `fast` (acks=1), and `unclean` (acks=1, unclean elections).
+Each round starts three brokers and a controller, and writes to four topics while brokers are killed and
+restarted: `safe` (acks=all, two in sync), `forced` (the same, with unclean elections), `fast` (acks=1), and
+`unclean` (acks=1, unclean elections).
 Then all are killed, and each disk is damaged differently: flipped bits, a lost end, a lost segment. Which
 acknowledged records are still valid on a disk follows from the bytes that were hit. Those on the lineage must
 survive; a consumer of a new cluster is the judge.
@@ -47,10 +48,11 @@ import kodec
 from kodec.log.adoption.adopt import plan_adoption
 from kodec.log.recovery.salvage import SalvageReport, plan_salvage
 
-SAFE, FAST, UNCLEAN = TOPICS = ("safe", "fast", "unclean")
-ACKS = {SAFE: "all", FAST: "1", UNCLEAN: "1"}
+SAFE, FORCED, FAST, UNCLEAN = TOPICS = ("safe", "forced", "fast", "unclean")
+ACKS = {SAFE: "all", FORCED: "all", FAST: "1", UNCLEAN: "1"}
 CONFIG = {
     SAFE: ["min.insync.replicas=2", "unclean.leader.election.enable=false"],
+    FORCED: ["min.insync.replicas=2", "unclean.leader.election.enable=true"],
     FAST: ["min.insync.replicas=1", "unclean.leader.election.enable=false"],
     UNCLEAN: ["min.insync.replicas=1", "unclean.leader.election.enable=true"],
 }
@@ -208,10 +210,15 @@ def write(three: Three, chance: random.Random) -> Written:
             written.send(*TOPICS)
     with step("An unclean election"):
         last = chance.choice([1, 2, 3])
-        others = {1, 2, 3} - {last}
+        others = [node for node in (1, 2, 3) if node != last]
+        chance.shuffle(others)
         for node in others:
             three.brokers[node].kill()
-            three.await_out_of_sync(UNCLEAN, node)
+            for topic in (UNCLEAN, FORCED):
+                three.await_out_of_sync(topic, node)
+            if node == others[0]:
+                # two in sync acknowledge what the third does not get
+                written.send(FORCED)
         wait_for("one in sync", lambda: three.leader(UNCLEAN) == (last, {last}), 60)
         written.send(FAST, UNCLEAN, batches=3)
         time.sleep(2)
@@ -220,8 +227,10 @@ def write(three: Three, chance: random.Random) -> Written:
             three.brokers[node].begin()
         for node in others:
             three.brokers[node].await_listening()
-        three.await_leader(UNCLEAN, last)
-        written.send(UNCLEAN, batches=5)
+        for topic in (UNCLEAN, FORCED):
+            three.await_leader(topic, last)
+        wait_for("two in sync", lambda: three.leader(FORCED)[1] == set(others), 60)
+        written.send(UNCLEAN, FORCED, batches=5)
     # the last of `fast` is leaderless: nobody else was in sync
     for each in three.members:
         each.kill()
@@ -281,20 +290,29 @@ def damage(folder: Path, node: int, how: str, chance: random.Random) -> list[Goo
 # -- the result -------------------------------------------------------------------------------------
 
 
+def keys_in(aside: Path) -> set[bytes]:
+    """The keys of the records that were set aside, of all replicas."""
+    return {
+        record.key
+        for root in (aside.iterdir() if aside.is_dir() else ())
+        for log in kodec.LogDirectory(root)
+        for record in log.records()
+        if record.key is not None
+    }
+
+
 def judge(
-    topic: str, written: Written, good: list[Good], report: SalvageReport, rows: list[Row]
+    topic: str,
+    written: Written,
+    good: list[Good],
+    report: SalvageReport,
+    rows: list[Row],
+    dropped: set[bytes],
 ) -> dict[str, int]:
     """Compare what a consumer reads with what was acknowledged and is good. Raises Wrong."""
     acknowledged = written.acknowledged[topic]
     keys = [row.key for row in rows]
     valid = {key for each in good for key in each.keys} & acknowledged
-    dropped = {
-        key
-        for each in good
-        for lost in report.dropped
-        if f"broker-{each.node}" in str(lost.path) and lost.first_offset <= each.first <= lost.last_offset
-        for key in each.keys
-    }
     served = set(keys)
     if missing := valid - served - dropped:
         some = sorted(missing)[:3]
@@ -368,26 +386,29 @@ def play(tools: Toolbox, folder: Path, seed: int) -> list[str]:
             path = three.brokers[node].logs / f"{topic}-0"
             good[topic] += damage(path, node, how, chance)
     reports: dict[str, SalvageReport] = {}
+    kept_aside: dict[str, set[bytes]] = {}
     salvaged = folder / "salvaged"
     with step(f"Salvaging what is left after {', '.join(hows)}"):
         for topic in TOPICS:
             first, *others = (each.logs / f"{topic}-0" for each in three.brokers.values())
-            plan = plan_salvage(first, salvaged / f"{topic}-0", *others)
+            aside = folder / "aside" / topic
+            plan = plan_salvage(first, salvaged / f"{topic}-0", *others, dropped=aside)
             preview = plan.preview()
             if preview.conflicts:
                 # an epoch of which the damage has left nothing: a person decides, as a broker would
                 if not all("no batch of it is left" in each for each in preview.conflicts):
                     raise Wrong(f"{topic}: {preview.conflicts}")
                 newest = Path(preview.conflicts[0].partition(": leader epoch")[0])
-                plan = plan_salvage(first, salvaged / f"{topic}-0", *others, lineage=newest)
+                plan = plan_salvage(first, salvaged / f"{topic}-0", *others, lineage=newest, dropped=aside)
             reports[topic] = report = plan.apply()
+            kept_aside[topic] = keys_in(aside)
             for each in report.missing:
                 say(f"    {topic}: {each.offsets} missing: {'; '.join(each.reasons)}")
     with step("Serving it from a new cluster"):
         rows = serve(tools, salvaged, folder)
     lines = []
     for topic in TOPICS:
-        facts = judge(topic, written, good[topic], reports[topic], rows[topic])
+        facts = judge(topic, written, good[topic], reports[topic], rows[topic], kept_aside[topic])
         lines.append(f"{topic}: " + ", ".join(f"{count} {what}" for what, count in facts.items()))
         say(f"    {lines[-1]}")
     return lines
