@@ -1152,43 +1152,13 @@ KD_INLINE int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element
 
 /* ------------------------------------------------------------------ steps */
 
-/* Whether an expression depends on the item alone. */
-static int kf_is_alone(const ks_expr *expr) {
-  switch (expr->op) {
-    case KS_FIELD:
-    case KS_INDEX:
-    case KS_THIS:
-    case KS_PARENT:
-    case KS_ROOT:
-    case KS_MEMBER:
-    case KS_POS:
-    case KS_SIZE:
-    case KS_EOF:
-    case KS_CALL: return 0;
-    default: break;
-  }
-  for (int i = 0; i < 3; i++)
-    if (expr->part[i] != NULL && !kf_is_alone(expr->part[i])) return 0;
-  return 1;
-}
-
-/* Rules hold for most values, and many values are as one before: a rule of the value alone is not computed again for it. */
 static int kf_rules(kf_run *run, const kf_at *at, ks_expr **rules, Py_ssize_t count, const kf_val *value) {
   kf_at here = *at;
   here.item = value;
   for (Py_ssize_t i = 0; i < count; i++) {
-    ks_expr *const rule = rules[i];
-    const int octets = value->kind == KF_BYTES && value->size <= (Py_ssize_t)sizeof rule->octets;
-    if (KD_UNLIKELY(!rule->alone)) rule->alone = kf_is_alone(rule) ? 1 : -1;
-    if (rule->alone > 0 && value->kind == rule->passed.kind) {
-      if (value->kind == KF_INT && value->as.i == rule->passed.as.i) continue;
-      if (octets && value->size == rule->passed.size && memcmp(value->as.p, rule->octets, (size_t)value->size) == 0) continue;
-    }
-    if (kf_eval_test(run, &here, rule) != 1) return -1;
-    if (rule->alone > 0 && (value->kind == KF_INT || octets)) {
-      rule->passed = *value;
-      if (octets) memcpy(rule->octets, value->as.p, (size_t)value->size);
-    }
+    if (ks_held(rules[i], value)) continue;
+    if (kf_eval_test(run, &here, rules[i]) != 1) return -1;
+    ks_holds(rules[i], value);
   }
   return 0;
 }

@@ -1065,15 +1065,64 @@ static PyObject *ks_element_at(ks_run *run, const ks_at *at, ks_stream *io, ks_e
 
 /* ------------------------------------------------------------------ steps */
 
+/* Whether an expression depends on the item alone. */
+static int ks_is_alone(const ks_expr *expr) {
+  switch (expr->op) {
+    case KS_FIELD:
+    case KS_INDEX:
+    case KS_THIS:
+    case KS_PARENT:
+    case KS_ROOT:
+    case KS_MEMBER:
+    case KS_POS:
+    case KS_SIZE:
+    case KS_EOF:
+    case KS_CALL: return 0;
+    default: break;
+  }
+  for (int i = 0; i < 3; i++)
+    if (expr->part[i] != NULL && !ks_is_alone(expr->part[i])) return 0;
+  return 1;
+}
+
+/* Rules hold for most values, and many values are as one before: a rule of the value alone is not computed again for it. */
+static int ks_held(ks_expr *rule, const kf_val *value) {
+  if (KD_UNLIKELY(!rule->alone)) rule->alone = ks_is_alone(rule) ? 1 : -1;
+  if (rule->alone < 0 || value->kind != rule->passed.kind) return 0;
+  if (value->kind == KF_INT) return value->as.i == rule->passed.as.i;
+  return value->kind == KF_BYTES && value->size == rule->passed.size && memcmp(value->as.p, rule->octets, (size_t)value->size) == 0;
+}
+
+/* Note that a rule held for a value. */
+static void ks_holds(ks_expr *rule, const kf_val *value) {
+  const int octets = value->kind == KF_BYTES && value->size <= (Py_ssize_t)sizeof rule->octets;
+  if (rule->alone < 0 || (value->kind != KF_INT && !octets)) return;
+  rule->passed = *value;
+  if (octets) memcpy(rule->octets, value->as.p, (size_t)value->size);
+}
+
 static int ks_rules(ks_run *run, const ks_at *at, ks_expr **rules, Py_ssize_t count, PyObject *value) {
   ks_at here = *at;
   ks_val item;
+  kf_val plain = {.kind = KF_UNSET};
   int status = 1;
   if (KD_LIKELY(count == 0)) return 0;
   Py_INCREF(value);
   item = ks_val_of(value);
   here.item = &item;
-  for (Py_ssize_t i = 0; i < count && status == 1; i++) status = ks_eval_test(run, &here, rules[i]);
+  if (item.kind == KS_WHOLE) {
+    plain.as.i = item.i;
+    plain.kind = KF_INT;
+  } else if (PyBytes_CheckExact(value)) {
+    plain.as.p = (const uint8_t *)PyBytes_AS_STRING(value);
+    plain.size = PyBytes_GET_SIZE(value);
+    plain.kind = KF_BYTES;
+  }
+  for (Py_ssize_t i = 0; i < count && status == 1; i++) {
+    if (ks_held(rules[i], &plain)) continue;
+    status = ks_eval_test(run, &here, rules[i]);
+    if (status == 1) ks_holds(rules[i], &plain);
+  }
   Py_DECREF(value);
   return status == 1 ? 0 : -1;
 }
