@@ -7,8 +7,8 @@ value in the file to one list for each column, asks for each attribute once, and
 depend on it. So it does no more than a program that wants these columns. Both must have as many values in
 each column.
 CPU time of one file, from bytes, the median of some rounds by turns; kodec makes all columns of the schema.
-It makes the columns of a file in some milliseconds, so it makes them five times in a row. *First row* is what it
-takes to begin a file and read one row: of a much shorter file that would be all.
+It makes the columns of a file in some milliseconds, so it makes them five times in a row. *First row* is what
+it takes to begin a file and read one row: of a much shorter file that would be all.
 For scale there are kodec's objects, and the objects of ksc's C++ and Rust, where a compiler and a runtime are
 there (`benchmarks.ksc_languages`): these are not asked for their values.
 """
