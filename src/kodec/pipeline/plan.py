@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import NamedTuple, ParamSpec, TypeVar
 
@@ -532,10 +532,11 @@ class Log:
 
     def of_time(self, timestamp: int) -> int | None:
         """The first offset whose record is at or after a time, as in ListOffsets; None if all are older."""
-        for piece in self.pieces:
+        for piece, next_piece in zip_longest(self.pieces, self.pieces[1:]):
+            after = None if next_piece is None else next_piece.segment.base_offset
             with Segment(piece.segment, self._reading.limits) as segment:
-                largest = segment.largest_timestamp()
-                if largest is not None and largest[0] >= timestamp:
+                # a piece may be a part of a segment, as the next one
+                if not segment.is_older(timestamp, None if after == segment.base_offset else after):
                     found = segment.find_timestamp(timestamp, start_offset=piece.start)
                     if found is not None:
                         return found.offset
