@@ -791,13 +791,15 @@ def fields_in(steps: Iterable[Step]) -> Iterator[str]:
                 yield name
 
 
-def values_of(part: object) -> Iterator[Any]:
-    """All that steps, elements and rules are made of, their values too."""
+def values_of(part: object, *, solved: bool = True) -> Iterator[Any]:
+    """All that steps, elements and rules are made of, values too; `solved`: with what a writer solves."""
     todo = [part]
     while todo:
         at = todo.pop()
         if isinstance(at, (tuple, list)):
             todo += at
+        elif isinstance(at, Solution) and not solved:
+            continue
         elif (names := fields_of(type(at))) is not None:
             yield at
             todo += [getattr(at, name) for name in names]

@@ -367,7 +367,7 @@ class _Maker:
             stream = self.own if plan.stream is None else self.code(plan.stream, before)
             made = replace(made, stream=self.as_(stream, STREAM))
             if plan.position is not None:
-                made = replace(made, position=self.long(plan.position, before))
+                made = replace(made, position=self.amount(plan.position, before))
             assert plan.step is not None
             target = Code("var", ("value",), kind)
             body = tuple(self._value_step(plan.step, _At(Code("var", ("io",), STREAM)), target))
@@ -490,7 +490,7 @@ class _Maker:
         assert isinstance(held, ListOf)
         kind, count = "eos", None
         if step.count is not None:
-            kind, count = "count", self.long(step.count.value, at)
+            kind, count = "count", self.amount(step.count.value, at)
         elif step.until is not None:
             kind = "until"
         watched = step.until is not None or (count is not None and not step.least)
@@ -554,12 +554,12 @@ class _Maker:
         """What is done before bytes are read; an early size stands in a local then."""
         if bounds.early and bounds.size is not None:
             self._early = Code("var", (self._local("size"),), LONG)
-            yield Let(self._early.args[0], self.long(bounds.size, at))
+            yield Let(self._early.args[0], self.amount(bounds.size, at))
         yield from self._whole(at)
 
     def _size(self, bounds: Bounds, at: _At) -> Code:
         assert bounds.size is not None
-        return self._early if bounds.early else self.long(bounds.size, at)
+        return self._early if bounds.early else self.amount(bounds.size, at)
 
     def _stored(self, bounds: Bounds, at: _At, name: str) -> Code:
         io = at.part or at.io
@@ -658,6 +658,13 @@ class _Maker:
     def long_of(self, code: Code) -> Code:
         """A whole number in 64 bits with a sign."""
         return self.as_(self._there(code), LONG)
+
+    def amount(self, value: Value, at: _At) -> Code:
+        """A size, a count or a position: one that no signed number holds is more than there can be."""
+        code = self._there(self.code(value, at))
+        if code.op != "const" and self._whole_of(code).type == ULONG:
+            return _call("at_most", LONG, self._whole_of(code))
+        return self.as_(code, LONG)
 
     def _there(self, code: Code) -> Code:
         """A value that is not null."""

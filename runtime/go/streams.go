@@ -537,6 +537,9 @@ func signed(x node, v uint64) int64 {
 	return int64(v)
 }
 
+// atMost is a size, a count or a position; what is larger is more than there are bytes too.
+func atMost(_ node, v uint64) int64 { return int64(min(v, math.MaxInt64)) }
+
 func unsigned(x node, v int64) uint64 {
 	if v < 0 {
 		beyond(x)

@@ -82,7 +82,8 @@ class _TypeScript:
                 continue
             module = schema.module
             modules.append(module)
-            imports = list(_imports(names, module, body))
+            classes = {names.type(name) for name in streams.codes}
+            imports = list(_imports(names, module, body, classes))
             if streams.program.units_of(schema):
                 path = posixpath.relpath("streams", posixpath.dirname(module) or ".")
                 path = path if path.startswith(".") else f"./{path}"
@@ -132,8 +133,8 @@ def _enum(names: Names, schema: Schema, enum: Enum) -> str:
     return "\n".join(["", *lines, "} as const;", f"export type {name} = number;", ""])
 
 
-def _imports(names: Names, module: str, body: str) -> Iterator[str]:
-    """The imports of a module's code."""
+def _imports(names: Names, module: str, body: str, classes: set[str]) -> Iterator[str]:
+    """The imports of a module's code; those of `classes` are values, too."""
     words = sorted(set(re.findall(r"[A-Za-z_]\w*", _CODE.sub(" ", body))), key=str.lower)
     wanted: dict[str, list[str]] = {}
     for word in words:
@@ -143,7 +144,10 @@ def _imports(names: Names, module: str, body: str) -> Iterator[str]:
     for where, found in sorted(wanted.items()):
         path = posixpath.relpath(where, posixpath.dirname(module) or ".")
         path = path if path.startswith(".") else f"./{path}"
-        kinds = [EXPORTED.get(each, not each.startswith(("read", "write", "new"))) for each in found]
+        kinds = [
+            EXPORTED.get(each, not each.startswith(("read", "write", "new")) and each not in classes)
+            for each in found
+        ]
         types_only = all(kinds)
         shown = ", ".join(
             f"type {each}" if kind and not types_only else each

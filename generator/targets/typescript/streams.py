@@ -206,13 +206,17 @@ class StreamPrinter(CodePrinter):
     of_instance = of_field
 
     def of_parent(self, code: Code, owner: Code) -> str:
-        return f"{self(owner, tight=True)}._parent"
+        return f"{self._there(owner)}._parent"
 
     def of_root(self, code: Code, owner: Code) -> str:
-        return f"{self(owner, tight=True)}._root"
+        return f"{self._there(owner)}._root"
 
     def of_stream(self, code: Code, owner: Code) -> str:
-        return f"{self(owner, tight=True)}._io"
+        return f"{self._there(owner)}._io"
+
+    def _there(self, owner: Code) -> str:
+        """An object, which is there: of the outermost one nobody asks for the parent."""
+        return f"{self(owner, tight=True)}{'!' if owner.op == 'parent' else ''}"
 
     def of_pos(self, code: Code, stream: Code) -> str:
         return f"{self(stream, tight=True)}.pos()"

@@ -447,6 +447,7 @@ export function asked<T>(
 }
 
 export const signed = (_x: StreamedObject, value: bigint): bigint => value;
+export const atMost = signed;
 export const unsigned = (_x: StreamedObject, value: bigint): bigint => value;
 
 function near(x: StreamedObject, value: bigint): bigint {

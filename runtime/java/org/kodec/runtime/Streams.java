@@ -48,6 +48,11 @@ public final class Streams {
         return value;
     }
 
+    /** A size, a count or a position; what is larger is more than there are bytes too. */
+    public static long atMost(StreamedObject x, long value) {
+        return value < 0 ? Long.MAX_VALUE : value;
+    }
+
     /** A number with a sign as one without. */
     public static long unsigned(StreamedObject x, long value) {
         return signed(x, value);
