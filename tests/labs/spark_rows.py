@@ -41,7 +41,7 @@ def answers(spark: SparkSession, logs: Path, work: Path) -> dict[str, Any]:
         spark.read.format("kafka-log").option("mode", "quarantine").load(str(logs)).count()
     except Exception as error:
         # which needs kodec
-        found["quarantine"] = "this takes the source in Python" in str(error) or str(error)
+        found["quarantine"] = "this also needs the source in Python" in str(error) or str(error)
     found["sql"] = spark.sql(f"SELECT count(*) FROM `kafka-log`.`{logs}`").collect()[0][0]
     spark.sql(f"CREATE TEMPORARY VIEW logged USING `kafka-log` OPTIONS (path '{logs}', subscribe 'segments')")
     found["view"] = spark.sql("SELECT count(*) FROM logged").collect()[0][0]
