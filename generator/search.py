@@ -18,7 +18,7 @@ from kodec.generator.schema.model import Field, Model, Prim, Str
 from kodec.generator.wire import ENCODINGS
 from kodec.runtime.errors import FormatError, Truncated
 
-__all__ = ["Made", "samples"]
+__all__ = ["Made", "led", "samples"]
 
 # numbers that work as sizes and counts, in both byte orders; spaces and digits for texts
 _FILLS = (
@@ -78,6 +78,13 @@ def samples(model: Model, read: Read) -> Iterator[Made]:
                     break
         if seen:
             return
+
+
+def led(model: Model, read: Read, made: Made) -> Made | None:
+    """The bytes with what `read` requires; None if the search fails."""
+    search = _Search(model, read)
+    search.tries = _MOST_TRIES
+    return search.led(made)
 
 
 class _Search:

@@ -7,6 +7,7 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from kodec.cli.main import main
@@ -17,9 +18,10 @@ from kodec.conformance.run import Report, run
 from kodec.conformance.same import difference
 from kodec.conformance.suite import Suite, from_folder, from_schemas
 from kodec.conformance.testee import PythonTestee
-from kodec.generator.driver import generate, load
+from kodec.generator.driver import generate, load, render_all
 from kodec.generator.modules import Modules
 from kodec.generator.problems import SchemaError
+from kodec.generator.targets.vectors import CONTRACT
 from tests.generator.test_streams import ALL
 
 HERE = Path(__file__).resolve().parent
@@ -217,5 +219,71 @@ def test_the_generated_python_passes_the_vectors_of_each_construct(row: str, tmp
     with Modules(model) as modules:
         testee = PythonTestee(model, modules)
         for each in suite.vectors:
-            answer = testee.answer({"do": "decode", "type": each.type, "bytes": each.data})
-            assert answer == ({"value": each.value} if each.error is None else {"error": each.error}), each.id
+            request = {"do": "decode", "type": each.type, "bytes": each.data}
+            request |= {"arguments": each.arguments} if each.arguments is not None else {}
+            wanted = {"value": each.value} if each.error is None else {"error": each.error}
+            if each.instances is not None:
+                request["instances"] = {path: list(names) for path, names in each.instances.items()}
+                wanted["instances"] = each.instances
+            assert testee.answer(request) == wanted, each.id
+
+
+PARTS = """
+meta: {id: x, endian: be}
+seq:
+  - {id: kind, type: u1}
+  - {id: len, type: u1}
+  - {id: body, size: len, type: {switch-on: kind, cases: {70: inner, 90: told(2)}}}
+instances:
+  twice: {value: kind * 2}
+  far: {pos: len, type: told(1)}
+types:
+  inner: {seq: [{id: a, type: u1}], instances: {half: {value: '_parent.len / a'}}}
+  told: {params: [{id: n, type: u1}], seq: [{id: b, size: n}], instances: {more: {value: 'n + b[0]'}}}
+"""
+
+
+def test_instances_arguments_and_parts_are_in_vectors(tmp_path: Path) -> None:
+    for name, changed in (
+        ("own", PARTS),
+        ("values", PARTS.replace("kind * 2", "kind * 3")),
+        ("errors", PARTS.replace("_parent.len / a", "a == 0 ? 0 : _parent.len / a")),
+        ("told", PARTS.replace("n + b[0]", "n - b[0]")),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.ksy").write_text(changed)
+    made = render_all(tmp_path / "own", targets=["vectors"]).modules["x.vectors.json"]
+    document = json.loads(made)
+    jsonschema.Draft202012Validator(json.loads(CONTRACT.read_text())).validate(document)
+    assert document["without"] == {}
+    parts = [each for vector in document["vectors"] for each in vector.get("parts", ())]
+    assert {"type": "x::inner", "path": "body"} in parts
+    suite = from_schemas(tmp_path / "own")
+    assert {each.type for each in suite.vectors} == {"x", "x::told"}
+    assert {each.arguments["n"] for each in suite.vectors if each.arguments} == {0, 1, 2}
+    assert any("half" in each.get("body", ()) for vector in suite.vectors if (each := vector.instances))
+    testee = [sys.executable, "-m", "kodec.conformance.testee"]
+    report = run(suite, [*testee, str(tmp_path / "own")])
+    assert report.is_right and report.count("instances", "passed") > 20
+    for name, text in (
+        ("values", "twice is"),
+        ("errors", "body.half: accepted"),
+        ("told", "more"),
+    ):
+        report = run(suite, [*testee, str(tmp_path / name)])
+        assert {each.check for each in report.failures} == {"instances"}, name
+        assert any(text in each.text for each in report.failures)
+
+
+def test_a_testee_that_knows_no_arguments_and_instances_is_not_asked_for_them(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(PARTS)
+    code = (
+        "import sys; from kodec.conformance import testee; hello = testee.PythonTestee._hello;"
+        "testee.PythonTestee._hello = lambda self: {**hello(self), 'does': ['decode'], 'types': None};"
+        "testee.main(sys.argv[1:])"
+    )
+    suite = from_schemas(tmp_path)
+    report = run(suite, [sys.executable, "-c", code, str(tmp_path)])
+    told = [each for each in suite.vectors if each.arguments is not None]
+    assert report.is_right and report.count("instances") == 0
+    assert report.count(outcome="unsupported") == len(told) > 10

@@ -57,11 +57,16 @@ class Vector:
     lacking: tuple[str, ...]
     encodes: str | None
     error: dict[str, Any] | None
+    arguments: dict[str, Any] | None = None
+    instances: dict[str, Any] | None = None
+    parts: tuple[tuple[str, str], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {"id": self.id, "type": self.type}
         if self.version is not None:
             found["version"] = self.version
+        if self.arguments is not None:
+            found["arguments"] = self.arguments
         found |= {"tests": self.tests, "origin": {"kind": "constructed"}, "must": self.must}
         if self.why is not None:
             found["why"] = self.why
@@ -71,6 +76,10 @@ class Vector:
             found["exact"] = True
         if self.value is not None:
             found["value"] = self.value
+        if self.instances is not None:
+            found["instances"] = self.instances
+        if self.parts:
+            found["parts"] = [{"type": kind, "path": path} for kind, path in self.parts]
         if self.lacking:
             found["lacking"] = list(self.lacking)
         if self.encodes is not None:

@@ -18,6 +18,7 @@ _TITLES = {
     "encode": "encoded",
     "round_trip": "round trips",
     "refuse_value": "values refused",
+    "instances": "instances",
 }
 _MOST = 40
 

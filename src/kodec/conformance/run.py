@@ -15,8 +15,8 @@ from kodec.conformance.suite import CODES, Suite, Vector
 __all__ = ["BROKEN", "CHECKS", "PROTOCOL", "Report", "Result", "run"]
 
 PROTOCOL = 1
-CHECKS = ("decode", "refuse", "may", "encode", "round_trip", "refuse_value")
-"""The kinds of vectors: bytes with a value, without, or optional; values, both, and invalid values."""
+CHECKS = ("decode", "refuse", "may", "encode", "round_trip", "refuse_value", "instances")
+"""The kinds of vectors: bytes with a value, without, or optional; values, both, invalid values; instances."""
 BROKEN = ("crashed", "hung", "memory", "protocol")
 """Outcomes without an answer."""
 _IN_A_ROW = 20
@@ -110,6 +110,9 @@ class _Checks:
             if isinstance(types, list) and vector.type not in types:
                 yield Result(vector, check, "unsupported", "not one of its types")
                 continue
+            if vector.arguments is not None and "arguments" not in self.says["does"]:
+                yield Result(vector, check, "unsupported", "a type with arguments")
+                continue
             try:
                 yield self._checked(vector, check)
                 self.broken = 0
@@ -124,6 +127,9 @@ class _Checks:
             answer = self._ask("decode", vector, bytes=vector.data)
         elif check == "round_trip":
             answer = self._ask("round_trip", vector, bytes=vector.data)
+        elif check == "instances":
+            names = {path: list(named) for path, named in (vector.instances or {}).items()}
+            answer = self._ask("decode", vector, bytes=vector.data, instances=names)
         else:
             answer = self._ask("encode", vector, value=vector.value)
         if "unsupported" in answer:
@@ -135,6 +141,8 @@ class _Checks:
         request: dict[str, Any] = {"do": verb, "type": vector.type}
         if vector.version is not None:
             request["version"] = vector.version
+        if vector.arguments is not None:
+            request["arguments"] = vector.arguments
         if vector.exact and verb == "decode":
             request["exact"] = True
         if vector.limit is not None:
@@ -184,6 +192,30 @@ class _Checks:
         wrong = self._decode(vector, answer)
         return wrong if wrong is not None else _other_bytes(vector.data or "", str(answer.get("bytes")))
 
+    def _instances(self, vector: Vector, answer: dict[str, Any]) -> str | None:
+        wrong = self._decode(vector, answer)
+        found = answer.get("instances")
+        if wrong is not None or not isinstance(found, dict):
+            return wrong or "no instances"
+        wanted = vector.instances or {}
+        for path, name in ((path, name) for path, names in wanted.items() for name in names):
+            where = f"{path}.{name}".removeprefix(".")
+            of = found.get(path)
+            have, right = of.get(name) if isinstance(of, dict) else None, wanted[path][name]
+            if not isinstance(have, dict) or not have.keys() & {"value", "error"}:
+                return f"{where}: neither a value nor an error"
+            if "error" in right:
+                if "error" not in have:
+                    return f"{where}: accepted"
+                wrong = _wrong_error(right["error"], have["error"])
+            elif "error" in have:
+                return f"{where}: refused: {_said(have['error'])}"
+            else:
+                wrong = difference(right["value"], have["value"], vector.lacking, where)
+            if wrong is not None:
+                return wrong if wrong.startswith(where) else f"{where}: {wrong}"
+        return None
+
     def _refuse_value(self, vector: Vector, answer: dict[str, Any]) -> str | None:
         if "error" not in answer:
             return f"written as {str(answer.get('bytes'))[:80]}"
@@ -200,6 +232,8 @@ def _checks_of(vector: Vector) -> Iterator[tuple[str, str]]:
         yield "encode", "encode"
     if vector.encodes == "same" and vector.must == "accept":
         yield "round_trip", "round_trip"
+    if vector.instances is not None:
+        yield "instances", "instances"
 
 
 def _wrong_error(wanted: dict[str, Any], found: Any) -> str | None:

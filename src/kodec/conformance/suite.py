@@ -18,7 +18,10 @@ _MUST = ("accept", "refuse", "may")
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A vector, as in docs/conformance.md; `lacking` are paths, `error` has `code`, `path` and `at`."""
+    """A vector, as in docs/conformance.md; `lacking` are paths, `error` has `code`, `path` and `at`.
+
+    `instances` has values and errors, by the path of an object and the name of the instance.
+    """
 
     id: str
     type: str
@@ -34,6 +37,8 @@ class Vector:
     lacking: frozenset[str] = frozenset()
     encodes: str | None = None
     error: dict[str, Any] | None = None
+    arguments: dict[str, Any] | None = None
+    instances: dict[str, dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,4 +105,6 @@ def _vectors(document: dict[str, Any]) -> Iterator[Vector]:
             lacking=frozenset(each.get("lacking", ())),
             encodes=each.get("encodes"),
             error=each.get("error"),
+            arguments=each.get("arguments"),
+            instances=each.get("instances"),
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import sys
 from enum import IntEnum
 from pathlib import Path
@@ -19,6 +20,7 @@ from kodec.generator.interpreter.json_values import JsonValues, to_json
 from kodec.generator.modules import Modules
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.streams import streams_of
+from kodec.generator.plan.values import OCTETS, scalar
 from kodec.generator.schema.expression_types import Kinds
 from kodec.generator.schema.model import Model
 from kodec.generator.targets.python.names import ClassNames, attribute
@@ -51,7 +53,11 @@ class PythonTestee:
         self._streamed = {
             name: made[name]
             for name, unit in streams.items()
-            if not unit.parameters and unit.streamed is not None and not unit.streamed.part
+            if unit.streamed is not None and not unit.streamed.part
+        }
+        self._parameters = {
+            name: {each.name: scalar(each.type) for each in streams[name].parameters}
+            for name in self._streamed
         }
         self._fields = {
             kind: {each.name: attribute(each.name) for each in units[name].fields if each.kept}
@@ -93,12 +99,32 @@ class PythonTestee:
         """A streamed type: vectors of those are read only."""
         if request["do"] != "decode" or request.get("exact", False):
             return {"unsupported": "streamed types only support `decode`"}
+        given = request.get("arguments", {})
+        if given.keys() != self._parameters[kind].keys():
+            return {"unsupported": f"{kind} has other parameters"}
+        named = {
+            attribute(name): bytes.fromhex(value) if self._parameters[kind][name] == OCTETS else value
+            for name, value in given.items()
+        }
         try:
-            return {
-                "value": self.shown(
-                    self._streamed[kind].from_bytes(bytes.fromhex(request["bytes"]), exact=False)
-                )
-            }
+            value = self._streamed[kind].from_bytes(bytes.fromhex(request["bytes"]), exact=False, **named)
+        except FormatError as error:
+            return {"error": error_of(error)}
+        wanted = request.get("instances")
+        if wanted is None:
+            return {"value": self.shown(value)}
+        found = {
+            path: {name: self._instance(value, path, name) for name in names}
+            for path, names in wanted.items()
+        }
+        return {"value": self.shown(value), "instances": found}
+
+    def _instance(self, value: Any, path: str, name: str) -> dict[str, Any]:
+        """An instance of the object at a path."""
+        for step, index in re.findall(r"(\w+)|\[(\d+)\]", path):
+            value = value[int(index)] if index else getattr(value, attribute(step))
+        try:
+            return {"value": self.shown(getattr(value, attribute(name)))}
         except FormatError as error:
             return {"error": error_of(error)}
 
@@ -109,7 +135,7 @@ class PythonTestee:
             "name": "kodec-python",
             "language": "Python" if native else "Python, pure",
             "version": ".".join(map(str, sys.version_info[:3])),
-            "does": ["decode", "encode", "round_trip"],
+            "does": ["decode", "encode", "round_trip", "arguments", "instances"],
             "types": [*self._told, *self._streamed],
         }
 
