@@ -66,9 +66,9 @@ def main(arguments: list[str]) -> int:
         oracle.compile_schemas(Path(folder), ("python",), formats)
         others = prepared(Path(folder), given.runtimes, formats)
         sys.path.insert(0, f"{folder}/python")
-        heads = ["format", "KiB", "rows", "columns", "in use", "first row", "columns", "objects"]
-        heads += ["ksc, reading"]
-        heads += ["with the loop", "ratio", "ratio of objects", *(each.language.name for each in others)]
+        heads = ["format", "KiB", "rows", "columns", "in use", "first row", "as columns", "as objects"]
+        heads += ["ksc", "ksc with the loop", "ratio", "ratio of objects"]
+        heads += [f"ksc in {each.language.name}" for each in others]
         print(f"| {' | '.join(heads)} |")
         print(f"|---|{'--:|' * (len(heads) - 1)}")
         for name in given.names or FILES:
