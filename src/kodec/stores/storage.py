@@ -181,12 +181,13 @@ class StorePath(_Native):
     Attributes: `listed` is what the object was when a listing showed it; None for another path. It goes with
     the path to other processes, so that all of them read the same content, and has no part in comparisons.
     `following` is the object that is read next by who reads this one to its end, as the next segment, and
-    `is_read` whether it was opened since.
+    `is_read` whether it was opened since. `largest` is the largest timestamp of a log, if metadata has it.
     """
 
     listed: Status | None = None
     following: StorePath | None = None
     is_read = False
+    largest: int | None = None
 
     # -- names ------------------------------------------------------------------------------------
 

@@ -356,6 +356,23 @@ def test_remote_storage_in_a_store(server: Server, monkeypatch: pytest.MonkeyPat
         ]
 
 
+def test_the_metadata_shows_which_segments_are_too_old(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KODEC_TIER_KEY", str(STORED / "key1.pem"))
+    view = joined(LOGS, server.upload(STORED / "zstd-aes", "times"))  # type: ignore[arg-type]
+    here = kodec.LogDirectory(joined(LOGS, TIER)).partition("tiered", 0)
+    records = list(here.records())
+    for at in (60, 140, records[-1].offset):
+        time = next(record.timestamp for record in records if record.offset == at)
+        with kodec.LogDirectory(view).partition("tiered", 0) as log:
+            assert log.segments
+            server.asked()
+            assert log.find_timestamp(time) == here.find_timestamp(time)
+            read = {each.key.rpartition("/")[2][:20] for each in server.asked()}
+            assert len(read) <= 1, read
+
+
 def test_a_segment_that_goes_during_a_scan(server: Server) -> None:
     view = joined(LOGS, server.upload(STORED / "plain", "tier"))  # type: ignore[arg-type]
     with kodec.LogDirectory(view).partition("tiered", 0) as log:

@@ -686,10 +686,14 @@ class Segment:
 
         Args:
             after: the base offset of the next segment. Of an object in a store the time index then suffices,
-                as for a broker, if it ends with the last offset of the segment, so that no batch follows.
+                as for a broker, if it ends with the last offset of the segment, so that no batch follows; in
+                remote storage its metadata suffices.
             use_index: look it up in the indexes; without it, read headers from the start.
         """
         if use_index and after is not None and isinstance(self.path, StorePath):
+            if self.path.largest is not None and self.path.largest < timestamp:
+                # of the whole segment, of which this may be a part
+                return True
             if self._newest is None:
                 self._newest = self._last_indexed(after, timestamp)
             if self._newest is not None:

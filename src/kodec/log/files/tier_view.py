@@ -209,20 +209,22 @@ def _as_stored(segment: TieredSegment) -> SegmentFiles:
 
 
 def _named(path: TierPath, file: ViewFile) -> TierPath:
-    path.listed, path.file = file.status, file
+    path.listed, path.file, path.largest = file.status, file, file.largest
     return path
 
 
 class ViewFile(NamedTuple):
     """A file of the view: the object with its content, its size, and how it is opened.
 
-    Attributes: `is_local` where it is a file of a log directory, which a broker may change.
+    Attributes: `is_local` where it is a file of a log directory, which a broker may change; `largest` is the
+    largest timestamp of a log, in ms since 1970, where the metadata has it.
     """
 
     real: Path
     status: Status
     open: Callable[[], BinaryIO]
     is_local: bool = False
+    largest: int | None = None
 
 
 class _Chosen(NamedTuple):
@@ -360,6 +362,8 @@ class TierStorage:
                 own, end = self._stored(each.segment, manifests[each.segment.segment_id])
             else:
                 own, end = self._plain(each.segment), None if after is None else after - 1
+            if each.copied is not None and (each.copied.max_timestamp or -1) >= 0:
+                own["log"] = own["log"]._replace(largest=each.copied.max_timestamp)
             found |= _cut(each, own, end)
         if chosen and folder.topic_id:
             text = f"version: 0\ntopic_id: {folder.topic_id}".encode()
