@@ -67,8 +67,12 @@ def telegram(number: int, text: bytes, urgency: int = 0) -> bytes:
     return data + struct.pack(">I", crc32c.crc32c(data))
 
 
-def test_units_that_are_rows_are_read_as_by_the_reader_of_the_type(codec: Callable[..., ModuleType]) -> None:
+@pytest.mark.parametrize("derive", ["        -derive: length_of(text)\n", ""], ids=["derived", "plain"])
+def test_units_that_are_rows_are_read_as_by_the_reader_of_the_type(
+    derive: str, codec: Callable[..., ModuleType]
+) -> None:
     text = (FORMATS.parent / "formats_rows" / "telegrams.ksy").read_text()
+    text = text.replace("        -derive: length_of(text)\n", derive)
     module = codec({"telegrams.ksy": text.replace("      unless: kind == 9\n", "")}, "telegrams")
     data = telegram(1, b"one") + telegram(2, b"\xff") + telegram(2**32 - 1, b"", urgency=5)
 
