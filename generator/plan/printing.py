@@ -416,7 +416,7 @@ def lacking(model: Model, unit: Unit, why: Callable[[Any], str]) -> Iterator[Sch
     parts += [("", unit.packed), ("", unit.peeked)]
     seen: set[str] = set()
     for name, part in parts:
-        for text in map(why, values_of(part, solved=False)):
+        for text in map(why, values_of(part)):
             if text and text not in seen:
                 seen.add(text)
                 spec = struct.field(name)

@@ -791,7 +791,7 @@ def fields_in(steps: Iterable[Step]) -> Iterator[str]:
                 yield name
 
 
-def values_of(part: object, *, solved: bool = True) -> Iterator[Any]:
+def values_of(part: object, *, solved: bool = False) -> Iterator[Any]:
     """All that steps, elements and rules are made of, values too; `solved`: with what a writer solves."""
     todo = [part]
     while todo:

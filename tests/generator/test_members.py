@@ -13,7 +13,7 @@ import pytest
 from kodec.generated.log.record import Record, RecordBody
 from kodec.generated.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 from kodec.generated.metadata.topic_record import TopicRecord
-from kodec.generator.driver import generate, load
+from kodec.generator.driver import generate, load, render_all
 from kodec.generator.interpreter.reader import Object
 from kodec.generator.interpreter.writer import PlanWriter
 from kodec.generator.plan.build import program_of
@@ -337,6 +337,13 @@ def test_the_plan_computes_the_same_of_layouts(codec: Codec, tmp_path: Path) -> 
             found = [_written(lambda: writer.write("x", given)), _written(value.to_bytes)]  # noqa: B023  # called here
             assert found[0] == found[1], value
             assert given == before
+
+
+@pytest.mark.parametrize("target", ["go", "rust", "c", "typescript", "java"])
+def test_other_languages_compare_what_they_do_not_compute(target: str, tmp_path: Path) -> None:
+    for number, schema in enumerate((OTHER_SIZES, SEVERAL, VERSIONED)):
+        assert render_all(write(tmp_path / str(number), schema), targets=(target,)).modules
+    assert render_all(Path(__file__).parents[2] / "schemas" / "tier", targets=(target,)).modules
 
 
 def _written(write_it: Callable[[], bytes]) -> object:
