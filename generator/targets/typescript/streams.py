@@ -216,7 +216,8 @@ class StreamPrinter(CodePrinter):
 
     def _there(self, owner: Code) -> str:
         """An object, which is there: of the outermost one nobody asks for the parent."""
-        return f"{self(owner, tight=True)}{'!' if owner.op == 'parent' else ''}"
+        text = self(owner, tight=True)
+        return f"{text}!" if text.endswith("._parent") else text
 
     def of_pos(self, code: Code, stream: Code) -> str:
         return f"{self(stream, tight=True)}.pos()"
