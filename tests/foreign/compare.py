@@ -75,12 +75,14 @@ class Finding:
 
     Attributes:
         both: where ours failed and where ksc's did, where both refuse.
+        values: how many values were compared.
     """
 
     verdict: str
     reason: str = ""
     notes: tuple[Note, ...] = ()
     both: Note | None = None
+    values: int = 0
 
 
 class NoOracle(Exception):
@@ -158,15 +160,15 @@ class Reader:
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
-    def judge(self, data: bytes) -> Finding:
-        """Both readers on the same bytes."""
-        found = self._judge(data)
+    def judge(self, data: bytes, nodes: int = NODES) -> Finding:
+        """Both readers on the same bytes; no more than a number of values are compared."""
+        found = self._judge(data, nodes)
         if found.verdict == "wrong" and self.mixes_bits:
             # what follows such a byte is at another place, too
             return Finding("laxer", found.reason, (Note("laxer", "", BITS_OF_BOTH_ORDERS),))
         return found
 
-    def _judge(self, data: bytes) -> Finding:
+    def _judge(self, data: bytes, nodes: int) -> Finding:
         mine = theirs = None
         my_error: FormatError | None = None
         their_error: Exception | None = None
@@ -187,7 +189,7 @@ class Reader:
             why = why_stricter(my_error) or (ABSENT_INSTANCE if _absent_at(my_error, theirs) else None)
             note = Note("stricter", _place(my_error.path), why or "")
             return Finding("stricter" if why else "wrong", f"refused: {my_error}", (note,) if why else ())
-        comparison = _Comparison()
+        comparison = _Comparison(nodes)
         if their_error is not None:
             why = why_laxer(their_error, mine)
             note = Note("laxer", _where(their_error), why or "")
@@ -201,7 +203,7 @@ class Reader:
             pass
         except Exception as error:
             return Finding("crash", _said(error))
-        return Finding("agree", notes=tuple(sorted(comparison.notes)))
+        return Finding("agree", notes=tuple(sorted(comparison.notes)), values=comparison.nodes)
 
     def written(self, data: bytes) -> Finding:
         """The result of writing what was read, with all its instances."""
@@ -401,14 +403,15 @@ def same(first: Any, second: Any) -> bool:
 class _Comparison:
     """Two objects walked side by side: the members of ksc's, in the order in which it reads them."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = NODES) -> None:
+        self.most = most
         self.nodes = 0
         self.seen: set[int] = set()
         self.notes: set[Note] = set()
 
     def same(self, mine: Any, theirs: Any, path: str) -> None:
         self.nodes += 1
-        if self.nodes > NODES:
+        if self.nodes > self.most:
             raise _Enough
         if isinstance(theirs, enum.Enum):
             if not isinstance(mine, enum.IntEnum):

@@ -1,4 +1,4 @@
-"""Places of names in schemas, and new names: what refers to what is told apart, or the name stays."""
+"""Places of names in schemas, and new names: members of the same name are kept apart, or keep their name."""
 
 from __future__ import annotations
 

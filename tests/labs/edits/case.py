@@ -54,6 +54,7 @@ class Case:
         edits: what is changed, and what the judge then shows.
         complains: words in the judge's output that mean that the file is not right.
         kind: the class that is read; by default that of the schema.
+        path: of that class in ksc's module, for an inner one.
     """
 
     suffix: str
@@ -62,6 +63,7 @@ class Case:
     edits: dict[str, tuple[Edit, str]]
     complains: tuple[str, ...] = ()
     kind: str | None = None
+    path: tuple[str, ...] = ()
     arguments: dict[str, Any] = field(default_factory=dict)
 
     def read(self, kind: Any, data: bytes) -> Any:

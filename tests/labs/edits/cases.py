@@ -13,6 +13,7 @@ from tests.labs.edits.samples import (
     DATAGRAM,
     DEFLATED,
     RIGHT_IP,
+    SERVER,
     ZIP,
     gltf,
     midi,
@@ -20,7 +21,7 @@ from tests.labs.edits.samples import (
     quake_pak,
     stl,
 )
-from tests.labs.edits.tools import changed, code, made_by, put, python
+from tests.labs.edits.tools import changed, code, made_by, put, python, wheel
 
 __all__ = ["CASES"]
 
@@ -30,6 +31,15 @@ CASES: dict[str, Case] = {
         put(gltf),
         python("import pygltflib; print(pygltflib.GLTF2().load_binary(f).asset)"),
         {"a longer text": (code("c = x.chunks[0]\nc.data.data = c.data.data.replace('\"2.0\"', '\"2.0\", \"generator\": \"kodec\"').strip().ljust(56)"), "kodec")},
+    ),
+    "archive/android_img": Case(
+        "img",
+        shell("printf kernel > k && printf ramdisk > r && mkbootimg --kernel k --ramdisk r --cmdline hello --board board -o {}", "mkbootimg", "unpack_bootimg"),
+        "unpack_bootimg --boot_img {} --out out && cat out/kernel out/ramdisk && abootimg -i {}",
+        {
+            "a longer command line": (changed("cmdline", "a longer command line"), "a longer command line"),
+            "a longer name": (changed("name", "a-longer-name"), "a-longer-name"),
+        },
     ),
     "archive/android_sparse": Case(
         "simg",
@@ -64,10 +74,10 @@ CASES: dict[str, Case] = {
     ),
     "archive/xar": Case(
         "xar",
-        shell("printf hello > a.txt && bsdtar -c --format xar -f {} a.txt", "bsdtar"),
+        shell("printf hello > a.txt && bsdtar -c --format xar --options xar:toc-checksum=none -f {} a.txt", "bsdtar"),
         "bsdtar -tvf {}",
         {
-            "a longer name, which moves the heap": (code("x.toc.xml_string = x.toc.xml_string.replace('a.txt', 'a-longer-name.txt')"), "a-longer-name.txt"),
+            "a longer name, which moves the heap": (code("x.header.toc_length_uncompressed += 12\nx.toc.xml_string = x.toc.xml_string.replace('a.txt', 'a-longer-name.txt')"), "a-longer-name.txt"),
         },
     ),
     "archive/zip": Case(
@@ -128,6 +138,20 @@ CASES: dict[str, Case] = {
             "a field removed": (code("x.fields.pop()"), "int b()"),
         },
     ),
+    "executable/mach_o": Case(
+        "so",
+        wheel("markupsafe==3.0.2", "macosx_11_0_arm64", ".so", "llvm-objdump"),
+        "llvm-objdump --macho --private-headers {}",
+        {"another identity": (code("c = [c for c in x.load_commands if type(c.body).__name__ == 'UuidCommand'][0]\nc.body.uuid = bytes(range(16))"), "00010203-0405")},
+        complains=("malformed", "truncated"),
+    ),
+    "executable/mach_o_fat": Case(
+        "so",
+        wheel("markupsafe==3.0.2", "macosx_10_13_universal2", ".so", "llvm-objdump"),
+        "llvm-objdump --macho --universal-headers --private-headers --arch all {}",
+        {"an architecture removed": (code("x.fat_archs.pop()"), "nfat_arch 1")},
+        complains=("malformed", "truncated"),
+    ),
     "executable/microsoft_pe": Case(
         "exe",
         lambda file: file.write_bytes(next(Path(sys.prefix).rglob("t64.exe")).read_bytes()),
@@ -145,6 +169,13 @@ CASES: dict[str, Case] = {
             "a tag added": (code("t = x.plain_body.tags\nn = copy(t[0])\nt.insert(1, m.Tag(record_header=m.RecordHeader(tag_code_and_length=77 << 6 | 5), tag_body=b'hello'))"), "flv1"),
         },
         complains=("rror",),
+    ),
+    "filesystem/apm_partition_table": Case(
+        "img",
+        shell("truncate -s 4M {} && parted -s {} mklabel mac mkpart one 128s 2047s mkpart two 2048s 4095s", "parted"),
+        "parted -s {} print",
+        {"a longer name": (code("p = [p for p in x.partition_entries if p.partition_name == 'one'][0]\np.partition_name = 'a longer name'"), "a longer name")},
+        complains=("rror", "arning"),
     ),
     "filesystem/ext2": Case(
         "img",
@@ -193,7 +224,7 @@ CASES: dict[str, Case] = {
         "img",
         shell("truncate -s 1M {} && mkfs.vfat -n HELLO {} && printf hello > a.txt && mcopy -i {} a.txt ::", "mkfs.vfat", "mcopy", "fsck.vfat"),
         "fsck.vfat -n {} && mdir -i {} ::",
-        {"another name of a file": (code("r = [r for r in x.root_dir.records if r.file_name.startswith(b'A')][0]\nr.file_name = b'B       TXT'"), "B        TXT")},
+        {"another serial number": (changed("boot_sector.ebpb_fat16.volume_id", bytes.fromhex("78563412")), "1234-5678"), "another name of a file": (code("r = [r for r in x.root_dir.records if r.file_name.startswith(b'A')][0]\nr.file_name = b'B       TXT'"), "B        TXT")},
     ),
     "filesystem/vmware_vmdk": Case(
         "vmdk",
@@ -261,6 +292,15 @@ CASES: dict[str, Case] = {
             "a file removed": (code("x.index.entries.pop()"), "hello"),
         },
     ),
+    "geospatial/shapefile_index": Case(
+        "shx",
+        shell("shpcreate a point && shpadd a 1 2 && shpadd a 3 4 && cp a.shx {}", "shpcreate"),
+        python("import shapefile; r = shapefile.Reader(shp=open('a.shp', 'rb'), shx=open(f, 'rb')); print(len(r), [r.shape(n).points for n in range(len(r))])"),
+        {
+            "a record removed, and the length that the schema does not use": (code("x.records.pop()\nx.header.file_length -= 4"), "1 ["),
+            "records exchanged": (code("x.records.reverse()"), "[[(3.0, 4.0)]"),
+        },
+    ),
     "geospatial/shapefile_main": Case(
         "shp",
         shell("shpcreate a point && shpadd a 1 2 && shpadd a 3 4 && cp a.shp {}", "shpcreate", "shpdump"),
@@ -289,9 +329,13 @@ CASES: dict[str, Case] = {
     ),
     "image/dicom": Case(
         "dcm",
-        shell("convert -size 20x20 xc:red a.jpg && img2dcm -k 'PatientName=hello' a.jpg {}", "convert", "img2dcm", "dcmdump"),
+        shell("printf '(0008,0016) UI =SecondaryCaptureImageStorage\\n(0008,0018) UI [1.2.3]\\n(0010,0010) PN [hello]\\n(0010,0020) LO [7]\\n' > a && dump2dcm +te a {}", "dump2dcm", "dcmdump"),
         "dcmdump {}",
-        {"a longer name": (code("e = [e for r in x.elements for e in [r, *(r.elements or [])] if (e.tag_group, e.tag_elem) == (0x10, 0x10)][0]\ne.value = b'a longer name '"), "a longer name")},
+        {
+            "a longer name": (code("e = [r for r in x.elements if getattr(r, 'elements', None)][0].elements\n[e for e in e if (e.tag_group, e.tag_elem) == (0x10, 0x10)][0].value = b'a longer name '"), "a longer name"),
+            "an element removed": (code("[r for r in x.elements if getattr(r, 'elements', None)][0].elements.pop()"), "hello"),
+            "an element added": (code("e = [r for r in x.elements if getattr(r, 'elements', None)][0].elements\nn = copy(e[-1])\nn.tag_elem, n.value = 0x1000, b'new '\ne.append(n)"), "new"),
+        },
         complains=("E:", "W:"),
     ),
     "image/exif": Case(
@@ -314,6 +358,14 @@ CASES: dict[str, Case] = {
             "a comment removed": (code("x.blocks.remove([b for b in x.blocks if b.block_type == 0x21 and b.body.label == 0xfe][0])"), ""),
         },
         complains=("error", "warning"),
+    ),
+    "image/icc_4": Case(
+        "icc",
+        made_by("from PIL import ImageCms; open(f, 'wb').write(ImageCms.ImageCmsProfile(ImageCms.createProfile('sRGB')).tobytes())"),
+        python("from PIL import ImageCms; p = ImageCms.getOpenProfile(f); print(ImageCms.getProfileDescription(p), p.profile.manufacturer, p.profile.rendering_intent)") + " && exiftool {}",
+        {
+            "another intent": (changed("header.rendering_intent", 1), " 1\n"),
+        },
     ),
     "image/ico": Case(
         "ico",
@@ -340,6 +392,14 @@ CASES: dict[str, Case] = {
         shell("convert -size 20x20 gradient:red-blue -colors 20 -type palette {}", "convert", "identify"),
         "identify -verbose {}",
         {"another palette": (code("x.palette_256.colors[0].r = 7"), "20x20")},
+    ),
+    "image/pcx_dcx": Case(
+        "dcx",
+        shell("convert -size 20x20 gradient:red-blue -colors 20 -type palette a.pcx && convert a.pcx a.pcx {}", "convert", "identify"),
+        "identify -verbose {}",
+        {
+            "another palette": (code("x.files[0].body.palette_256.colors[0].r = 7"), "20x20"),
+        },
     ),
     "image/png": Case(
         "png",
@@ -424,10 +484,19 @@ CASES: dict[str, Case] = {
         "ffprobe -v error -show_format {} && exiftool {}",
         {
             "a title of the same length": (code("fr = [fr for fr in x.tag.frames if fr.id == 'TIT2'][0]\nfr.data = fr.data.replace(b'hello', b'HELLO')"), "HELLO"),
-            "a longer title": (code("fr = [fr for fr in x.tag.frames if fr.id == 'TIT2'][0]\nfr.data = b'\\0a longer title'"), "a longer title"),
-            "a frame removed": (code("x.tag.frames.remove([fr for fr in x.tag.frames if fr.id == 'TSSE'][0])"), "hello"),
+            "a longer title, and the size of the tag": (code("fr = [fr for fr in x.tag.frames if fr.id == 'TIT2'][0]\nold = len(fr.data)\nfr.data = b'\\0a longer title'\nx.tag.header.size.short1.byte1.value += len(fr.data) - old"), "a longer title"),
+            "a frame removed, and the size of the tag": (code("fr = [fr for fr in x.tag.frames if fr.id == 'TSSE'][0]\nx.tag.frames.remove(fr)\nx.tag.header.size.short1.byte1.value -= 10 + len(fr.data)"), "hello"),
         },
         complains=("rror",),
+    ),
+    "media/magicavoxel_vox": Case(
+        "vox",
+        made_by("import numpy; from pyvox.models import Vox; from pyvox.writer import VoxWriter; a = numpy.zeros((3, 3, 3), dtype='u1'); a[0, 0, 0] = 1; a[1, 1, 1] = 2; VoxWriter(f, Vox.from_dense(a)).write()"),
+        python("from pyvox.parser import VoxParser; v = VoxParser(f).parse(); print(len(v.models[0].voxels), v.models[0].voxels)"),
+        {
+            "a voxel added, and the size that the schema does not use": (code("c = [c for c in x.main.children_chunks if type(c.chunk_content).__name__ == 'Xyzi'][0].chunk_content\nc.voxels.append(copy(c.voxels[0]))\nx.main.num_bytes_of_children_chunks += 4"), "3 ["),
+            "a voxel removed, and that size": (code("c = [c for c in x.main.children_chunks if type(c.chunk_content).__name__ == 'Xyzi'][0].chunk_content\nc.voxels.pop()\nx.main.num_bytes_of_children_chunks -= 4"), "1 ["),
+        },
     ),
     "media/ogg": Case(
         "ogg",
@@ -488,6 +557,16 @@ CASES: dict[str, Case] = {
             "fewer samples": (code("d = [c for c in x.subchunks if c.chunk.id == 0x61746164][0].chunk_data\nd.data = d.data[: len(d.data) // 2]"), "400 samples"),
         },
         complains=("rror", "WARN"),
+    ),
+    "network/bitcoin_transaction": Case(
+        "bin",
+        made_by("from bitcoin.core import *; from bitcoin.core.script import CScript; s = b'0D\\x02 ' + bytes(range(1, 33)) + b'\\x02 ' + bytes(range(1, 33)) + b'\\x01'; i = CTxIn(COutPoint(bytes(32), 0), CScript([s, b'\\x04' + bytes(64)])); o = CTxOut(5000, CScript(b'\\x76\\xa9\\x14' + bytes(20) + b'\\x88\\xac')); open(f, 'wb').write(CTransaction([i], [o]).serialize())"),
+        python("from bitcoin.core import *; t = CTransaction.deserialize(open(f, 'rb').read()); print(len(t.vout), [(o.nValue, bytes(o.scriptPubKey)) for o in t.vout], t.nLockTime)"),
+        {
+            "an output added": (code("x.vouts.append(copy(x.vouts[0]))"), "2 [(5000"),
+            "a longer script": (code("x.vouts[0].script_pub_key = b'a longer script than before'"), "a longer script"),
+            "another lock time": (changed("locktime", 777), "777"),
+        },
     ),
     "network/dns_packet": Case(
         "dns",
@@ -562,11 +641,37 @@ CASES: dict[str, Case] = {
             "an option added": (code("x.options = b'\\2\\4\\5\\xb4'\nx.data_offset = None"), "b'\\x02\\x04\\x05\\xb4' b'hello'"),
         },
     ),
+    "network/tls_client_hello": Case(
+        "bin",
+        made_by("import ssl; c = ssl.create_default_context(); i, o = ssl.MemoryBIO(), ssl.MemoryBIO(); s = c.wrap_bio(i, o, server_hostname='hello.example')\ntry: s.do_handshake()\nexcept ssl.SSLWantReadError: open(f, 'wb').write(o.read()[9:])"),
+        "test -f k.pem || openssl req -x509 -newkey rsa:2048 -nodes -keyout k.pem -out c.pem -subj /CN=a -days 2 2>/dev/null; " + python(SERVER),
+        {
+            "a longer name of the server, and the lengths that the schema does not use": (code("e = [e for e in x.extensions.extensions if e.type == 0][0]\ns = e.body.server_names[0]\ns.host_name = b'a-longer-name.example'\ne.body.list_length += 8\nx.extensions.len += 8"), "a-longer-name.example"),
+            "an extension removed, and the length that the schema does not use": (code("e = [e for e in x.extensions.extensions if e.type == 35][0]\nx.extensions.extensions.remove(e)\nx.extensions.len -= 4 + e.len"), "hello.example"),
+            "a cipher suite added": (code("x.cipher_suites.cipher_suites.append(0x1234)\nx.cipher_suites.len = None"), "hello.example"),
+        },
+    ),
     "network/udp_datagram": Case(
         "bin",
         made_by("import dpkt; open(f, 'wb').write(bytes(dpkt.udp.UDP(sport=5000, dport=5001, data=b'hello', ulen=13)))"),
         python("import dpkt; d = open(f, 'rb').read(); u = dpkt.udp.UDP(d); assert u.ulen == len(d); print(u.data)"),
         {"a longer datagram": (changed("body", b"a longer datagram"), "a longer datagram")},
+    ),
+    "network/websocket": Case(
+        "bin",
+        made_by("from wsproto.connection import *; from wsproto.events import *; open(f, 'wb').write(Connection(ConnectionType.SERVER).send(TextMessage('hello')))"),
+        python("from wsproto.connection import *; c = Connection(ConnectionType.CLIENT); c.receive_data(open(f, 'rb').read()); print([e.data for e in c.events() if e.message_finished])"),
+        {"a longer text": (changed("initial_frame.payload_text", "a longer text"), "['a longer text']")},
+    ),
+    "security/efivar_signature_list": Case(
+        "esl",
+        shell("openssl req -x509 -newkey rsa:2048 -nodes -keyout k.pem -out c.pem -subj /CN=hello -days 9 && cert-to-efi-sig-list -g 11111111-2222-3333-4444-555555555555 c.pem a && (printf '\\047\\0\\0\\0'; cat a a) > {}", "openssl", "cert-to-efi-sig-list"),
+        "tail -c +5 {} > e && rm -f out* && sig-list-to-certs e out && ls out*",
+        {
+            "another owner": (code("x.signatures[0].signatures[0].owner = bytes(range(16))"), "03020100-0504"),
+            "a list removed": (code("x.signatures.pop()"), "out-0.der"),
+            "a list added": (code("x.signatures.append(copy(x.signatures[0]))"), "out-2.der"),
+        },
     ),
     "security/openpgp_message": Case(
         "pgp",
@@ -612,6 +717,15 @@ CASES: dict[str, Case] = {
             "a longer string": (changed("pairs[1].value.body", b"a longer text"), "a longer text"),
             "a pair added": (code("x.pairs.append(copy(x.pairs[1]))"), ""),
             "a pair removed": (code("x.pairs.pop(0)"), "hello"),
+        },
+    ),
+    "serialization/microsoft_cfb": Case(
+        "xls",
+        made_by("import xlwt; w = xlwt.Workbook(); w.add_sheet('hello').write(0, 0, 'world'); w.save(f)"),
+        python("import olefile; o = olefile.OleFileIO(f, raise_defects=olefile.DEFECT_INCORRECT); print(o.listdir(), o.root.clsid); [o.openstream(s).read() for s in o.listdir()]"),
+        {
+            "a longer name of a stream": (code("c = x.dir.child\nc.name, c.name_len = 'ALongerName'.ljust(32, chr(0)), 24"), "ALongerName"),
+            "another class": (code("x.dir.clsid = bytes(range(16))"), "03020100-0504"),
         },
     ),
     "serialization/msgpack": Case(

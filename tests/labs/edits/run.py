@@ -3,15 +3,17 @@
     python -m tests.labs.edits.run [--formats PATH_OR_URL] [--table FILE] [NAME...]
 
 The gallery stays outside. Samples come from other people's tools, and so do the verdicts: an edited file is
-accepted where the tool that judges takes it, and shows what the edit put there. A format whose tools are not
-installed is listed as not run. EDITS_PYTHON is a Python that has the packages which judge.
+accepted where the tool that judges takes it, and shows what the edit put there. Each file is also read by
+ksc's classes, whose members must have the same values in ours, and edited by those that write (`peer.py`).
+A format whose tools are not installed is listed as not run. EDITS_PYTHON is a Python that has the packages
+which judge.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import importlib
+import multiprocessing
 import re
 import shutil
 import subprocess
@@ -23,34 +25,48 @@ from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from kodec.generator.driver import render_all
 from kodec.generator.schema.overlay import BUNDLED, SUFFIX
 from kodec.generator.targets.python.names import camel
 from kodec.runtime.errors import KodecError
-from tests.foreign.run import URL, closure, fetched
+from tests.foreign.compare import Reader
+from tests.foreign.run import URL, closure, copy_closure, fetched, put_table
 from tests.ksc import oracle
-from tests.labs.edits.case import Case, NotInstalled
+from tests.labs.edits.case import Case, Edit, NotInstalled
 from tests.labs.edits.cases import CASES
+from tests.labs.edits.peer import Peer, stock_class
 
 SECONDS = 120
-MARK, END = "<!-- table -->", "<!-- end of table -->"
+PATIENCE = 600
+MOST_VALUES = 2_000_000
+MARKS = "<!-- table -->\n", "<!-- end of table -->"
+PEER_MARKS = "<!-- peer -->\n", "<!-- end of peer -->"
 
 
 @dataclass
 class Result:
-    """What came of one format: how it was read and written back, and the verdict on each edit."""
+    """What came of one format: how it was read and written back, and the verdict on each edit.
+
+    `values` is the number of values that ksc's reader has too, or what came of the comparison. The `peer` is
+    ksc's code that writes.
+    """
 
     name: str
     size: int = 0
+    values: str = ""
     back: str = ""
     judge: str = ""
     edits: dict[str, str] = field(default_factory=dict)
+    peer_back: str = ""
+    peer: dict[str, str] = field(default_factory=dict)
 
     @property
     def right(self) -> bool:
-        """Whether every file was accepted, and none was wrong."""
-        return self.back in ("same bytes", "not run") and "rejected" not in self.edits.values()
+        """Whether every file was accepted or refused by name, and none was wrong."""
+        wrong = any(verdict.startswith("rejected") for verdict in self.edits.values())
+        return self.back != "differs" and not wrong and not self.values.startswith(("wrong", "crash"))
 
 
 def modules(schemas: dict[str, Path], name: str, folder: Path) -> ModuleType:
@@ -105,8 +121,37 @@ def tool(judge: str) -> str:
     return next(program for program in programs if program not in ("cp", "(printf"))
 
 
-def examine(schemas: dict[str, Path], name: str, case: Case) -> Result:
-    """Make, read, write back, edit and judge one format."""
+def compared(case: Case, kind: Any, schemas: dict[str, Path], name: str, data: bytes, folder: Path) -> str:
+    """All members of ksc's objects of a file, instances too, against ours: how many are equal."""
+    copy_closure(schemas, name, folder / "in")
+    failures = oracle.compile_schemas(folder / "out", ("python",), folder / "in")
+    if failures:
+        return f"ksc refuses: {failures[0].error[:80]}"
+    try:
+        theirs = stock_class(folder / "out" / "python", str(oracle.load_yaml(schemas[name])["meta"]["id"]))
+        for part in case.path:
+            theirs = getattr(theirs, part)
+    except Exception as error:  # whatever ksc's module raises
+        return f"ksc refuses: its module: {type(error).__name__}: {error}"
+    found = Reader(kind, theirs, case.arguments).judge(data, MOST_VALUES)
+    if found.verdict == "agree" and found.both is None:
+        apart = "".join(f"; {note.side}: {note.member}: {note.why}" for note in found.notes)
+        return f"{found.values:,}{' or more' * (found.values >= MOST_VALUES)}{apart}"
+    return f"{found.verdict}: {found.both.member if found.both is not None else found.reason}"
+
+
+def alone(schemas: dict[str, Path], name: str) -> Result:
+    """`examine` in a process of its own, which is ended where it takes too long."""
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        try:
+            return pool.apply_async(examine, (schemas, name)).get(PATIENCE)
+        except multiprocessing.TimeoutError:
+            return Result(name, back=f"not run: longer than {PATIENCE} s")
+
+
+def examine(schemas: dict[str, Path], name: str) -> Result:
+    """Make, read, compare, write back, edit and judge one format, with kodec's classes and ksc's."""
+    case = CASES[name]
     result = Result(name, judge=tool(case.judge))
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -125,91 +170,151 @@ def examine(schemas: dict[str, Path], name: str, case: Case) -> Result:
         if first != "accepted":
             result.back = f"not run: the judge refuses the sample: {first}"
             return result
+        module = modules(schemas, name, folder)
+        kind = getattr(module, case.kind or camel(name.rpartition("/")[2]))
+        result.values = compared(case, kind, schemas, name, data, folder / "stock")
+        peer = None
         try:
-            module = modules(schemas, name, folder)
-            kind = getattr(module, case.kind or camel(name.rpartition("/")[2]))
+            peer = Peer(schemas, name, folder / "ksc") if not case.path else None
+            result.peer_back = "an inner type"
+            if peer is not None:
+                written = peer.write(peer.read(data, case.arguments), len(data))
+                result.peer_back = "same bytes" if written == data else "differs"
+        except Exception as error:  # whatever their classes raise
+            result.peer_back = f"{type(error).__name__}: {error}"[:160]
+        try:
             back = case.read(kind, data).to_bytes()
+            result.back = "same bytes" if back == data else "differs"
         except KodecError as error:
             result.back = f"refused: {error}"
-            return result
-        result.back = "same bytes" if back == data else "differs"
+        edited = folder / f"edited.{case.suffix}"
         for edit, (change, expect) in case.edits.items():
-            read = case.read(kind, data)
+            made = b""
             try:
-                made = (change(module, read) or read).to_bytes()
+                made = our_edit(case, kind, module, data, change)
+                edited.write_bytes(made)
+                result.edits[edit] = accepted(case, edited, expect)
             except KodecError as error:
                 result.edits[edit] = f"refused: {type(error).__name__}: {error}"
-                continue
             except Exception as error:
-                result.edits[edit] = f"rejected: crash: {type(error).__name__}: {error}"
-                continue
+                result.edits[edit] = f"rejected: {type(error).__name__}: {error}"
             try:
-                case.read(kind, made)
-            except KodecError as error:
-                result.edits[edit] = f"rejected: cannot be read again: {error}"
+                if peer is None:
+                    raise ValueError("cannot be read")
+                theirs = peer.edited(data, case.arguments, change, len(made) or len(data))
+            except Exception as error:  # whatever their classes raise
+                said = "cannot be read" if peer is None else f"{type(error).__name__}: {error}"
+                result.peer[edit] = said[:160]
                 continue
-            if made == data:
-                result.edits[edit] = "rejected: nothing changed"
-                continue
-            edited = folder / f"edited.{case.suffix}"
-            edited.write_bytes(made)
-            result.edits[edit] = accepted(case, edited, expect)
+            edited.write_bytes(theirs)
+            verdict = result.edits[edit] if theirs == made else accepted(case, edited, expect)
+            result.peer[edit] = "rejected: nothing changed" if theirs == data else verdict
     return result
+
+
+def our_edit(case: Case, kind: Any, module: ModuleType, data: bytes, change: Edit) -> bytes:
+    """The bytes of an edited object.
+
+    Raises: KodecError where the writer refuses; ValueError where they are wrong.
+    """
+    read = case.read(kind, data)
+    made: bytes = (change(module, read) or read).to_bytes()
+    try:
+        case.read(kind, made)
+    except KodecError as error:
+        raise ValueError(f"cannot be read again: {error}") from error
+    if made == data:
+        raise ValueError("nothing changed")
+    return made
 
 
 def table(results: Iterable[Result]) -> str:
     """The verdicts as a Markdown table."""
     lines = [
-        "| format | bytes | written back | accepted edits | other edits | tool |",
-        "|---|--:|---|---|---|---|",
+        "| format | bytes | values equal to ksc's | written back | accepted edits | other edits | tool |",
+        "|---|--:|--:|---|---|---|---|",
     ]
     for result in results:
         verdicts = {edit: verdict.partition(":")[0] for edit, verdict in result.edits.items()}
         cells = (
             f"`{result.name}`",
             f"{result.size:,}" if result.size else "",
+            result.values,
             result.back.partition(":")[0],
             "; ".join(edit for edit, verdict in verdicts.items() if verdict == "accepted"),
             "; ".join(f"{edit}: {verdict}" for edit, verdict in verdicts.items() if verdict != "accepted"),
             f"`{result.judge}`",
         )
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(f"| {' | '.join(each.replace('|', '/') for each in cells)} |")
     return "\n".join(lines)
+
+
+def peer_table(results: list[Result]) -> str:
+    """The verdicts on the files of both, and their sum."""
+    edits = [(each.edits[edit], each.peer[edit]) for each in results for edit in each.peer]
+    backs = [(each.back, each.peer_back) for each in results]
+    same = [sum(pair[which] == "same bytes" for pair in backs) for which in (0, 1)]
+    done = [sum(pair[which] == "accepted" for pair in edits) for which in (0, 1)]
+    lines = [
+        f"{len(results)} formats: kodec wrote {same[0]} back as the same bytes, ksc's classes {same[1]}. "
+        f"Of {len(edits)} edits, {done[0]} of kodec's files were accepted and {done[1]} of ksc's.",
+        "",
+        "| format | edit | kodec | `ksc --read-write` |",
+        "|---|---|---|---|",
+    ]
+    for result in results:
+        rows = [("read and written back", result.back, result.peer_back)]
+        rows += [(edit, result.edits[edit], result.peer[edit]) for edit in result.peer]
+        for edit, ours, theirs in rows:
+            shown = [each.partition(":")[0].replace("|", "\\|") for each in (ours, theirs)]
+            lines.append(f"| `{result.name}` | {edit} | {shown[0]} | {shown[1]} |")
+    return "\n".join(lines)
+
+
+def summary_of(results: list[Result], ran: list[Result]) -> str:
+    verdicts = [verdict.partition(":")[0] for each in ran for verdict in each.edits.values()]
+    counts = {word: verdicts.count(word) for word in ("accepted", "refused", "rejected")}
+    same = sum(each.back == "same bytes" for each in ran)
+    whole = sum({*each.edits.values()} == {"accepted"} for each in ran)
+    walked = [each.values.partition(";")[0].removesuffix(" or more").replace(",", "") for each in ran]
+    equal = [int(each) for each in walked if each.isdigit()]
+    wrong = sum(each.values.startswith(("wrong", "crash", "stricter")) for each in ran)
+    return (
+        f"{len(ran)} of {len(results)} formats ran. In {len(equal)}, all {sum(equal):,} values that ksc's "
+        f"reader has, instances too, are equal; in {wrong} one is wrong or missing; "
+        f"{len(ran) - len(equal) - wrong} files ksc cannot read. {same} were written "
+        f"back as the same bytes. Of {len(verdicts)} edits, {counts['accepted']} were accepted, "
+        f"{counts['refused']} refused by name, {counts['rejected']} rejected. "
+        f"In {whole} formats every edit was accepted."
+    )
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--formats", default=URL.format("kaitai_struct_formats"))
-    parser.add_argument("--table", type=Path, help="the page whose table is rewritten")
+    parser.add_argument("--table", type=Path, help="the page whose tables are rewritten")
     parser.add_argument("names", nargs="*", help="only these schemas, by their path without .ksy")
     given = parser.parse_args(arguments)
     schemas = oracle.schemas(fetched(given.formats))
     results = []
-    for name, case in sorted(CASES.items()):
+    for name in sorted(CASES):
         if given.names and name not in given.names:
             continue
-        result = examine(schemas, name, case)
+        result = alone(schemas, name)
         results.append(result)
-        print(f"{name}: {result.size} bytes, {result.back}", flush=True)
+        print(
+            f"{name}: {result.size} bytes, {result.back} | {result.peer_back}; values: {result.values}",
+            flush=True,
+        )
         for edit, verdict in result.edits.items():
-            print(f"    {edit}: {verdict}", flush=True)
+            print(f"    {edit}: {verdict} | {result.peer.get(edit)}", flush=True)
     ran = [each for each in results if not each.back.startswith("not run")]
-    verdicts = [verdict.partition(":")[0] for each in ran for verdict in each.edits.values()]
-    counts = {word: verdicts.count(word) for word in ("accepted", "refused", "rejected")}
-    same = sum(each.back == "same bytes" for each in ran)
-    whole = sum({*each.edits.values()} == {"accepted"} for each in ran)
-    summary = (
-        f"Measured {datetime.date.today()}: {len(ran)} of {len(results)} formats ran. {same} were written "
-        f"back as the same bytes. Of {len(verdicts)} edits, {counts['accepted']} were accepted, "
-        f"{counts['refused']} refused by name, {counts['rejected']} rejected. "
-        f"In {whole} formats every edit was accepted."
-    )
+    summary = summary_of(results, ran)
     print(summary)
+    print(peer_table(ran).partition("\n")[0])
     if given.table is not None:
-        text = given.table.read_text("utf-8")
-        head, rest = text.split(MARK)
-        foot = rest.split(END)[1]
-        given.table.write_text(f"{head}{MARK}\n{summary}\n\n{table(results)}\n{END}{foot}", "utf-8")
+        put_table(given.table, MARKS, f"{summary}\n\n{table(results)}")
+        put_table(given.table, PEER_MARKS, peer_table(ran))
     return 0 if all(each.right for each in ran) else 1
 
 

@@ -9,6 +9,7 @@ __all__ = [
     "DATAGRAM",
     "DEFLATED",
     "RIGHT_IP",
+    "SERVER",
     "ZIP",
     "gltf",
     "midi",
@@ -24,6 +25,21 @@ DATAGRAM = (
 RIGHT_IP = (
     "assert dpkt.in_cksum(bytes(ip)[:20]) == 0; assert ip.len == 20 + len(ip.data) == 20 + ip.data.ulen"
 )
+SERVER = """
+import ssl
+hello = open(f, 'rb').read()
+hello = b'\\1' + len(hello).to_bytes(3, 'big') + hello
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain('c.pem', 'k.pem')
+context.sni_callback = lambda _, name, __: print(name)
+given, made = ssl.MemoryBIO(), ssl.MemoryBIO()
+given.write(b'\\x16\\3\\1' + len(hello).to_bytes(2, 'big') + hello)
+server = context.wrap_bio(given, made, server_side=True)
+try:
+    server.do_handshake()
+except ssl.SSLWantReadError:
+    assert made.read()[:1] == b'\\x16'
+"""
 ZIP = """
 import zipfile, sys
 with zipfile.ZipFile(sys.argv[1], "w") as z:

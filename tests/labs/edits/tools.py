@@ -7,6 +7,7 @@ import os
 import shlex
 import struct
 import sys
+import zipfile
 import zlib
 from collections.abc import Callable
 from copy import copy
@@ -15,7 +16,7 @@ from typing import Any
 
 from tests.labs.edits.case import needs, shell
 
-__all__ = ["changed", "code", "made_by", "put", "python"]
+__all__ = ["changed", "code", "made_by", "put", "python", "wheel"]
 
 JUDGE_PYTHON = os.environ.get("EDITS_PYTHON", sys.executable)
 """The Python that has the readers which judge: mido, dnspython, olefile, ..."""
@@ -39,6 +40,18 @@ def python(code: str) -> str:
 def made_by(code: str) -> Callable[[Path], None]:
     """Makes a sample by Python code."""
     return shell(python(code))
+
+
+def wheel(name: str, platform: str, suffix: str, *tools: str) -> Callable[[Path], None]:
+    """Makes a sample of the first file of a suffix in a wheel from PyPI."""
+
+    def make(file: Path) -> None:
+        platforms = f"--platform {platform} --python-version 3.12 --only-binary=:all: --no-deps"
+        shell(f"{JUDGE_PYTHON} -m pip -q download {platforms} {name}", *tools)(file)
+        with zipfile.ZipFile(next(file.parent.glob("*.whl"))) as found:
+            file.write_bytes(found.read(next(each for each in found.namelist() if each.endswith(suffix))))
+
+    return make
 
 
 def changed(path: str, value: Any) -> Callable[[Any, Any], None]:
