@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import random
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -36,6 +37,8 @@ from tests.ksc import oracle
 from tests.languages.plan_writing import OPT, compare
 
 SAMPLES, ROUNDS = 2, 3
+SECONDS = 20
+"""Of a core, for one schema."""
 
 
 @dataclass
@@ -77,13 +80,25 @@ def examine(files: dict[str, Path], name: str, given: list[bytes]) -> Result:
                         result.same += compare(program, kind, ident, data, random.Random(f"{index}{seed}"))
                     except FormatError:
                         result.same["not read"] += 1
-                    except (AssertionError, Exception) as error:
+                    except TimeoutError:
+                        raise
+                    except Exception as error:
                         result.wrong.append(f"{type(error).__name__}: {error}"[:600])
     return result
 
 
 def _examine(job: tuple[dict[str, Path], str, list[bytes]]) -> Result:
-    return examine(*job)
+    def end(number: int, frame: object) -> None:
+        raise TimeoutError
+
+    signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        return examine(*job)
+    except TimeoutError:
+        return Result(job[1], "takes too long")
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def main(arguments: list[str]) -> int:
