@@ -17,7 +17,7 @@ import yaml
 from kodec.generator.driver import load, render_all
 from kodec.runtime.streams import ByteSource, StreamNode
 from tests.foreign import run
-from tests.foreign.compare import BITS_OF_BOTH_ORDERS, Note, Reader, judge, mixes_bits
+from tests.foreign.compare import ASKS_REFUSED, BITS_OF_BOTH_ORDERS, Note, Reader, judge, mixes_bits
 from tests.ksc import oracle
 
 Readers = Callable[[str], Reader]
@@ -175,3 +175,23 @@ def test_bits_of_both_orders_in_one_byte_are_undefined(readers: Readers, fields:
         assert found.verdict == "agree" and not found.notes
     reader.mixes_bits = False
     assert mixes or reader.judge(data).verdict == "agree"
+
+
+def test_what_asks_for_an_instance_that_ksc_refuses_is_explained(readers: Readers) -> None:
+    reader = readers(
+        """
+seq:
+- {id: n, type: u1}
+instances:
+  a: {type: str, size: 2, encoding: ASCII, repeat: expr, repeat-expr: 2}
+  b: {size: 1}
+  c: {value: 'a[0]'}
+"""
+    )
+    found = reader.judge(b"\x01\xffabcdefgh")
+    assert found.verdict == "agree", found.reason
+    assert {(each.member, each.why) for each in found.notes} == {
+        ("Compared.a", "text that is not of its encoding"),
+        ("Compared.c", ASKS_REFUSED),
+    }
+    assert not reader.judge(b"\x01xabcdefgh").notes
