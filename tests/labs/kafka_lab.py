@@ -388,6 +388,7 @@ class Broker:
         self.node = node
         folder = folder or tools.work
         self.logs = folder / "logs"
+        self.roots = [self.logs]
         self.config = folder / "broker.properties"
         self.output = folder / "broker.out"
         self.port, self.controller_port = free_ports(2)

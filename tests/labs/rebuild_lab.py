@@ -2,8 +2,9 @@
 
 A broker takes records, transactions and commits, rolls, deletes and compacts, while backups run and are
 killed. Points become clusters, in which Kafka's tools and clients must find topics, ids, settings, offsets,
-groups and records as the point has them. Then three brokers, killed and damaged, become three others, and
-these get another topic. Rebuilds are killed too.
+groups and records as the point has them: one broker, brokers with several log directories and controllers of
+their own, and quorums of `controller.quorum.voters`. Then three brokers, killed and damaged, become three
+others, and these get a topic and a group of another cluster. Rebuilds are killed too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from kafka_lab import (
     Cluster,
     Toolbox,
     Unusable,
+    run,
     say,
     step,
     wait_for,
@@ -74,9 +76,11 @@ def make(line: str, repository: Path | None, rounds: int = 8) -> str:
     work.mkdir(parents=True)
     figures = []
     try:
-        names = live(tools, work, rounds)
-        for name in names:
+        first, between, last = live(tools, work, rounds)
+        for name in (first, last):
             figures.append(restored(tools, work, name))
+        for is_static in (False, True):
+            figures.append(shaped(tools, work, between, is_static=is_static))
         figures.append(wrecked(tools, work))
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -181,7 +185,7 @@ def live(tools: Toolbox, work: Path, rounds: int) -> list[str]:
         found = [each for each in kodec.repair.verify(f"{target}/points/{name}") if not each.note]
         require(f"problems of {name}", [str(each) for each in found], [])
     # the first was made with the least, the last with the most
-    return [names[0], names[-1]]
+    return [names[0], names[len(names) // 2], names[-1]]
 
 
 def checked(*words: str) -> str:
@@ -231,14 +235,15 @@ def started(made: list[Broker]) -> None:
 def rebuild(sources: list[str], made: list[Broker], *words: str, kills: int = 0) -> int:
     """Rebuild, after some attempts that are killed; returns how many were."""
     given = [word for each in sources for word in ("--from", each)]
-    given += [word for each in made for word in ("--to", str(each.logs))]
+    given += [word for each in made for word in ("--to", ",".join(map(str, each.roots)))]
     command = ["rebuild", *given, "--hold-retention", "--apply", "--json", *words]
+    roots = [root for each in made for root in each.roots]
     chance = random.Random(3)
     killed = 0
     for _ in range(kills):
         process = kodec_process(*command)
         # The fence shows that it has begun to write.
-        while process.poll() is None and not any((each.logs / FENCE).is_dir() for each in made):
+        while process.poll() is None and not any((each / FENCE).is_dir() for each in roots):
             time.sleep(0.005)
         time.sleep(chance.uniform(0, 0.4))
         if process.poll() is not None:
@@ -246,10 +251,10 @@ def rebuild(sources: list[str], made: list[Broker], *words: str, kills: int = 0)
             break
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        killed += any((each.logs / FENCE).is_dir() for each in made)
-    if not kills or any((each.logs / FENCE).is_dir() for each in made):
+        killed += any((each / FENCE).is_dir() for each in roots)
+    if not kills or any((each / FENCE).is_dir() for each in roots):
         checked(*command)
-    require("marks", [each.node for each in made if (each.logs / FENCE).exists()], [])
+    require("marks", [each for each in roots if (each / FENCE).exists()], [])
     return killed
 
 
@@ -289,6 +294,7 @@ TOOLS = {
     "topics": ("org.apache.kafka.tools.TopicCommand", "--describe"),
     "groups": ("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand", "--describe", "--all-groups"),
     "offsets": ("org.apache.kafka.tools.GetOffsetShell",),
+    "configs": ("kafka.admin.ConfigCommand", "--describe", "--entity-type", "topics"),
 }
 
 
@@ -301,6 +307,20 @@ def tool(name: str, address: str, *more: str) -> list[list[str]]:
     if done.returncode:
         raise Unusable(f"{main}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
     return [line.replace("\t", " ").split() for line in done.stdout.splitlines() if line.strip()]
+
+
+def settings_of(address: str) -> dict[str, dict[str, str]]:
+    """The settings of each topic that are its own, by kafka-configs."""
+    found: dict[str, dict[str, str]] = {}
+    topic = ""
+    for words in tool("configs", address):
+        if words[:4] == ["Dynamic", "configs", "for", "topic"]:
+            topic = words[4]
+            found[topic] = {}
+        elif "=" in words[0]:
+            key, _, value = words[0].partition("=")
+            found[topic][key] = value
+    return found
 
 
 def rows(path: Path) -> list[tuple[Any, ...]]:
@@ -347,18 +367,19 @@ def same(tools: Toolbox, work: Path, broker: Broker, *sources: str) -> int:
                     require(f"{topic} {isolation}", found == expected, True)
                 count += len(found)
     ids = {}
-    settings = {}
     for words in tool("topics", broker.address):
         if words[0] == "Topic:" and "TopicId:" in words:
             ids[words[1]] = words[words.index("TopicId:") + 1]
-            settings[words[1]] = set(words[-1].split(",")) if "=" in words[-1] else set()
-    for topic in metadata.topics:
-        shown = base64.urlsafe_b64encode(topic.topic_id.bytes).decode().rstrip("=")
-        require(f"id of {topic.name}", ids.get(topic.name), shown)
+    settings = settings_of(broker.address)
+    for known in metadata.topics:
+        shown = base64.urlsafe_b64encode(known.topic_id.bytes).decode().rstrip("=")
+        require(f"id of {known.name}", ids.get(known.name), shown)
         # those of retention may be held
-        own = {f"{key}={value}" for key, value in topic.configs.items() if not key.startswith("retention.")}
-        own = {each.replace("internal.segment.bytes", "segment.bytes") for each in own}
-        require(f"settings of {topic.name}", own - settings[topic.name], set())
+        have, need = (
+            {key: value for key, value in each.items() if not key.startswith("retention.")}
+            for each in (settings[known.name], known.configs)
+        )
+        require(f"settings of {known.name}", have, need)
     ends = {}
     for words in tool("offsets", broker.address):
         topic, partition, offset = words[0].rsplit(":", 2)
@@ -471,29 +492,157 @@ def replicas_in_sync(broker: Broker) -> None:
     wait_for("three replicas in sync", all_there, 60)
 
 
+ADDED = ("retention.ms=-1", "segment.bytes=1048576", "max.message.bytes=123456", "cleanup.policy=delete")
+STOPPED = 120
+
+
+def another(tools: Toolbox, work: Path) -> Path:
+    """The disk of another cluster, with a topic and a group that stopped in it, and one that others have."""
+    with brokers(tools, work / "another", 1) as made, step("Another cluster with a topic and groups"):
+        started(made)
+        with Clients(tools) as clients:
+            clients.do("connect", made[0].address, "-")
+            clients.do("topic", "added", 2, *ADDED)
+            clients.do("open", "adder", "zstd", "idempotent")
+            for number in range(500):
+                if number == STOPPED:
+                    clients.do("flush", "adder")
+                    clients.do("group", "auditors", "added", STOPPED, "stopped here")
+                    clients.do("group", GROUPS[0], "added", 10, "a group that the other cluster has too")
+                clients.do("send", "adder", "added", number % 2, "-", b"k", b"%d" % number)
+            clients.do("flush", "adder")
+        made[0].kill()
+        # kept, for the brokers' folder goes when others are made there
+        shutil.copytree(made[0].logs, work / "source")
+    return work / "source"
+
+
+def offsets_of(address: str) -> dict[str, dict[tuple[str, int], tuple[int, int]]]:
+    """The offset and the lag of each group and topic-partition, by kafka-consumer-groups."""
+    found: dict[str, dict[tuple[str, int], tuple[int, int]]] = {}
+    for words in tool("groups", address):
+        if len(words) > 5 and words[3].isdigit():
+            found.setdefault(words[0], {})[words[1], int(words[2])] = (int(words[3]), int(words[5]))
+    return found
+
+
 def more_topics(tools: Toolbox, work: Path, new: list[Broker]) -> str:
-    """A topic of another backup in the cluster that has others, with the offsets of its group."""
-    source = work / "source"
-    with kodec.LogDirectoryWriter(source) as directory:
-        log = directory.partition("added", 0)
-        log.append([kodec.Record(key=b"k", value=b"%d" % number, timestamp=-1) for number in range(500)])
+    """A topic and a group of another cluster in the one that has others."""
+    source = another(tools, work)
     started(new)
+    with Clients(tools) as clients:
+        clients.do("connect", new[0].address, "-")
+        replicas_in_sync(new[0])
+        before, settings = offsets_of(new[0].address), settings_of(new[0].address)
     with step("Stopping the cluster"):
         for each in new:
             assert each.process is not None
             each.process.terminate()
         for each in new:
             each.stop()
-    rebuild([str(source)], new)
+    rebuild([str(source)], new, "--topic", "added")
     started(new)
-    with Clients(tools) as clients, step("Reading the topic that was added"):
+    with Clients(tools) as clients, step("Comparing with Kafka's tools and clients"):
         clients.do("connect", new[2].address, "-")
         require(
             "records of the added topic",
             clients.do("consume", "added", "read_uncommitted", str(work / "rows.jsonl")),
             "500",
         )
-    return "500 records in a topic that was added to a cluster"
+        replicas_in_sync(new[0])
+        own = dict(each.split("=", 1) for each in ADDED)
+        now = settings_of(new[0].address)
+        require("settings of the added topic", now.pop("added"), own)
+        require("settings of the others", now, settings)
+        groups = offsets_of(new[0].address)
+        added = groups.pop("auditors")
+        require("offsets of the added group", sum(each[0] for each in added.values()), STOPPED)
+        require("lag of the added group", sum(each[1] for each in added.values()), 500 - STOPPED)
+        # the group of the same name is the cluster's
+        require("the cluster's groups", groups, before)
+        clients.do("group", "auditors", "added", 500 - STOPPED, "went on")
+        after = offsets_of(new[0].address)["auditors"]
+        require("lag after the rest", sum(each[1] for each in after.values()), 0)
+        require("offsets after the rest", sum(each[0] for each in after.values()), 500)
+        for each in new:
+            each.kill()
+    return f"500 records and a group at offset {STOPPED} in a topic that was added to a cluster"
+
+
+# -- other shapes ---------------------------------------------------------------------------------
+
+
+class Node(Broker):
+    """A broker with several log directories, or a controller; each is one of these alone."""
+
+    def __init__(
+        self, tools: Toolbox, folder: Path, node: int, controllers: Sequence[Broker], *, is_static: bool
+    ) -> None:
+        folder.mkdir(parents=True)
+        super().__init__(tools, folder=folder, node=node)
+        self.controllers = controllers
+        self.is_static = is_static
+        self.is_controller = not controllers
+        self.roots = [self.logs] if self.is_controller else [folder / "disk-a", folder / "disk-b"]
+
+    def prepare(self, controllers: Sequence[Broker]) -> None:
+        """Write the configuration, and format the log directories."""
+        self.settings = SETTINGS if self.is_controller else SETTINGS + OF_TWO
+        self.configure("", controllers)
+        voters = ",".join(f"{each.node}@127.0.0.1:{each.controller_port}" for each in controllers)
+        lines = self.config.read_text().splitlines()
+        dropped = ["process.roles=", "log.dirs=", "listeners=", "advertised.listeners="]
+        dropped += ["controller.quorum."] if self.is_static else []
+        if self.is_controller:
+            dropped += ["advertised.", "inter.broker."]
+            lines += ["process.roles=controller", f"listeners=CONTROLLER://127.0.0.1:{self.controller_port}"]
+        else:
+            lines += ["process.roles=broker", f"listeners=PLAINTEXT://{self.address}"]
+        kept = [line for line in lines if not line.startswith(tuple(dropped)) or line in lines[-2:]]
+        kept.append(f"log.dirs={','.join(each.as_posix() for each in self.roots)}")
+        if self.is_static:
+            kept.append(f"controller.quorum.voters={voters}")
+        self.config.write_text("\n".join(kept) + "\n")
+        words = ["format", "-t", NEW_CLUSTER, "-c", str(self.config)]
+        if not self.is_static:
+            initial = ["--initial-controllers", ",".join(each.voter for each in controllers)]
+            words += initial if self.is_controller else ["--no-initial-controllers"]
+        run(self.tools.command("kafka.tools.StorageTool", *words), "kafka-storage format failed")
+
+    def await_listening(self) -> None:
+        if not self.is_controller:
+            wait_for("the broker to listen", self.listening, 120)
+
+
+OF_TWO = "offsets.topic.replication.factor=2\ntransaction.state.log.replication.factor=2\n"
+
+
+def shaped(tools: Toolbox, work: Path, name: str, *, is_static: bool) -> str:
+    """A point as two brokers with two log directories each, and three controllers of their own."""
+    point = f"{work}/backup/points/{name}"
+    what = "static quorum" if is_static else "dynamic quorum"
+    folder = work / f"shaped-{is_static}"
+    controllers = [
+        Node(tools, folder / f"controller-{node}", node, (), is_static=is_static) for node in (7, 8, 9)
+    ]
+    made = [Node(tools, folder / f"broker-{node}", node, controllers, is_static=is_static) for node in (1, 2)]
+    nodes: list[Broker] = [*controllers, *made]
+    try:
+        for each in (*controllers, *made):
+            each.prepare(controllers)
+        words = [word for each in controllers for word in ("--controller", str(each.logs))]
+        with step(f"Rebuilding {name}: two brokers with two log directories, three controllers, {what}"):
+            killed = rebuild([point], list(made), *words, kills=2)
+        started(nodes)
+        with step("Comparing with Kafka's tools and clients"):
+            records = same(tools, work, made[1], point)
+        used = [root for each in made for root in each.roots if any(root.glob("*-[0-9]"))]
+        require("log directories in use", len(used), 4)
+    finally:
+        for each in nodes:
+            each.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+    return f"{what}, two log directories each: {records} records, {killed} kills"
 
 
 if __name__ == "__main__":
