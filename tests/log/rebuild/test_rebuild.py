@@ -26,6 +26,7 @@ from kodec.log.files.checkpoints import (
 from kodec.log.files.lock import locked
 from kodec.log.rebuild import plan as plans
 from kodec.log.rebuild.planning import group_partition
+from kodec.log.rebuild.target import follows
 from kodec.operations import plan_backup, plan_rebuild
 
 LOGS = Path("tests/data/kafka-4.3.1/logs")
@@ -525,3 +526,16 @@ def test_the_lock_of_a_log_directory_is_free_afterwards(broker: Path) -> None:
     planned(LOGS, broker, topics=["empty"]).apply()
     with locked(broker):
         pass
+
+
+@pytest.mark.parametrize(("epochs", "expected"), [("0 0\n4 30", True), ("0 0\n4 20", False)])
+def test_a_leader_that_wrote_nothing_makes_no_other_log(epochs: str, expected: bool, tmp_path: Path) -> None:
+    """Brokers that stop one after another leave such epochs."""
+    folders = [tmp_path / name / "topic-0" for name in ("long", "short")]
+    for folder in folders:
+        folder.parent.mkdir()
+        with kodec.LogWriter(folder) as log:
+            log.append([kodec.Record(value=b"v", timestamp=1)] * 30)
+    (folders[0] / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n5 30\n")
+    (folders[1] / "leader-epoch-checkpoint").write_text(f"0\n2\n{epochs}\n")
+    assert follows(*folders) is expected

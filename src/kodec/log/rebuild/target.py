@@ -231,7 +231,11 @@ def follows(newest: Path, folder: Path) -> bool:
     if newest == folder:
         return True
     with PartitionLog(newest) as long, PartitionLog(folder) as short:
-        epoch, end = newest_epoch(short), short.end_offset
+        end = short.end_offset
+        # one that begins at the end has no batch: another leader may have had the next
+        known = [each.epoch for each in short.leader_epochs() if each.start_offset < end]
+        head = short.segments[-1].last_header() if short.segments else None
+        epoch = max([0, *known, 0 if head is None else head.partition_leader_epoch])
         if end > long.end_offset or (long.segments and end < long.segments[0].base_offset):
             return False
         epochs = long.leader_epochs()
