@@ -13,7 +13,8 @@ from kodec.generator.plan.printing import Package, collisions, lacking, strict_t
 from kodec.generator.plan.steps import Unit
 from kodec.generator.plan.values import exceeds_64_bits
 from kodec.generator.problems import SchemaProblem
-from kodec.generator.schema.model import Model
+from kodec.generator.reserved import Taken
+from kodec.generator.schema.model import Enum, Model
 from kodec.generator.target import File, Request, documentation, mark
 from kodec.generator.targets.go.names import WORDS, Names, exported, local
 from kodec.generator.targets.go.printer import Printer
@@ -25,7 +26,15 @@ __all__ = ["TARGET"]
 
 FOLDER = "go"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_TEMPLATES = Templates("kodec.generator.targets.go", exported=exported, local=local)
+
+
+def _constants(enum: Enum) -> list[tuple[str, int]]:
+    """(name without the type's, number) of each member; `gsm_610` and `gsm610` are two."""
+    taken = Taken([])
+    return [(taken.claim(exported(each.id)), each.value) for each in enum.items]
+
+
+_TEMPLATES = Templates("kodec.generator.targets.go", constants=_constants, exported=exported, local=local)
 _IMPORTS = ("bytes", "encoding/binary", "math", "reflect")
 
 
