@@ -106,7 +106,7 @@ CASES: dict[str, Case] = {
         shell("""printf 'msgid ""\\nmsgstr "Content-Type: text/plain; charset=UTF-8\\\\n"\\n\\nmsgid "one"\\nmsgstr "eins"\\n\\nmsgid "two"\\nmsgstr "zwei"\\n' > a.po && msgfmt -o {} a.po""", "msgfmt", "msgunfmt"),
         "msgunfmt {}",
         {
-            "a longer translation": (code("x.mo.translations[1].str_ = 'eine'"), "eine"),
+            "another translation": (code("x.mo.translations[1].str_ = 'eine'"), "eine"),
             "a much longer translation": (code("x.mo.translations[2].str_ = 'viel laenger als vorher'"), "viel laenger"),
         },
     ),
