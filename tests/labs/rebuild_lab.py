@@ -549,7 +549,6 @@ def more_topics(tools: Toolbox, work: Path, new: list[Broker]) -> str:
             clients.do("consume", "added", "read_uncommitted", str(work / "rows.jsonl")),
             "500",
         )
-        replicas_in_sync(new[0])
         own = dict(each.split("=", 1) for each in ADDED)
         now = settings_of(new[0].address)
         require("settings of the added topic", now.pop("added"), own)
