@@ -170,7 +170,8 @@ class Encoding:
 
     `errors` is Python's handler for bytes that are not text; `strict` refuses them. `arrow` is the type of a
     column of such text in a kernel, which does not convert. `unit` is the width of the narrowest character,
-    in bytes.
+    in bytes. `form` is `unicode` where bytes are code points by a rule, `table` where each character is one
+    byte, and `sequences` where some are several bytes by a table.
     """
 
     name: str
@@ -178,23 +179,24 @@ class Encoding:
     errors: str
     arrow: str
     unit: int = 1
+    form: str = "table"
 
 
 ENCODINGS: Mapping[str, Encoding] = {
     row.name: row
     for row in (
-        Encoding("UTF-8", "utf-8", "surrogateescape", "string"),
-        Encoding("ASCII", "ascii", "surrogateescape", "string"),
-        Encoding("ISO-8859-1", "latin-1", "strict", "binary"),
-        Encoding("UTF-16LE", "utf-16-le", "strict", "binary", 2),
-        Encoding("UTF-16BE", "utf-16-be", "strict", "binary", 2),
-        Encoding("UTF-32LE", "utf-32-le", "strict", "binary", 4),
-        Encoding("UTF-32BE", "utf-32-be", "strict", "binary", 4),
-        Encoding("SHIFT_JIS", "shift_jis", "strict", "binary"),
-        Encoding("EUC-JP", "euc-jp", "strict", "binary"),
-        Encoding("EUC-KR", "euc-kr", "strict", "binary"),
-        Encoding("GB2312", "gb2312", "strict", "binary"),
-        Encoding("BIG5", "big5", "strict", "binary"),
+        Encoding("UTF-8", "utf-8", "surrogateescape", "string", form="unicode"),
+        Encoding("ASCII", "ascii", "surrogateescape", "string", form="unicode"),
+        Encoding("ISO-8859-1", "latin-1", "strict", "binary", form="unicode"),
+        Encoding("UTF-16LE", "utf-16-le", "strict", "binary", 2, form="unicode"),
+        Encoding("UTF-16BE", "utf-16-be", "strict", "binary", 2, form="unicode"),
+        Encoding("UTF-32LE", "utf-32-le", "strict", "binary", 4, form="unicode"),
+        Encoding("UTF-32BE", "utf-32-be", "strict", "binary", 4, form="unicode"),
+        Encoding("SHIFT_JIS", "shift_jis", "strict", "binary", form="sequences"),
+        Encoding("EUC-JP", "euc-jp", "strict", "binary", form="sequences"),
+        Encoding("EUC-KR", "euc-kr", "strict", "binary", form="sequences"),
+        Encoding("GB2312", "gb2312", "strict", "binary", form="sequences"),
+        Encoding("BIG5", "big5", "strict", "binary", form="sequences"),
         Encoding("IBM437", "cp437", "strict", "binary"),
         Encoding("KOI8-R", "koi8-r", "strict", "binary"),
         Encoding("IBM866", "cp866", "strict", "binary"),

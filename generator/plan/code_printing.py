@@ -34,9 +34,6 @@ from kodec.generator.wire import ENCODINGS
 
 __all__ = ["CodePrinter", "StreamPackage", "camel", "is_table", "upper_half"]
 
-_WITHOUT_TABLE = ("UTF-8", "ASCII", "ISO-8859-1", "UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE")
-_MANY_BYTES = ("SHIFT_JIS", "EUC-JP", "EUC-KR", "GB2312", "BIG5")
-
 
 @dataclass(frozen=True, slots=True)
 class StreamPackage:
@@ -68,7 +65,7 @@ class StreamPackage:
             yield self._problem(name, member, why, language)
         for unit in self.program.units.values() if tables_only else ():
             for member, encoding in _encodings(unit):
-                if encoding in _MANY_BYTES:
+                if ENCODINGS[encoding].form == "sequences":
                     yield self._problem(unit.name, member, f"its text is in {encoding}", language)
 
     @property
@@ -111,7 +108,7 @@ def _encodings(unit: Unit) -> Iterator[tuple[str, str]]:
 
 def is_table(encoding: str) -> bool:
     """Whether each character of an encoding is one byte, by a table."""
-    return encoding not in _WITHOUT_TABLE and encoding not in _MANY_BYTES
+    return ENCODINGS[encoding].form == "table"
 
 
 def upper_half(encoding: str) -> str:

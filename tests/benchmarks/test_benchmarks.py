@@ -9,7 +9,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree
 
@@ -20,24 +19,6 @@ import kodec
 pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[ModuleType]:
-    """The package `benchmarks` of the clone, which is not installed."""
-    folder = ROOT / "benchmarks"
-    spec = importlib.util.spec_from_file_location(
-        "benchmarks", folder / "__init__.py", submodule_search_locations=[str(folder)]
-    )
-    assert spec is not None and spec.loader is not None
-    package = importlib.util.module_from_spec(spec)
-    sys.modules["benchmarks"] = package
-    spec.loader.exec_module(package)
-    for name in ("corpora", "peers", "measure", "targets", "report", "__main__", "scale"):
-        importlib.import_module(f"benchmarks.{name}")
-    yield package
-    for name in [name for name in sys.modules if name.split(".")[0] == "benchmarks"]:
-        del sys.modules[name]
 
 
 def test_a_small_run_of_everything(bench: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

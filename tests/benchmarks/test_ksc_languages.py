@@ -5,14 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks import ksc_languages
-from benchmarks.ksc_languages import LANGUAGES, Language, Readers
 
-
-def _readers(folder: Path, script: str) -> Readers:
+def _readers(bench: Any, folder: Path, script: str) -> Any:
     """Readers whose program is a script of Python."""
 
     def build(sources: Path, _: Path, module: str) -> Path:
@@ -23,23 +21,24 @@ def _readers(folder: Path, script: str) -> Readers:
             raise subprocess.CalledProcessError(1, "cc", stderr="a warning\nsome error: no such type\n")
         return program
 
-    return Readers(Language("Fast", "fast", sys.executable, "runtime", build), folder, folder)
+    own = bench.ksc_languages
+    return own.Readers(own.Language("Fast", "fast", sys.executable, "runtime", build), folder, folder)
 
 
-def test_without_a_runtime_a_language_is_left_out_with_the_reason(tmp_path: Path) -> None:
-    found = ksc_languages.prepared(tmp_path / "out", tmp_path / "none", tmp_path)
-    assert [each.language for each in found] == list(LANGUAGES)
+def test_without_a_runtime_a_language_is_left_out_with_the_reason(bench: Any, tmp_path: Path) -> None:
+    found = bench.ksc_languages.prepared(tmp_path / "out", tmp_path / "none", tmp_path)
+    assert [each.language for each in found] == list(bench.ksc_languages.LANGUAGES)
     for each in found:
         assert each.absent == f"no {each.language.repository} in {tmp_path / 'none'}"
         assert each.milliseconds("a/b", b"", 3) is None
     assert not (tmp_path / "out").exists()
 
 
-def test_the_median_of_what_a_program_took(tmp_path: Path) -> None:
+def test_the_median_of_what_a_program_took(bench: Any, tmp_path: Path) -> None:
     script = (
         "import sys\nassert open(sys.argv[1], 'rb').read() == b'12'\nprint(1, 9, 5, *[5] * int(sys.argv[2]))"
     )
-    readers = _readers(tmp_path, script)
+    readers = _readers(bench, tmp_path, script)
     assert readers.milliseconds("a/b", b"12", 2) == 5
     assert readers.refused == {}
 
@@ -49,12 +48,18 @@ def test_the_median_of_what_a_program_took(tmp_path: Path) -> None:
     [("", "some error: no such type"), ("raise SystemExit('an error')", "an error")],
     ids=["compiler", "program"],
 )
-def test_a_format_that_is_refused_has_the_reason(tmp_path: Path, script: str, reason: str) -> None:
-    readers = _readers(tmp_path, script)
+def test_a_format_that_is_refused_has_the_reason(
+    bench: Any, tmp_path: Path, script: str, reason: str
+) -> None:
+    readers = _readers(bench, tmp_path, script)
     assert readers.milliseconds("a/b", b"", 1) is None
     assert readers.refused == {"a/b": reason}
 
 
-def test_what_a_module_uses_is_compiled_with_it() -> None:
+def test_what_a_module_uses_is_compiled_with_it(bench: Any) -> None:
     texts = {"a": '#include "b.h"\n#include <set>', "b": '#include "c.h"', "c": '#include "b.h"'}
-    assert sorted(ksc_languages._closure("a", texts.__getitem__, r'#include "(\w+)\.h"')) == ["a", "b", "c"]
+    assert sorted(bench.ksc_languages._closure("a", texts.__getitem__, r'#include "(\w+)\.h"')) == [
+        "a",
+        "b",
+        "c",
+    ]

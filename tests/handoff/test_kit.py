@@ -97,9 +97,9 @@ def test_what_a_language_cannot_express_is_named(schemas: Path) -> None:
         "types:\n  line:\n    seq:\n    - {id: text, type: str, terminator: 10, encoding: UTF-8}\n"
     )
     kit = make_kit(schemas)
-    assert list(kit.without["go"]) == ["lines.ksy"]
-    assert "code/go/order.go" in kit.files and "code/python/lines.py" in kit.files
-    assert "| go | `lines.ksy` |" in kit.files["README.md"].decode()
+    assert list(kit.without["rust"]) == ["lines.ksy"] and "go" not in kit.without
+    assert "code/rust/src/order.rs" in kit.files and "code/go/lines.go" in kit.files
+    assert "| rust | `lines.ksy` |" in kit.files["README.md"].decode()
 
 
 def test_what_generate_has_written_stays(schemas: Path, tmp_path: Path) -> None:

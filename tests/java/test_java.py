@@ -491,9 +491,9 @@ def test_names_that_java_cannot_tell_apart_are_a_problem(tmp_path: Path) -> None
         made(tmp_path, "seq:\n  - {id: a_1, type: u1}\n  - {id: a1, type: u1}\n")
 
 
-def test_a_schema_that_is_read_from_a_stream_is_a_problem(tmp_path: Path) -> None:
-    with pytest.raises(SchemaError, match="cannot have Java classes"):
-        made(tmp_path, "seq:\n  - {id: a, type: strz, encoding: UTF-8}\n")
+def test_what_java_does_not_have_of_streams_is_a_problem(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match="it cannot be read from streams in Java: its process"):
+        made(tmp_path, "seq:\n  - {id: a, size: 1, process: ours}\n")
 
 
 def test_a_package_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -302,10 +302,12 @@ class StreamPrinter(CodePrinter):
         return f"{self.names.type(unit, self.here)}.read({given_all})"
 
     def _loaded(self, wire: str, order: str, place: str) -> str:
-        name = "s8" if wire == "u8" else wire
-        if order == "by" and WIRE[wire].least > 1:
+        form = WIRE[wire]
+        # no whole number is wider than the signed one of 64 bits
+        name = f"s{form.least}" if form.kind == "integer" and form.bits == 64 else wire
+        if order == "by" and form.least > 1:
             return f"_isLittle() ? Load.{name}le({place}) : Load.{name}be({place})"
-        return f"Load.{name}{order if WIRE[wire].least > 1 else ''}({place})"
+        return f"Load.{name}{order if form.least > 1 else ''}({place})"
 
     def of_number(self, code: Code, io: Code, wire: str, order: str, name: str) -> str:
         source = self(io)

@@ -32,7 +32,6 @@ from kodec.generator.wire import WIRE
 __all__ = ["StreamPrinter", "StreamTypes"]
 
 _PLAIN: dict[Type, str] = {STREAM: "streams.Source", OBJECT: "streams.StreamedObject", ANY: "unknown"}
-_VIEWS = {"f4": "Float32", "f8": "Float64", "u8": "BigUint64", "s8": "BigInt64"}
 
 
 class StreamTypes(Types):
@@ -278,7 +277,8 @@ class StreamPrinter(CodePrinter):
 
     def _loaded(self, wire: str, order: str, source: str, place: str) -> str:
         form = WIRE[wire]
-        kind = _VIEWS.get(wire) or f"{'Int' if form.signed else 'Uint'}{8 * form.least}"
+        whole = f"{'Big' if form.bits == 64 else ''}{'Int' if form.signed else 'Uint'}"
+        kind = f"{'Float' if form.kind == 'float' else whole}{8 * form.least}"
         little = {"le": ", true", "by": ", this._isLittle()"}.get(order, "") if form.least > 1 else ""
         return f"{source}.view.get{kind}({place}{little})"
 

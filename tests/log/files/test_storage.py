@@ -208,7 +208,8 @@ def test_more_is_read_ahead_of_a_store_that_is_slow(server: Server, folder: Stor
     with (folder / "a").open("rb", buffering=0) as file:
         while file.read(1 << 20):
             pass
-    assert storage.most_ahead == 8  # type: ignore[attr-defined]
+    # how much more depends on how long the machine lets each request wait
+    assert 3 < storage.most_ahead <= 8  # type: ignore[attr-defined]
 
 
 def test_a_lookup_reads_little(server: Server, folder: StorePath) -> None:
