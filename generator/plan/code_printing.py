@@ -18,6 +18,7 @@ from kodec.generator.plan.stream_code import (
     Do,
     Each,
     If,
+    InstanceCode,
     Let,
     Seen,
     Set,
@@ -26,13 +27,13 @@ from kodec.generator.plan.stream_code import (
     code_of,
 )
 from kodec.generator.plan.streams import streams_of
-from kodec.generator.plan.values import COMPARISONS, Decoded, Type
+from kodec.generator.plan.values import COMPARISONS, Decoded, EnumOf, Type, Whole
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.expression_types import Kinds
 from kodec.generator.schema.model import Model
 from kodec.generator.wire import ENCODINGS
 
-__all__ = ["CodePrinter", "StreamPackage", "camel", "is_table", "upper_half"]
+__all__ = ["CodePrinter", "StreamPackage", "camel", "is_table", "may_be_negative", "upper_half"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,11 @@ def upper_half(encoding: str) -> str:
     return bytes(range(0x80, 0x100)).decode(ENCODINGS[encoding].python, "replace")
 
 
+def may_be_negative(kind: Type) -> bool:
+    kind = kind.number if isinstance(kind, EnumOf) else kind
+    return not isinstance(kind, Whole) or kind.low < 0
+
+
 def camel(name: str) -> str:
     """`size_of` as `sizeOf`."""
     first, *rest = name.split("_")
@@ -126,12 +132,48 @@ class CodePrinter(ABC):
     """The code of one unit in one language.
 
     Attributes:
+        code: what is printed.
         indent: what a block is indented by.
+        end: what ends a statement.
         words: how operators are spelled where not as in the plan.
     """
 
+    code: UnitCode
     indent: ClassVar[str]
+    end: ClassVar[str] = ""
     words: ClassVar[Mapping[str, str]] = {"and": "&&", "or": "||"}
+
+    # -- for templates ----------------------------------------------------------------------------
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is read as a part of what holds it."""
+        assert self.code.unit.streamed is not None
+        return self.code.unit.streamed.part
+
+    @property
+    def passed(self) -> str:
+        """The parameters of the unit, after other arguments of a call."""
+        return "".join(f", {self.parameter(name)}" for name, _ in self.code.parameters)
+
+    def lines(self, deep: int = 1) -> str:
+        """The statements that read it."""
+        return "\n".join(self.block(self.code.body, deep))
+
+    def body(self, instance: InstanceCode, deep: int = 1) -> str:
+        """The statements that read an instance."""
+        return "\n".join(self.block(instance.body, deep))
+
+    def text(self, code: Code) -> str:
+        return self(code)
+
+    def unless(self, test: Code) -> str:
+        """The test that a condition does not hold."""
+        return self.of_not(test, test)
+
+    @abstractmethod
+    def parameter(self, name: str) -> str:
+        """The local that is a parameter of the unit, which no other name is."""
 
     # -- statements -------------------------------------------------------------------------------
 
@@ -172,10 +214,10 @@ class CodePrinter(ABC):
         yield "}"
 
     def do(self, value: Code) -> str:
-        return self(value)
+        return f"{self(value)}{self.end}"
 
     def set(self, target: Code, value: Code) -> str:
-        return f"{self(target)} = {self(value)}"
+        return f"{self(target)} = {self(value)}{self.end}"
 
     @abstractmethod
     def test(self, test: Code) -> str:
@@ -218,6 +260,31 @@ class CodePrinter(ABC):
     def of_var(self, code: Code, name: str) -> str:
         return name
 
+    def of_this(self, code: Code) -> str:
+        return "this"
+
+    def of_pos(self, code: Code, stream: Code) -> str:
+        return f"{self(stream, tight=True)}.pos()"
+
+    def of_size(self, code: Code, stream: Code) -> str:
+        return f"{self(stream, tight=True)}.size()"
+
+    def of_eof(self, code: Code, stream: Code) -> str:
+        return f"{self(stream, tight=True)}.eof()"
+
+    def of_choose(self, code: Code, test: Code, yes: Code, no: Code) -> str:
+        return f"{self(test, tight=True)} ? {self(yes, tight=True)} : {self(no, tight=True)}"
+
+    def of_walk(self, code: Code, io: Code, name: str, kind: str, *limits: Any) -> str:
+        least, count, watched = limits
+        if count is not None:
+            return f"{self(io)}.counted({self.given((name, count, least, watched))})"
+        return f"{self(io)}.{'repeated' if kind == 'until' else 'toEnd'}({self.literal(name)})"
+
+    def encoding(self, name: str) -> str:
+        """An encoding, and where that is a table the upper half of its characters."""
+        return self.given((name, upper_half(name) if is_table(name) else ""))
+
     def of_op(self, code: Code, op: str, left: Code, right: Code) -> str:
         if op in COMPARISONS and self.is_called(code):
             return self.comparison(op, left, right)
@@ -227,6 +294,9 @@ class CodePrinter(ABC):
             for each in (left, right)
         ]
         return f"{texts[0]} {self.words.get(op, op)} {texts[1]}"
+
+    @abstractmethod
+    def of_not(self, code: Code, of: Code) -> str: ...
 
     @abstractmethod
     def comparison(self, op: str, left: Code, right: Code) -> str:

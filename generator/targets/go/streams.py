@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kodec.generator.plan.code_printing import CodePrinter, camel, is_table, upper_half
-from kodec.generator.plan.stream_code import LONG, ULONG, Code, Each, InstanceCode, Set, UnitCode, is_scalar
+from kodec.generator.plan.code_printing import CodePrinter, camel, may_be_negative
+from kodec.generator.plan.stream_code import LONG, ULONG, Code, Each, Set, UnitCode, is_scalar
 from kodec.generator.plan.values import (
     ANY,
     FLAG,
@@ -70,16 +70,12 @@ class StreamPrinter(CodePrinter):
     @property
     def parameters(self) -> str:
         """The parameters of a function, after others."""
-        return "".join(f", {local_of(name)} {self.go(kind)}" for name, kind in self.code.parameters)
-
-    @property
-    def passed(self) -> str:
-        return "".join(f", {local_of(name)}" for name, _ in self.code.parameters)
+        return "".join(f", {self.parameter(name)} {self.go(kind)}" for name, kind in self.code.parameters)
 
     @property
     def filled(self) -> str:
         """The parameters in a new object."""
-        return ", ".join(f"{exported(name)}: {local_of(name)}" for name, _ in self.code.parameters)
+        return ", ".join(f"{exported(name)}: {self.parameter(name)}" for name, _ in self.code.parameters)
 
     def about(self, name: str) -> str:
         """The comment of an instance."""
@@ -92,14 +88,6 @@ class StreamPrinter(CodePrinter):
         """The test that a condition does not hold."""
         return self.of_not(test, test).replace("\n", "\n\t")
 
-    @property
-    def is_part(self) -> bool:
-        assert self.code.unit.streamed is not None
-        return self.code.unit.streamed.part
-
-    def lines(self) -> str:
-        return "\n".join(self.block(self.code.body))
-
     def is_pointer(self, kind: Type) -> bool:
         """Whether a value of the type can be nil."""
         text = self.go(kind)
@@ -110,8 +98,8 @@ class StreamPrinter(CodePrinter):
             return "nil"
         return "false" if kind == FLAG else '""' if kind == TEXT else "0"
 
-    def body(self, instance: InstanceCode) -> str:
-        return "\n".join(self.block(instance.body))
+    def parameter(self, name: str) -> str:
+        return f"given{exported(name)}"
 
     # -- statements -------------------------------------------------------------------------------
 
@@ -202,15 +190,6 @@ class StreamPrinter(CodePrinter):
     def of_stream(self, code: Code, owner: Code) -> str:
         return self._around(owner, "io")
 
-    def of_pos(self, code: Code, stream: Code) -> str:
-        return f"{self(stream)}.pos()"
-
-    def of_size(self, code: Code, stream: Code) -> str:
-        return f"{self(stream)}.size()"
-
-    def of_eof(self, code: Code, stream: Code) -> str:
-        return f"{self(stream)}.eof()"
-
     def of_convert(self, code: Code, of: Code) -> str:
         have, want, text = of.type, code.type, self(of)
         if isinstance(want, Maybe):
@@ -227,7 +206,7 @@ class StreamPrinter(CodePrinter):
             return f"pick[{to}]({text}, 1, 0)"
         if have == ULONG and want == LONG and of.op not in ("bits", "on"):
             return f"signed(x, {text})"
-        if want == ULONG and _may_be_negative(have):
+        if want == ULONG and may_be_negative(have):
             return f"unsigned(x, int64({text}))"
         return text if self.go(have) == to else f"{to}({text})"
 
@@ -300,12 +279,6 @@ class StreamPrinter(CodePrinter):
     def of_bits(self, code: Code, local: Code, shift: int, width: int) -> str:
         return f"bitsAt({self(local)}, {shift}, {width})"
 
-    def of_walk(self, code: Code, *args: Any) -> str:
-        io, name, kind, least, count, watched = args
-        if count is not None:
-            return f"{self(io)}.counted({literal(name)}, {self(count)}, {least}, {literal(watched)})"
-        return f"{self(io)}.{'repeated' if kind == 'until' else 'toEnd'}({literal(name)})"
-
     def of_on(self, code: Code, name: str, io: Code, *given: Any) -> str:
         if name == "fixed":
             size, fields = given
@@ -313,7 +286,7 @@ class StreamPrinter(CodePrinter):
             return f"{self(io)}.run({self(size)}, {parts})"
         if name == "text":
             label, data, encoding = given
-            return f"{self(io)}.text({literal(label)}, {self(data)}, {self._encoding(encoding)})"
+            return f"{self(io)}.text({literal(label)}, {self(data)}, {self.encoding(encoding)})"
         name = {"bits": "read_bits"}.get(name, name)
         return f"{self(io)}.{camel(name)}({self.given(given)})"
 
@@ -325,20 +298,10 @@ class StreamPrinter(CodePrinter):
         if name == "order":
             return f"x.order = {self(given[0])}"
         if name == "decoded":
-            return f"decoded(x, {self(given[0])}, {self._encoding(given[1])})"
+            return f"decoded(x, {self(given[0])}, {self.encoding(given[1])})"
         if name == "joined":
             return f"join({self.given(given)})"
         return f"{camel(name)}(x, {self.given(given)})"
-
-    @staticmethod
-    def _encoding(name: str) -> str:
-        """An encoding, and where that is a table the upper half of its characters."""
-        return f"{literal(name)}, {literal(upper_half(name)) if is_table(name) else literal('')}"
-
-
-def _may_be_negative(kind: Type) -> bool:
-    kind = kind.number if isinstance(kind, EnumOf) else kind
-    return not isinstance(kind, Whole) or kind.low < 0
 
 
 def _function(kind: str, value: str) -> str:
@@ -348,8 +311,3 @@ def _function(kind: str, value: str) -> str:
         nested = body.replace("\n", "\n\t")
         return f"{head} {{\n\t{nested}\n}}"
     return f"{head} {{ {body} }}"
-
-
-def local_of(name: str) -> str:
-    """A parameter of a function, which no other name is."""
-    return f"given{exported(name)}"

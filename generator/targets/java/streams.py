@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kodec.generator.plan.code_printing import CodePrinter, camel, is_table, upper_half
-from kodec.generator.plan.stream_code import LONG, ULONG, Code, Each, InstanceCode, UnitCode
+from kodec.generator.plan.code_printing import CodePrinter, camel, may_be_negative
+from kodec.generator.plan.stream_code import LONG, ULONG, Code, Each, UnitCode
 from kodec.generator.plan.values import (
     ANY,
     FLAG,
@@ -20,7 +20,6 @@ from kodec.generator.plan.values import (
     OneOf,
     Real,
     Type,
-    Whole,
     bare,
 )
 from kodec.generator.schema.model import Schema
@@ -47,6 +46,7 @@ class StreamPrinter(CodePrinter):
     """One streamed unit for its template."""
 
     indent = "    "
+    end = ";"
 
     def __init__(
         self, names: Names, code: UnitCode, here: Schema, docs: Mapping[str, str], *, seeks: bool
@@ -78,27 +78,12 @@ class StreamPrinter(CodePrinter):
     @property
     def given_types(self) -> str:
         """The parameters of a function, after others."""
-        return "".join(f", {self.java(kind)} {_given(name)}" for name, kind in self.code.parameters)
-
-    @property
-    def passed(self) -> str:
-        return "".join(f", {_given(name)}" for name, _ in self.code.parameters)
+        return "".join(f", {self.java(kind)} {self.parameter(name)}" for name, kind in self.code.parameters)
 
     @property
     def filled(self) -> list[tuple[str, str]]:
         """(field, parameter) of a new object."""
-        return [(component(name), _given(name)) for name, _ in self.code.parameters]
-
-    @property
-    def is_part(self) -> bool:
-        assert self.code.unit.streamed is not None
-        return self.code.unit.streamed.part
-
-    def lines(self) -> str:
-        return "\n".join(self.block(self.code.body))
-
-    def body(self, instance: InstanceCode) -> str:
-        return "\n".join(self.block(instance.body))
+        return [(component(name), self.parameter(name)) for name, _ in self.code.parameters]
 
     def kept(self, name: str) -> str:
         return f"kept{capital(name)}"
@@ -109,11 +94,8 @@ class StreamPrinter(CodePrinter):
     def component(self, name: str) -> str:
         return component(name)
 
-    def text(self, code: Code) -> str:
-        return self(code)
-
-    def unless(self, test: Code) -> str:
-        return self.of_not(test, test)
+    def parameter(self, name: str) -> str:
+        return f"given{capital(name)}"
 
     # -- statements -------------------------------------------------------------------------------
 
@@ -130,12 +112,6 @@ class StreamPrinter(CodePrinter):
         text = self.java(kind)
         zero = {"boolean": "false", "float": "0f"}.get(text, "0" if text in _PRIMITIVES else "null")
         return f"{text} {name} = {zero};"
-
-    def do(self, value: Code) -> str:
-        return f"{self(value)};"
-
-    def set(self, target: Code, value: Code) -> str:
-        return f"{self(target)} = {self(value)};"
 
     def seen(self, bit: int) -> str:
         return f"seen({bit});"
@@ -195,9 +171,6 @@ class StreamPrinter(CodePrinter):
             return f"{value - (1 << 64)}L"
         return f"{value}L" if self.java(kind) == "long" else f"{value}"
 
-    def of_this(self, code: Code) -> str:
-        return "this"
-
     def of_index(self, code: Code) -> str:
         return "walk.index()"
 
@@ -228,15 +201,6 @@ class StreamPrinter(CodePrinter):
     def of_stream(self, code: Code, owner: Code) -> str:
         return self._around(owner, "_io")
 
-    def of_pos(self, code: Code, stream: Code) -> str:
-        return f"{self(stream, tight=True)}.pos()"
-
-    def of_size(self, code: Code, stream: Code) -> str:
-        return f"{self(stream, tight=True)}.size()"
-
-    def of_eof(self, code: Code, stream: Code) -> str:
-        return f"{self(stream, tight=True)}.eof()"
-
     def of_convert(self, code: Code, of: Code) -> str:
         have, want, text = of.type, code.type, self(of)
         if isinstance(want, Maybe):
@@ -253,7 +217,7 @@ class StreamPrinter(CodePrinter):
             return f"({to}) ({text} ? 1 : 0)" if to not in ("int", "long") else f"{text} ? {_one(to)}"
         if have == ULONG and want == LONG and of.op not in ("bits", "on"):
             return f"Streams.signed(this, {text})"
-        if want == ULONG and _may_be_negative(have):
+        if want == ULONG and may_be_negative(have):
             return f"Streams.unsigned(this, {text})"
         return text if self.java(have) == to else f"({to}) {self._operand(of)}"
 
@@ -289,9 +253,6 @@ class StreamPrinter(CodePrinter):
     def of_is(self, code: Code, of: Code) -> str:
         return f"{self(of, tight=True)} != null"
 
-    def of_choose(self, code: Code, test: Code, yes: Code, no: Code) -> str:
-        return f"{self(test, tight=True)} ? {self(yes, tight=True)} : {self(no, tight=True)}"
-
     def of_list(self, code: Code, *items: Code) -> str:
         return f"Arrays.asList({self.given(items)})"
 
@@ -324,14 +285,6 @@ class StreamPrinter(CodePrinter):
     def of_bits(self, code: Code, local: Code, shift: int, width: int) -> str:
         return f"Streams.bitsAt({self(local)}, {shift}, {width})"
 
-    def of_walk(self, code: Code, *args: Any) -> str:
-        io, name, kind, least, count, watched = args
-        if count is not None:
-            return (
-                f"{self(io)}.counted({java_literal(name)}, {self(count)}, {least}, {self.literal(watched)})"
-            )
-        return f"{self(io)}.{'repeated' if kind == 'until' else 'toEnd'}({java_literal(name)})"
-
     def of_on(self, code: Code, name: str, io: Code, *given: Any) -> str:
         source = self(io)
         if name == "fixed":
@@ -340,7 +293,7 @@ class StreamPrinter(CodePrinter):
             return f"{source}.run({size.args[0]}, {parts})"
         if name == "text":
             label, data, encoding = given
-            return f"{source}.text({java_literal(label)}, {self(data)}, {self._encoding(encoding)})"
+            return f"{source}.text({java_literal(label)}, {self(data)}, {self.encoding(encoding)})"
         return f"{source}.{camel(name)}({self.given(given)})"
 
     def of_call(self, code: Code, name: str, *given: Any) -> str:
@@ -354,27 +307,11 @@ class StreamPrinter(CodePrinter):
         if name == "joined":
             return f"{self(given[0], tight=True)}.concat({self(given[1])})"
         if name == "decoded":
-            return f"Streams.decoded(this, {self(given[0])}, {self._encoding(given[1])})"
+            return f"Streams.decoded(this, {self(given[0])}, {self.encoding(given[1])})"
         text = f"Streams.{camel(name)}(this, {self.given(given)})"
         generic = name in ("element_of", "last_of", "min_of", "max_of")
         return self._unboxed(text, code.type) if generic else text
 
-    @staticmethod
-    def _encoding(name: str) -> str:
-        """An encoding, and where that is a table the upper half of its characters."""
-        upper = java_literal(upper_half(name)) if is_table(name) else '""'
-        return f"{java_literal(name)}, {upper}"
-
 
 def _one(kind: str) -> str:
     return "1L : 0L" if kind == "long" else "1 : 0"
-
-
-def _may_be_negative(kind: Type) -> bool:
-    kind = kind.number if isinstance(kind, EnumOf) else kind
-    return not isinstance(kind, Whole) or kind.low < 0
-
-
-def _given(name: str) -> str:
-    """A parameter of a function, which no other name is."""
-    return f"given{capital(name)}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kodec.generator.plan.code_printing import CodePrinter, camel, is_table, upper_half
-from kodec.generator.plan.stream_code import ULONG, Code, Each, InstanceCode, UnitCode
+from kodec.generator.plan.code_printing import CodePrinter, camel, may_be_negative
+from kodec.generator.plan.stream_code import ULONG, Code, Each, UnitCode
 from kodec.generator.plan.values import (
     ANY,
     COMPARISONS,
@@ -18,7 +18,6 @@ from kodec.generator.plan.values import (
     EnumOf,
     ListOf,
     Maybe,
-    ObjectOf,
     OneOf,
     Real,
     Type,
@@ -45,6 +44,7 @@ class StreamPrinter(CodePrinter):
     """One streamed unit for its template."""
 
     indent = "  "
+    end = ";"
 
     def __init__(self, names: Names, code: UnitCode, comments: dict[str, str]) -> None:
         self.names = names
@@ -79,27 +79,12 @@ class StreamPrinter(CodePrinter):
     @property
     def given_types(self) -> str:
         """The parameters of a function, after others."""
-        return "".join(f", {_given(name)}: {self.ts(kind)}" for name, kind in self.code.parameters)
-
-    @property
-    def passed(self) -> str:
-        return "".join(f", {_given(name)}" for name, _ in self.code.parameters)
+        return "".join(f", {self.parameter(name)}: {self.ts(kind)}" for name, kind in self.code.parameters)
 
     @property
     def filled(self) -> list[tuple[str, str]]:
         """(field, parameter) of a new object."""
-        return [(member(name), _given(name)) for name, _ in self.code.parameters]
-
-    @property
-    def is_part(self) -> bool:
-        assert self.code.unit.streamed is not None
-        return self.code.unit.streamed.part
-
-    def lines(self) -> str:
-        return "\n".join(self.block(self.code.body, deep=2))
-
-    def body(self, instance: InstanceCode) -> str:
-        return "\n".join(self.block(instance.body, deep=3))
+        return [(member(name), self.parameter(name)) for name, _ in self.code.parameters]
 
     def member(self, name: str) -> str:
         return member(name)
@@ -110,11 +95,8 @@ class StreamPrinter(CodePrinter):
     def bare(self, kind: Type) -> str:
         return self.ts(bare(kind))
 
-    def text(self, code: Code) -> str:
-        return self(code)
-
-    def unless(self, test: Code) -> str:
-        return self.of_not(test, test)
+    def parameter(self, name: str) -> str:
+        return f"given{pascal(name)}"
 
     # -- statements -------------------------------------------------------------------------------
 
@@ -129,12 +111,6 @@ class StreamPrinter(CodePrinter):
     def declare(self, name: str, kind: Type) -> str:
         zero = self.zero(kind)
         return f"let {name}{'' if zero else '!'}: {self.ts(kind)}{f' = {zero}' if zero else ''};"
-
-    def do(self, value: Code) -> str:
-        return f"{self(value)};"
-
-    def set(self, target: Code, value: Code) -> str:
-        return f"{self(target)} = {self(value)};"
 
     def seen(self, bit: int) -> str:
         return f"this._seen |= {1 << bit}n;"
@@ -193,9 +169,6 @@ class StreamPrinter(CodePrinter):
             return "-0" if str(value) == "-0.0" else repr(value)
         return constant(value, is_big(kind) and not isinstance(value, bool))
 
-    def of_this(self, code: Code) -> str:
-        return "this"
-
     def of_index(self, code: Code) -> str:
         return "walk.index"
 
@@ -218,15 +191,6 @@ class StreamPrinter(CodePrinter):
         text = self(owner, tight=True)
         return f"{text}!" if text.endswith("._parent") else text
 
-    def of_pos(self, code: Code, stream: Code) -> str:
-        return f"{self(stream, tight=True)}.pos()"
-
-    def of_size(self, code: Code, stream: Code) -> str:
-        return f"{self(stream, tight=True)}.size()"
-
-    def of_eof(self, code: Code, stream: Code) -> str:
-        return f"{self(stream, tight=True)}.eof()"
-
     def of_convert(self, code: Code, of: Code) -> str:
         have, want, text = of.type, code.type, self(of)
         if not _is_number(want) or not _is_number(have):
@@ -235,7 +199,7 @@ class StreamPrinter(CodePrinter):
             return f"{self(of, tight=True)} !== {'0n' if is_big(have) else '0'}"
         if have == FLAG:
             return f"{self(of, tight=True)} ? {'1n : 0n' if is_big(want) else '1 : 0'}"
-        if want == ULONG and have != ULONG and _is_signed(have):
+        if want == ULONG and have != ULONG and may_be_negative(have):
             return f"streams.unsigned(this, {text if is_big(have) else f'BigInt({text})'})"
         if is_big(have) == is_big(want):
             return text
@@ -262,9 +226,6 @@ class StreamPrinter(CodePrinter):
 
     def of_is(self, code: Code, of: Code) -> str:
         return f"{self(of, tight=True)} !== null"
-
-    def of_choose(self, code: Code, test: Code, yes: Code, no: Code) -> str:
-        return f"{self(test, tight=True)} ? {self(yes, tight=True)} : {self(no, tight=True)}"
 
     def of_list(self, code: Code, *items: Code) -> str:
         return f"[{self.given(items)}]"
@@ -295,12 +256,6 @@ class StreamPrinter(CodePrinter):
     def of_bits(self, code: Code, local: Code, shift: int, width: int) -> str:
         return f"streams.bitsAt({self(local)}, {shift}n, {width}n)"
 
-    def of_walk(self, code: Code, *args: Any) -> str:
-        io, name, kind, least, count, watched = args
-        if count is not None:
-            return f"{self(io)}.counted({constant(name)}, {self(count)}, {least}, {constant(watched)})"
-        return f"{self(io)}.{'repeated' if kind == 'until' else 'toEnd'}({constant(name)})"
-
     def of_on(self, code: Code, name: str, io: Code, *given: Any) -> str:
         source = self(io)
         if name == "fixed":
@@ -309,7 +264,7 @@ class StreamPrinter(CodePrinter):
             return f"{source}.run({size.args[0]}, {parts})"
         if name == "text":
             label, data, encoding = given
-            return f"{source}.text({constant(label)}, {self(data)}, {_encoding(encoding)})"
+            return f"{source}.text({constant(label)}, {self(data)}, {self.encoding(encoding)})"
         return f"{source}.{camel(name)}({self.given(given)})"
 
     def of_call(self, code: Code, name: str, *given: Any) -> str:
@@ -322,27 +277,9 @@ class StreamPrinter(CodePrinter):
         if name == "joined":
             return f"{self(given[0], tight=True)}.concat({self(given[1])})"
         if name == "decoded":
-            return f"streams.decoded(this, {self(given[0])}, {_encoding(given[1])})"
+            return f"streams.decoded(this, {self(given[0])}, {self.encoding(given[1])})"
         return f"streams.{camel(name)}(this, {self.given(given)})"
-
-
-def _encoding(name: str) -> str:
-    """An encoding, and where that is a table the upper half of its characters."""
-    return f"{constant(name)}, {constant(upper_half(name) if is_table(name) else '')}"
 
 
 def _is_number(kind: Type) -> bool:
     return isinstance(kind, (Whole, Real, EnumOf)) or kind == FLAG
-
-
-def _is_signed(kind: Type) -> bool:
-    kind = kind.number if isinstance(kind, EnumOf) else kind
-    return not isinstance(kind, Whole) or kind.low < 0
-
-
-def _given(name: str) -> str:
-    """A parameter of a function, which no other name is."""
-    return f"given{pascal(name)}"
-
-
-_ = ObjectOf
