@@ -264,7 +264,7 @@ class StreamPrinter(CodePrinter):
 
     def _loaded(self, wire: str, order: str, place: str) -> str:
         form = WIRE[wire]
-        # no whole number is wider than the signed one of 64 bits
+        # the signed type of 64 bits holds unsigned numbers too
         name = f"s{form.least}" if form.kind == "integer" and form.bits == 64 else wire
         if order == "by" and form.least > 1:
             return f"_isLittle() ? Load.{name}le({place}) : Load.{name}be({place})"
