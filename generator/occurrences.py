@@ -68,7 +68,7 @@ class _Scalar:
 
     path: tuple[str, ...]
     start: int
-    raw: str
+    written: str
     is_key: bool
 
     @property
@@ -222,7 +222,7 @@ class _Loaded:
                     return 0
                 return 2 if f"`{key}`" in problem.text else 1 if f"`{word}`" in problem.text else 0
 
-            for found in re.finditer(rf"\b{word}\b", scalar.raw):
+            for found in re.finditer(rf"\b{word}\b", scalar.written):
                 start = scalar.start + found.start()
                 yield Occurrence(unit.path, start, start + len(word)), fits
 
@@ -284,7 +284,7 @@ class _Loaded:
         root = composed(text)
         scalars = [] if root is None else [*_scalars(root, (), text)]
         for each in scalars:
-            if re.search(rf"\b{word}\b", each.raw):
+            if re.search(rf"\b{word}\b", each.written):
                 yield from self.named(unit, each, word)
         yield from self.members(unit, scalars, word, text)
 
@@ -297,32 +297,32 @@ class _Loaded:
             where = Occurrence(unit.path, start, start + len(word), defines)
             return _Word(where, frozenset([name] if name else ()))
 
-        plain = at.raw.strip("'\"")
+        plain = at.written.strip("'\"")
         if plain == word and (name := _defined(at, scope, word)):
-            yield one(at.raw.index(word), name, defines=True)
+            yield one(at.written.index(word), name, defines=True)
             return
         if at.path == ("meta", "id") or (not at.is_key and at.path[-1:] and at.path[-1] in _TEXTS):
             if at.path == ("meta", "id") and plain == word:
-                yield one(at.raw.index(word), f"type {unit.id}", defines=True)
+                yield one(at.written.index(word), f"type {unit.id}", defines=True)
             return
         if at.path[:1] == ("meta",) and at.path[1:2] != ("endian",):
             if at.path[1:2] == ("imports",) and not at.is_key and plain.rpartition("/")[2] == word:
-                yield one(at.raw.rindex(word), f"type {word}")
+                yield one(at.written.rindex(word), f"type {word}")
             return
         if at.is_key and inside[-2:-1] != ("cases",):
             return
         typed = not at.is_key and (inside[-1:] == ("type",) or inside[-2:-1] == ("cases",))
         first = True
-        for found in _WORDS.finditer(at.raw):
+        for found in _WORDS.finditer(at.written):
             if found[0][0] in "\"'" or found[0].startswith('f"'):
-                if not (first and at.raw[0] in "\"'"):
+                if not (first and at.written[0] in "\"'"):
                     continue
                 # the quotes of YAML
-                shifted = replace(at, start=at.start + 1, raw=at.raw[1:-1])
+                shifted = replace(at, start=at.start + 1, written=at.written[1:-1])
                 yield from self.named(unit, shifted, word)
                 return
             parts = found[0].split("::")
-            before = at.raw[: found.start()].rstrip()
+            before = at.written[: found.start()].rstrip()
             table, kind = "", ""
             if (typed and first) or re.search(r"\b(as|sizeof|bitsizeof)<\Z", before):
                 table, kind = "types", "type"
@@ -376,7 +376,7 @@ class _Loaded:
 
     def shown_by(self, unit: Unit, at: _Scalar, word: str) -> Iterator[_Word]:
         """Members in what the editor of Kaitai shows of a type: `{a.b:dec}`."""
-        for found in _SHOWN.finditer(at.raw):
+        for found in _SHOWN.finditer(at.written):
             start = at.start + found.start(1)
             owner: Struct | None = self.kinds.struct("::".join((unit.id, *at.scope)))
             for part in found[1].split("."):
@@ -475,7 +475,7 @@ def _at(scalars: Sequence[_Scalar], start: int) -> list[_Scalar]:
 
 def _tokens(at: _Scalar, word: str) -> list[int]:
     """Where a word stands in an expression as a name of a member."""
-    raw, start = at.raw, at.start
+    raw, start = at.written, at.start
     if raw[:1] in ("'", '"'):
         raw, start = raw[1:-1], start + 1
     typed = not at.is_key and (at.path[-1:] == ("type",) or at.path[-2:-1] == ("cases",))
