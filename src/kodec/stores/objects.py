@@ -559,9 +559,10 @@ class ObjectFile(PositionedFile):
     def close(self) -> None:
         while self._ahead:
             self._ahead.popleft()[2].cancel()
-        ended = self._held_at + len(self._held) == self._known.size
-        if self._has_begun and not ended and self._path.following is not None:
-            self._storage.drop(self._path.following)
+        following = self._path.following
+        # one that could not be opened has not begun
+        if self._has_begun and following is not None and self._held_at + len(self._held) < self._known.size:
+            self._storage.drop(following)
         self._has_begun = False
         self._held = memoryview(b"")
         super().close()
