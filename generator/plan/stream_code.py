@@ -695,7 +695,9 @@ class _Maker:
             return Code("convert", (self._in_one_of(code, kind),), kind)
         if _is_number(kind) and _is_number(have):
             if code.op == "const" and not isinstance(kind, (Real, OneOf)) and kind != FLAG:
-                return replace(code, args=(int(code.args[0]),), type=kind)
+                number = int(code.args[0])
+                if kind != LONG or number <= LONG.high:
+                    return replace(code, args=(number,), type=kind)
             return Code("convert", (code,), kind)
         if is_reference(kind) and is_reference(have):
             return Code("as" if isinstance(kind, ObjectOf) else "convert", (code,), kind)

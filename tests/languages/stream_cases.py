@@ -30,6 +30,22 @@ from .cases import CODES
 from .test_streams_plan import near
 
 MADE = 40
+# Names that languages could take for one, and a number that only unsigned ones of 64 bits hold.
+NAMES = """
+meta: {id: names, endian: be}
+seq:
+  - {id: body, type: tag_part}
+  - {id: kind, type: u1, enum: tag}
+  - {id: other, type: u1, enum: tag_part}
+  - {id: text, type: strz, encoding: ASCII}
+  - {id: same, type: "sized(other.to_i == 255 ? 0x8000_0000_0000_0000 : kind.to_i * 128)"}
+types:
+  tag_part: {seq: [{id: x, type: u1}]}
+  sized: {params: [{id: most, type: u8}], instances: {twice: {value: most + most}}}
+enums:
+  tag: {1: part, 2: c_1, 3: c1}
+  tag_part: {1: x}
+"""
 OPTIONS = ReadOptions(elements=1000, depth=40, decompressed_bytes=1 << 16)
 _DEEPEST = 4
 
@@ -61,6 +77,7 @@ def write_schemas(folder: Path, target: str) -> dict[str, list[bytes]]:
         (folder / f"{name}.ksy").write_text(text)
         inputs[name] = data
 
+    add("names", NAMES, [bytes([1, kind, other, 65, 0]) for kind in range(4) for other in range(3)])
     for number, (row, about) in enumerate(ALL.items()):
         name = f"x{number}"
         schema = re.sub(r"\bx::", f"{name}::", about.schema)

@@ -184,7 +184,8 @@ def test_a_kill_anywhere_leaves_each_offset_once(
     program = [sys.executable, Path(__file__).parent / "kill_lake.py", tmp_path / "logs", tmp_path / "made"]
     done = subprocess.run([*program, format, mode], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) >= {"commit": 4, "steps": 10, "files": 4}[mode]
+    # two files may appear between two looks
+    assert int(done.stdout) >= {"commit": 4, "steps": 10, "files": 2}[mode]
 
 
 class Beaten:

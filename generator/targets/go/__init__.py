@@ -13,8 +13,7 @@ from kodec.generator.plan.printing import Package, collisions, lacking, strict_t
 from kodec.generator.plan.steps import Unit
 from kodec.generator.plan.values import exceeds_64_bits
 from kodec.generator.problems import SchemaProblem
-from kodec.generator.reserved import Taken
-from kodec.generator.schema.model import Enum, Model
+from kodec.generator.schema.model import Model
 from kodec.generator.target import File, Request, documentation, mark
 from kodec.generator.targets.go.names import WORDS, Names, exported, local
 from kodec.generator.targets.go.printer import Printer
@@ -28,13 +27,7 @@ FOLDER = "go"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def _constants(enum: Enum) -> list[tuple[str, int]]:
-    """(name without the type's, number) of each member; `gsm_610` and `gsm610` are two."""
-    taken = Taken([])
-    return [(taken.claim(exported(each.id)), each.value) for each in enum.items]
-
-
-_TEMPLATES = Templates("kodec.generator.targets.go", constants=_constants, exported=exported, local=local)
+_TEMPLATES = Templates("kodec.generator.targets.go", exported=exported, local=local)
 _IMPORTS = ("bytes", "encoding/binary", "math", "reflect")
 
 
@@ -91,7 +84,7 @@ class _Go:
                 continue
             code = re.sub(r"(?m)^\s*//.*$", "", body)
             imports = [path for path in _IMPORTS if re.search(rf"\b{path.rpartition('/')[2]}\.", code)]
-            head = {"mark": mark(schema), "package": plan.name, "imports": imports, "type": names.type}
+            head = {"mark": mark(schema), "package": plan.name, "imports": imports, "names": names}
             text = _TEMPLATES.render("file.go.j2", id=schema.id, enums=schema.enums, body=body, **head)
             # go leaves out files whose names begin with `_`
             path = schema.module.replace("/", "_").removeprefix("_")

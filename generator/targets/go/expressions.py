@@ -59,7 +59,7 @@ class Types:
             case Real(bits):
                 return f"float{bits}"
             case EnumOf(enum):
-                return self.names.type(enum)
+                return self.names.enum(enum)
             case ObjectOf(unit):
                 return self.names.type(unit)
             case ListOf(item):

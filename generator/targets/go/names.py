@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kodec.generator.reserved import Reserved
+from kodec.generator.reserved import Reserved, Taken
 from kodec.generator.schema.model import Model
 from kodec.generator.target import type_prefixes
 
@@ -45,18 +45,36 @@ def local(name: str) -> str:
 
 
 class Names:
-    """What units and enums are called in one Go package."""
+    """What units and enums are called in one Go package.
+
+    Attributes: `constants` has (name, number) of each member of an enum.
+    """
 
     def __init__(self, model: Model) -> None:
         self._types: dict[str, str] = {}
+        self._enums: dict[str, str] = {}
         for schema, head in type_prefixes(model, exported):
-            for name in [*(each.name for each in schema.structs), *(each.name for each in schema.enums)]:
-                self._types[name] = head + "".join(map(exported, name.split("::")[1:]))
+            for called, parts in ((self._types, schema.structs), (self._enums, schema.enums)):
+                for name in (each.name for each in parts):
+                    called[name] = head + "".join(map(exported, name.split("::")[1:]))
+        # a type and an enum may have one name, and `tag::byte_array` is not `tag_byte_array`
+        taken = Taken(way for name in self._types for way in self.declared(name))
+        self.constants: dict[str, list[tuple[str, int]]] = {}
+        for enum in (each for schema in model.schemas for each in schema.enums):
+            head = self._enums[enum.name] = taken.claim(self._enums[enum.name])
+            self.constants[enum.name] = [
+                (taken.claim(f"{head}{exported(each.id)}"), each.value) for each in enum.items
+            ]
 
     def type(self, name: str) -> str:
-        """The type of a unit, or of an enum."""
+        """The type of a unit."""
         return self._types[name]
 
+    def enum(self, name: str) -> str:
+        """The type of an enum."""
+        return self._enums[name]
+
     def declared(self, name: str) -> list[str]:
-        """The declarations of a unit or an enum."""
-        return [f"{way}{self._types[name]}" for way in ("", "New", "Read")]
+        """The declarations of a unit, or else of an enum of this name."""
+        found = self._types.get(name) or self._enums[name]
+        return [f"{way}{found}" for way in ("", "New", "Read")]

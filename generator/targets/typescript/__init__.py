@@ -12,6 +12,7 @@ from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.printing import Package, collisions, strict_texts
 from kodec.generator.plan.steps import Unit
 from kodec.generator.problems import SchemaProblem
+from kodec.generator.reserved import Taken
 from kodec.generator.schema.model import Enum, Field, Instance, Model, Param, Schema
 from kodec.generator.target import File, Request, documentation, mark
 from kodec.generator.targets.typescript.names import EXPORTED, RUNTIME, Names, member
@@ -43,9 +44,9 @@ class _TypeScript:
             raise ValueError(f"`{plan.name}` is no name of an npm package: {text}")
         streams = StreamPackage.of(plan.model)
         yield from streams.problems("TypeScript")
-        types = Names(plan.model).type
+        names = Names(plan.model)
         for program in (plan.program, streams.program):
-            yield from collisions(plan.model, program, "TypeScript", lambda name: [types(name)], member)
+            yield from collisions(plan.model, program, "TypeScript", names.declared, member)
         for unit in streams.program.units.values():
             struct = plan.model.struct(unit.name)
             members: list[Field | Param | Instance] = [*struct.fields, *struct.params, *struct.instances]
@@ -127,9 +128,11 @@ class _TypeScript:
 
 
 def _enum(names: Names, schema: Schema, enum: Enum) -> str:
-    name = names.type(enum.name)
+    name = names.enum(enum.name)
     lines = [f"/** Numbers of {schema.id}; others are possible. */", f"export const {name} = {{"]
-    lines += [f"  {member(each.id)}: {each.value}," for each in enum.items]
+    # `gsm_610` and `gsm610` are two
+    taken = Taken()
+    lines += [f"  {taken.claim(member(each.id))}: {each.value}," for each in enum.items]
     return "\n".join(["", *lines, "} as const;", f"export type {name} = number;", ""])
 
 

@@ -64,7 +64,7 @@ class Types:
             case Whole():
                 return "bigint" if is_big(kind) else "number"
             case EnumOf(enum):
-                return "bigint" if is_big(kind) else self.names.type(enum)
+                return "bigint" if is_big(kind) else self.names.enum(enum)
             case Real():
                 return "number"
             case ObjectOf(unit):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-from kodec.generator.reserved import Reserved
+from kodec.generator.reserved import Reserved, Taken
 from kodec.generator.schema.model import Model
 from kodec.generator.target import type_prefixes
 
@@ -58,15 +58,29 @@ class Names:
 
     def __init__(self, model: Model) -> None:
         self._types: dict[str, str] = {}
+        self._enums: dict[str, str] = {}
         self.modules: dict[str, str] = {}
         for schema, head in type_prefixes(model, pascal):
-            module = schema.module
-            for name in [*(each.name for each in schema.structs), *(each.name for each in schema.enums)]:
+            # an enum may have the name of a type
+            taken = Taken()
+            for name in (each.name for each in schema.structs):
+                self._types[name] = _TYPES.free(head + "".join(map(pascal, name.split("::")[1:])))
+                taken.names.add(self._types[name])
+            for name in (each.name for each in schema.enums):
                 text = _TYPES.free(head + "".join(map(pascal, name.split("::")[1:])))
-                self._types[name] = text
+                self._enums[name] = taken.claim(text)
+            for text in taken.names:
                 for word in (text, f"new{text}", f"read{text}", f"write{text}"):
-                    self.modules[word] = module
+                    self.modules[word] = schema.module
 
     def type(self, name: str) -> str:
-        """The type of a unit, or of an enum."""
+        """The type of a unit."""
         return self._types[name]
+
+    def declared(self, name: str) -> list[str]:
+        """The declaration of a unit, or else of an enum of this name."""
+        return [self._types.get(name) or self._enums[name]]
+
+    def enum(self, name: str) -> str:
+        """The type of an enum."""
+        return self._enums[name]
