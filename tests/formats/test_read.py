@@ -86,6 +86,9 @@ def test_parameters(tmp_path: Path) -> None:
     )
     format = kodec.formats.load_schema(path)
     assert format.read(b"abc", {"len": 2, "class": 1}).body == b"abc"
+    path.write_text(path.read_text().replace("len", "exact").replace("class", "opt"))
+    named = kodec.formats.load_schema(path)
+    assert named.read(b"abc", {"opt": 2, "exact": 1}, exact=True).body == b"abc"
     for wrong in ({}, {"len": 2}, {"len": 2, "class": 1, "other": 1}):
         with pytest.raises(ValueError, match="has the parameters len, class"):
             format.read(b"abc", wrong)

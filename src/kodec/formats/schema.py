@@ -207,11 +207,13 @@ class Format:
             names, found = (", ".join(each) or "none" for each in (wanted, given))
             raise ValueError(f"`{self.id}` has the parameters {names}, not {found}")
         data, name = bytes_of(source)
-        named = {attribute_of(each): value for each, value in given.items()}
-        if exact is not None:
-            named["exact"] = exact
+        how: dict[str, Any] = {"opt": options} if exact is None else {"opt": options, "exact": exact}
+        # in their order: a parameter may be called `opt`
+        values = [given[each] for each in wanted] if self._schema.streamed else []
+        if not self._schema.streamed:
+            how |= {attribute_of(each): value for each, value in given.items()}
         try:
-            return self._kind.from_bytes(data, opt=options, **named)
+            return self._kind.from_bytes(data, *values, **how)
         except FormatError as error:
             raise error.in_source(name) from error.__cause__
 
