@@ -175,6 +175,7 @@ def test_columns_are_paths_also_of_instances_and_alternatives(
         ("items.a", None, "it is not a list"),
         ("items.a.b", None, "`a` is not an object"),
         (None, ["a.b"], "inside a plain value"),
+        (None, ["body.x"], "name the type too: `inner.x`"),
         (None, ["body.nope"], "not one of the alternatives inner, other, bytes"),
         (None, ["list.x"], "inside a list"),
         (None, ["a", "a"], "repeated"),
@@ -609,6 +610,37 @@ def test_a_container_is_refused_by_name() -> None:
         found.scan(b"")
 
 
+@pytest.mark.parametrize("pure", ["", "1"])
+@pytest.mark.parametrize("layout", [False, True])
+def test_all_rows_before_damage_are_kept(
+    made: Callable[[str], kodec.formats.Format],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    pure: str,
+    layout: bool,
+) -> None:
+    monkeypatch.setenv("KODEC_PURE", pure)
+    if layout:
+        format = kodec.formats.load_schema(TELEGRAMS)
+        data = b"".join(map(telegram, range(50)))
+    else:
+        format = made(
+            "seq: [{id: rows, type: row, repeat: eos}]\n"
+            "types: {row: {seq: [{id: number, type: u2}, {id: kept, type: u2, valid: 7}]}}\n"
+        )
+        data = b"".join(struct.pack("<HH", each, 7) for each in range(50))
+    path = tmp_path / "t.bin"
+    size = len(data) // 50
+    for end in (0, 1, size, 30 * size - 1, 30 * size, len(data) - 1):
+        path.write_bytes(data[:end])
+        for batch_rows in (7, 8192):
+            found = kodec.formats.scan_files(
+                format, [path], columns=["number"], on_error="skip", batch_rows=batch_rows
+            )
+            assert found.read_all()["number"].to_pylist() == list(range(end // size))
+            assert [each.rows for each in found.problems] == [end // size] * bool(end % size)
+
+
 # -- the command ------------------------------------------------------------------------------------
 
 
@@ -651,6 +683,40 @@ def test_the_command_writes_a_whole_file_or_nothing(tmp_path: Path) -> None:
     code, _, err = command("--schema", wrong, source, "--to", tmp_path / "w.parquet")
     assert code == 1 and err.startswith("SchemaError: ") and "u3" in err
     assert sorted(each.name for each in tmp_path.iterdir() if each.name.startswith(".")) == []
+
+
+def test_rows_are_printed_without_a_target(tmp_path: Path) -> None:
+    source, to = tmp_path / "t.bin", tmp_path / "t.csv"
+    source.write_bytes(telegram(1) + telegram(2))
+    given = ("--schema", TELEGRAMS, source, "--column", "number", "--column", "after")
+    printed = '{"number": 1, "after": 2}\n{"number": 2, "after": 3}\n'
+    assert command(*given) == (0, printed, "")
+    assert command(*given, "--to", "-", "--format", "jsonl") == (0, printed, "")
+    code, out, err = command(*given, "--format", "csv")
+    assert (code, err) == (0, "") and command(*given, "--to", to)[0] == 0
+    assert out == to.read_text() == '"number","after"\n1,2\n2,3\n'
+
+    source.write_bytes(telegram(1) + telegram(2)[:-1])
+    code, out, err = command(*given, "--on-error", "skip")
+    assert (code, out) == (1, printed.partition("\n")[0] + "\n") and "were not read to their end" in err
+    for options, said in (
+        (["--format", "parquet"], "needs --to"),
+        (["--overwrite"], "needs --to"),
+        (["--compression", "snappy"], "applies to Parquet only"),
+        (["--table", "t"], "applies to DuckDB only"),
+    ):
+        code, out, err = command(*given, *options)
+        assert code == 2 and said in err and not out
+    assert not Path("-").exists()
+
+
+def test_what_a_terminal_would_obey_is_escaped_in_json_lines(
+    made: Callable[[str], kodec.formats.Format], tmp_path: Path
+) -> None:
+    reader = made("seq: [{id: a, type: str, size-eos: true}]\n").scan("\x1b[2J\x9bé\n".encode(), ".")
+    write_rows(reader, tmp_path / "t.jsonl")
+    text = (tmp_path / "t.jsonl").read_text("utf-8")
+    assert text == '{"a": "\\u001b[2J\\u009bé\\n"}\n'
 
 
 def test_a_file_made_meanwhile_is_kept_and_one_replaced_keeps_its_mode(tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ import glob
 import json
 import math
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,10 +27,11 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["COMPRESSIONS", "FORMATS", "check_target", "format_of", "write_rows"]
+__all__ = ["COMPRESSIONS", "FORMATS", "PRINTED", "check_target", "format_of", "print_rows", "write_rows"]
 
 COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
 FORMATS = ("parquet", "csv", "jsonl", "duckdb")
+PRINTED = ("jsonl", "csv")
 _ENDINGS = {
     ".parquet": "parquet",
     ".csv": "csv",
@@ -39,6 +41,8 @@ _ENDINGS = {
     ".db": "duckdb",
 }
 _ROW_GROUP_BYTES = 64 << 20
+# what a terminal would obey, and what UTF-8 lacks
+_UNSAFE = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 
 def check_target(to: Path, source: Path, *, overwrite: bool) -> None:
@@ -88,8 +92,8 @@ def write_rows(
 
     Returns: the number of rows.
     Raises: ValueError for an unknown format or compression; FileExistsError for a file that exists, also
-    if another
-        process has made it meanwhile, without `overwrite`; MissingDependency; what reading raises; OSError.
+        if another process has made it meanwhile, without `overwrite`; MissingDependency; what reading
+        raises; OSError.
 
     Example: see `scan_files`.
     """
@@ -97,12 +101,15 @@ def write_rows(
     chosen = format_of(to, format)
     if compression not in COMPRESSIONS:
         raise ValueError(f"compression {compression!r}: one of {', '.join(COMPRESSIONS)}")
+
+    def as_text(rows: FormatReader, made: Path) -> int:
+        with made.open("wb") as file:
+            return print_rows(rows, file, chosen)
+
     write: Callable[[FormatReader, Path], int] = {
         "parquet": lambda rows, made: _parquet(rows, made, compression),
-        "csv": _csv,
-        "jsonl": _jsonl,
         "duckdb": lambda rows, made: _duckdb(rows, made, table or "rows"),
-    }[chosen]
+    }.get(chosen, as_text)
     if to.exists() and not overwrite:
         raise FileExistsError(f"{to} exists; overwrite replaces it")
     _remove_abandoned(to)
@@ -119,6 +126,20 @@ def write_rows(
         made.unlink(missing_ok=True)
         if lock is not None:
             os.close(lock)
+    return count
+
+
+def print_rows(reader: FormatReader, file: BinaryIO, format: str = "jsonl") -> int:
+    """Write all rows to an open file as `csv` or `jsonl`, in UTF-8, batch by batch; return their number.
+
+    Raises: ValueError for another format; what reading raises; OSError.
+    """
+    if format not in PRINTED:
+        raise ValueError(f"rows of a stream are written as {' or '.join(PRINTED)}, not as {format}")
+    count = 0
+    for text, rows in (_csv if format == "csv" else _jsonl)(reader):
+        file.write(text)
+        count += rows
     return count
 
 
@@ -142,17 +163,19 @@ def _joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches(batches, schema).unify_dictionaries()
 
 
-def _csv(reader: FormatReader, made: Path) -> int:
-    import pyarrow.csv
+def _csv(reader: FormatReader) -> Iterator[tuple[bytes, int]]:
+    import pyarrow.csv as pc
 
-    count = 0
+    def part(batch: pa.RecordBatch | pa.Table, *, head: bool = False) -> bytes:
+        out = pa.BufferOutputStream()
+        pc.write_csv(batch, out, pc.WriteOptions(include_header=head))
+        return bytes(out.getvalue())
+
     schema = pa.schema([pa.field(each.name, _plain_type(each.type)) for each in reader.schema])
-    with pyarrow.csv.CSVWriter(made, schema) as writer:
-        for batch in reader:
-            columns = [_plain(column) for column in batch.columns]
-            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
-            count += batch.num_rows
-    return count
+    yield part(schema.empty_table(), head=True), 0
+    for batch in reader:
+        columns = [_plain(column) for column in batch.columns]
+        yield part(pa.RecordBatch.from_arrays(columns, schema=schema)), batch.num_rows
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
@@ -185,21 +208,16 @@ def _json(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _jsonl(reader: FormatReader, made: Path) -> int:
-    count = 0
-    with made.open("w", encoding="utf-8") as file:
-        for line in _lines(reader):
-            file.write(line)
-            count += 1
-    return count
-
-
-def _lines(reader: FormatReader) -> Iterator[str]:
+def _jsonl(reader: FormatReader) -> Iterator[tuple[bytes, int]]:
     names = reader.schema.names
     for batch in reader:
         columns = [_json(column.to_pylist()) for column in batch.columns]
-        for row in zip(*columns, strict=True):
-            yield json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n"
+        lines = (
+            json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n"
+            for row in zip(*columns, strict=True)
+        )
+        text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", "".join(lines))
+        yield text.encode(), batch.num_rows
 
 
 def _duckdb(reader: FormatReader, made: Path, table: str) -> int:

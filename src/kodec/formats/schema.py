@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import count, islice
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from kodec.formats.live import MOST_BYTES, Readable, each_live
 from kodec.runtime.errors import FormatError, Malformed, MissingDependency, ReadFailed, Unsupported
 from kodec.runtime.extras import install_command
-from kodec.runtime.fields import DEFAULT_READ, ReadOptions
+from kodec.runtime.fields import DEFAULT_READ, ReadOptions, too_many
 from kodec.runtime.streams import Buffer, StreamNode
 from kodec.stores.storage import StorePath, readable
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kodec.formats.conditions import Comparison, Test, Where
     from kodec.formats.filling import Filling
     from kodec.formats.shapes import Column, Shapes
-    from kodec.generator.schema.model import Schema
+    from kodec.generator.schema.model import Ref, Schema
 
 __all__ = ["Format", "FormatReader", "load_schema", "objects_of"]
 
@@ -324,9 +324,9 @@ class Format:
         found = plan.filling.rows(data, DEFAULT_READ) if isinstance(plan, _Plan) else None
         if found is None or most < 2:
             return [(0, -1)]
-        status, count, *_ = found.run(1, 1)
+        status, counted, *_ = found.run(1, 1)
         size, left = found.fixed()
-        total = count + left
+        total = counted + left
         if status != "more" or not size or total < 2 * max(least, 1):
             return [(0, -1)]
         parts = min(most, total // max(least, 1))
@@ -514,12 +514,22 @@ class Format:
         options: ReadOptions,
         batch_rows: int,
     ) -> FormatReader:
-        path = self._schema.root.fields[0].id
-        kind = self._shapes("numbers").class_of(self._schema.root.name)
-        attr = attribute_of(path)
+        spec = self._schema.root.fields[0]
+        path = spec.id
+        kind: Any = self._shapes("numbers").class_of(cast("Ref", spec.type).target)
 
         def objects() -> Iterator[Any]:
-            for each in getattr(self._read(kind, data, options), attr):
+            # one by one: rows before damage are given
+            at = 0
+            for index in count():
+                if at == len(data):
+                    return
+                try:
+                    each, at = kind.read_from(data, at, opt=options)
+                except FormatError as error:
+                    raise error.within(path, index) from None
+                if index == options.elements:
+                    raise too_many(path, at, options)
                 if not hidden(each):
                     yield each
 
@@ -753,17 +763,24 @@ def _pure(
 
 
 def _portions(rows: Iterator[Any], most: int) -> Iterator[list[Any]]:
-    """Rows for one batch after another: up to the maximum number, or some megabytes."""
+    """Rows for one batch after another: up to the maximum number, or some megabytes. Those before damage are
+    given before its error."""
     some: list[Any] = []
     size = 0
-    for row in rows:
-        some.append(row)
-        size += row._stop - row._start if isinstance(row, StreamNode) else 0
-        if len(some) >= most or size >= BATCH_BYTES:
-            yield some
-            some, size = [], 0
+    damage = None
+    try:
+        for row in rows:
+            some.append(row)
+            size += row._stop - row._start if isinstance(row, StreamNode) else 0
+            if len(some) >= most or size >= BATCH_BYTES:
+                yield some
+                some, size = [], 0
+    except FormatError as error:
+        damage = error
     if some:
         yield some
+    if damage is not None:
+        raise damage
 
 
 def _array(column: Column, rows: list[Any]) -> pa.Array:

@@ -469,8 +469,7 @@ class Shapes:
                 raise ValueError(f"`{path}`: `{name}` is inside a list, which is a column as a whole")
             if shape.choice:
                 if name not in shape.members:
-                    known = ", ".join(shape.members)
-                    raise ValueError(f"`{path}`: `{name}` is not one of the alternatives {known}")
+                    raise ValueError(f"`{path}`: {self._no_alternative(shape, name)}")
                 steps.append(self.alternative(name, shape.members))
                 shape = shape.members[name]
                 continue
@@ -480,6 +479,15 @@ class Shapes:
             guard = self.class_of(shape.target) if shape.target else None
             steps.append(Step(attribute(name), guard))
         return shape, tuple(steps)
+
+    def _no_alternative(self, shape: Shape, name: str) -> str:
+        """The reason why a name after a switch is wrong; types that have such a member are named."""
+        structs = {each: self.model.struct(one.target) for each, one in shape.members.items() if one.target}
+        having = [each for each, one in structs.items() if one.field(name) or one.instance(name)]
+        if having:
+            there = ", ".join(f"`{each}.{name}`" for each in having)
+            return f"name the type too: {there}"
+        return f"`{name}` is not one of the alternatives {', '.join(shape.members)}"
 
     def _column(self, name: str, shape: Shape, steps: tuple[Step, ...]) -> Column:
         def array(values: Values) -> pa.Array:
@@ -593,8 +601,7 @@ class Shapes:
             so_far = ".".join(names[: index + 1])
             if shape.choice:
                 if name not in shape.members:
-                    known = ", ".join(shape.members)
-                    raise ValueError(f"rows `{path}`: `{name}` is not one of the alternatives {known}")
+                    raise ValueError(f"rows `{path}`: {self._no_alternative(shape, name)}")
                 steps.append(self.alternative(name, shape.members))
                 shape = shape.members[name]
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -35,7 +36,13 @@ def scan(
         Path,
         Option("--schema", exists=True, dir_okay=False, help="Their format: a .ksy file or a plan."),
     ],
-    to: Annotated[Path, Option("--to", help="The file to write: .parquet, .csv, .jsonl or .duckdb.")],
+    to: Annotated[
+        Path | None,
+        Option(
+            "--to",
+            help="The file to write: .parquet, .csv, .jsonl or .duckdb; without it, JSON Lines on stdout.",
+        ),
+    ] = None,
     rows: Annotated[
         str | None,
         Option(
@@ -80,7 +87,8 @@ def scan(
     compression: Annotated[str, PARQUET] = "zstd",
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write the rows of any files that a schema describes to Parquet, CSV, JSON Lines or DuckDB.
+    """Write the rows of any files that a schema describes to Parquet, CSV, JSON Lines or DuckDB, or print
+    them.
 
     The schema's modules are generated once, into the user's cache ($KODEC_CACHE overrides it).
 
@@ -90,14 +98,24 @@ def scan(
     """
     try:
         from kodec.formats import load_schema, scan_files
-        from kodec.formats.output import check_target, write_rows
+        from kodec.formats.output import PRINTED, check_target, print_rows, write_rows
         from kodec.formats.several import files_of
     except ImportError as error:
         raise MissingDependency(
             f"scanning needs `{error.name}`: {install_command('generator', 'arrow')}"
         ) from error
-    if compression != "zstd" and (format or to.suffix.lower().lstrip(".")) != "parquet":
+    if to == Path("-"):
+        to = None
+    if to is None:
+        if format not in (None, *PRINTED):
+            raise BadParameter(f"--format {format} needs --to: stdout takes {' or '.join(PRINTED)}")
+        if overwrite:
+            raise BadParameter("--overwrite needs --to")
+    chosen = format or ("jsonl" if to is None else to.suffix.lower().lstrip("."))
+    if compression != "zstd" and chosen != "parquet":
         raise BadParameter("--compression applies to Parquet only")
+    if table is not None and chosen not in ("duckdb", "db"):
+        raise BadParameter("--table applies to DuckDB only")
     try:
         with ExitStack() as stack:
             names = [stack.enter_context(stdin_as_file(each)) for each in files]
@@ -105,8 +123,9 @@ def scan(
                 found = files_of(names)
             except (FileNotFoundError, IsADirectoryError) as error:
                 raise BadParameter(str(error)) from None
-            for each in found:
-                check_target(to, readable(each), overwrite=overwrite)
+            if to is not None:
+                for each in found:
+                    check_target(to, readable(each), overwrite=overwrite)
             several = len(found) > 1 or len(files) > 1 or found != [str(names[0])]
             reader = scan_files(
                 load_schema(schema, overlay or (), import_path=import_path or ()),
@@ -119,10 +138,14 @@ def scan(
                 nested=nested,
                 enums=enums,
             )
-            count = write_rows(
-                reader, to, format=format, compression=compression, table=table, overwrite=overwrite
-            )
-    except KodecError:
+            if to is None:
+                sys.stdout.flush()
+                count = print_rows(reader, sys.stdout.buffer, chosen)
+            else:
+                count = write_rows(
+                    reader, to, format=format, compression=compression, table=table, overwrite=overwrite
+                )
+    except (KodecError, BrokenPipeError):
         raise
     except ValueError as error:
         raise BadParameter(str(error)) from None
@@ -134,7 +157,8 @@ def scan(
     for problem in reader.problems:
         lines.warn(f"kodec: {problem}")
     of = f" of {len(found):,} files" if len(found) > 1 else ""
-    lines.show(f"{count:,} rows of {reader.rows}{of} to {to}")
+    if to is not None:
+        lines.show(f"{count:,} rows of {reader.rows}{of} to {to}")
     if reader.problems:
         lines.warn(f"{len(reader.problems):,} of {len(found):,} files were not read to their end")
         raise Exit(FAILED)
