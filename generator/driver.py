@@ -185,7 +185,7 @@ def changes(wanted: dict[str, str], folder: Path, patterns: Sequence[str]) -> li
 
 
 def _is_ours(path: Path) -> bool:
-    return MARK in path.read_text("utf-8", "replace")[:200]
+    return path.is_file() and MARK in path.read_text("utf-8", "replace")[:200]
 
 
 def _diff(path: Path, have: str, want: str) -> str:

@@ -59,6 +59,7 @@ _SPARE = 4096
 _MOST_SHIFT = 128
 _MOST_ZEROS = 256 << 20
 _TOO_DEEP = "nested too deep for Python"
+_NO_PLACE = "bytes after it that the schema does not describe have no place any more"
 REQUIRED: Any = None
 """The default of an attribute that has to be given before it is written."""
 
@@ -516,6 +517,26 @@ def _packed(code: str) -> Callable[[ByteSink, Any, str], None]:
     return write
 
 
+class _Searching(ByteSource):
+    """Reads an object again, to find the bytes of one of its fields."""
+
+    __slots__ = ("found", "name")
+
+    def __init__(self, source: ByteSource, at: int, name: str) -> None:
+        super().__init__(source.buf, source.base, source.end, ReadingState(source.state.opt, source.size))
+        self.state.native = False
+        self.at = at
+        self.name = name
+        self.found: bytes | None = None
+
+    def raw(self, size: int, name: str) -> bytes:
+        data = super().raw(size, name)
+        if name == self.name and self.state.depth == 1:
+            self.found = data
+            raise Malformed(name, "it is found", at=self.at)
+        return data
+
+
 class _Writing(Settling):
     """What all streams of one writing have in common.
 
@@ -526,6 +547,7 @@ class _Writing(Settling):
         known: the objects that were read, by stream and position, as they are in sequence.
         moved: by stream, the positions that objects had before, and those that they have now.
         calculated: the objects with fields to compute of the bytes.
+        shrunk: the texts, by object and field, that no longer shrink the size that they had.
     """
 
     __slots__ = (
@@ -541,6 +563,7 @@ class _Writing(Settling):
         "origins",
         "own",
         "placed",
+        "shrunk",
         "sizes",
         "starts",
         "touched",
@@ -557,6 +580,7 @@ class _Writing(Settling):
         self.own: set[int] = set()
         self.inserted: dict[int, dict[Key, _Placed]] = {}
         self.touched: set[int] = set()
+        self.shrunk: set[Key] = set()
         super().__init__()
 
     def begin(self) -> None:
@@ -630,6 +654,7 @@ class ByteSink:
         out: what was written in sequence.
         base: the position of its first byte.
         limit: how many bytes the stream will have, if that is known.
+        after: the terminator of a text that stands after it, at its position.
     """
 
     __slots__ = (
@@ -638,6 +663,7 @@ class ByteSink:
         "_little",
         "_unnamed",
         "_used",
+        "after",
         "base",
         "done",
         "due",
@@ -665,6 +691,7 @@ class ByteSink:
         self._bits = self._left = 0
         self._little = False
         self._unnamed: list[_Unnamed] = []
+        self.after = b""
 
     @property
     def pos(self) -> int:
@@ -720,14 +747,34 @@ class ByteSink:
                     raise EncodeError(name, reason, have=value) from None
 
     def raw(
-        self, value: bytes | None, size: int | None, name: str, solve: Solve | None = None, of: str = ""
+        self,
+        value: bytes | None,
+        size: int | None,
+        name: str,
+        solve: Solve | None = None,
+        of: str = "",
+        late: Callable[[], int] | None = None,
     ) -> None:
-        """Bytes, which must be `size` where that is said."""
+        """Bytes, which must be `size` where that is said, or `late`."""
         if not isinstance(value, (bytes, bytearray, memoryview)):
             raise EncodeError(name, "not given" if value is None else "not bytes", have=value)
         if size is not None:
             self.sized(len(value), size, name, solve, of)
+        if late is not None:
+            self.late(len(value), late, name)
         self.out += value
+
+    def late(
+        self, have: int, size: Callable[[], int], name: str, reason: str = "wrong size", unit: str = " bytes"
+    ) -> None:
+        """See that a size or a count is right that depends on the size of this stream: when that is known."""
+        need = size()
+        if have == need:
+            return
+        if self.state.strict:
+            shown = [f"{each}{unit}" if unit else each for each in (need, have)]
+            raise EncodeError(name, reason, need=shown[0], have=shown[1])
+        self.state.doubtful = True
 
     def sized(self, have: int, size: int, name: str, solve: Solve | None, of: str) -> None:
         """Bytes are as many as the schema says, or that follows from a field, which is changed.
@@ -834,9 +881,13 @@ class ByteSink:
         name: str,
         solve: Solve | None = None,
         of: str = "",
+        late: Callable[[], int] | None = None,
     ) -> None:
-        """Append a part, which must be `size` bytes where that is said."""
-        self.out += self.whole(part, size, value, name, solve, of)
+        """Append a part, which must be `size` bytes where that is said, or `late`."""
+        data = self.whole(part, size, value, name, solve, of)
+        if late is not None:
+            self.late(len(data), late, name)
+        self.out += data
 
     def whole(
         self,
@@ -871,8 +922,10 @@ class ByteSink:
         owner = self.owner
         stop = self.base + len(self.out)
         node._span(name, self, self.base, stop)
+        self.out += self.after
+        stop += len(self.after)
         read = None if node._places is None else node._places.get(name)
-        placed = _Placed(self.base, self.out, self._unnamed, name, solve, read, of)
+        placed = _Placed(self.base, self.out, self._unnamed, name, solve, read, of, len(self.after))
         if read is not None and placed.blank(self.state):
             if read[0] != self.base:
                 # where it was read is as good as any other place
@@ -1021,25 +1074,40 @@ class ByteSink:
         name: str,
         solve: Solve | None = None,
         of: str = "",
+        late: Callable[[], int] | None = None,
+        node: StreamNode | None = None,
     ) -> bytes:
-        """Bytes with what fills them up to `size`; it changes where they need more."""
+        """Bytes with what fills them up to `size`; it changes where they need more.
+
+        A text of `node` that was read without its terminator is written without.
+        """
         if not isinstance(value, (bytes, bytearray)):
             raise EncodeError(name, "not given" if value is None else "not bytes", have=value)
         data = bytes(value)
-        if size is None and self.owner is self and self.limit is not None:
+        state = self.state
+        least = len(data) if terminator is None or include else len(data) + len(terminator)
+        if late is not None:
+            size = late()
+            if size < len(data) and not state.strict:
+                state.doubtful, size = True, None
+        elif size is None and self.owner is self and self.limit is not None:
             # it reaches to the end of a stream whose size is known
             size = self.limit - self.pos if self.limit - self.pos >= len(data) else None
-        if size is None:
-            size = len(data) if terminator is None or include else len(data) + len(terminator)
-        room = size - len(data)
-        if room < 0:
-            least = len(data) if terminator is None or include else len(data) + len(terminator)
+        size = least if size is None else size
+        shrinks = False
+        if node is not None and terminator is not None and self._bare(node, name, data, size, terminator):
+            least = len(data)
+            # once: others may need the size
+            shrinks = size > least and (id(node), name) not in state.shrunk
+            state.shrunk.add((id(node), name))
+        if size < len(data) or shrinks:
             if solve is None:
                 raise EncodeError(name, "wrong size", need=f"at most {size} bytes", have=f"{len(data)} bytes")
-            self.state.settle(name, least, size, solve, "wrong size", " bytes")
-            size, room = least, least - len(data)
+            state.settle(name, least, size, solve, "wrong size", " bytes")
+            size = least
         else:
-            self.state.satisfied(size, solve)
+            state.satisfied(size, solve)
+        room = size - len(data)
         if terminator is not None and not include and room >= len(terminator):
             data += terminator
         fill = 0 if pad is None else pad
@@ -1052,6 +1120,27 @@ class ByteSink:
                 name, "could not be told from what fills it up", need=f"{size} bytes", have=value
             )
         return full
+
+    def _bare(self, node: StreamNode, name: str, data: bytes, size: int, terminator: bytes) -> bool:
+        """Whether a text was read without its terminator; one that stands after it stays there."""
+        known = node._places is not None and name in node._places
+        if not known:
+            if size == len(data) or node._io is None:
+                return False
+            at = node._start + self.pos - self.state.starts[id(node)][1]
+            if node._io.buf[at : at + size].startswith(data + terminator):
+                # it is as it was read
+                return False
+        stored = node._stored(name)
+        if stored is None or _find(stored, terminator) >= 0:
+            return False
+        if known:
+            assert node._places is not None
+            source = node._places[name][1]
+            stop = min(source.at + len(terminator), source.end)
+            if data != stored and source.buf[source.at : stop] == terminator:
+                self.after = terminator
+        return True
 
     def processed(self, process: str, data: bytes, name: str, *args: Any) -> bytes:
         """The bytes to store, of which `process` makes `data`."""
@@ -1084,14 +1173,15 @@ class ByteSink:
                     out += known[written:]
             elif len(known) > before and value._tail_moves and not self.placed:
                 out += known[before:]
-            elif len(known) > before and (
-                id(value) not in self.state.touched or not self._described(before, known, value)
-            ):
-                if id(value) not in self.state.touched:
-                    # what stands there has to be read before it can move
-                    self.state.unread.append(value)
-                reason = "bytes after it that the schema does not describe have no place any more"
-                raise EncodeError("", reason, need=before, have=written)
+            elif len(known) > before and id(value) not in self.state.touched:
+                # what stands there has to be read before it can move
+                self.state.unread.append(value)
+                raise EncodeError("", _NO_PLACE, need=before, have=written)
+            elif len(known) > before and not self._described(before, known, value):
+                if written > before or not any(each.read_stop > before for each in self.placed):
+                    raise EncodeError("", _NO_PLACE, need=before, have=written)
+                # what stands at positions stays there, and so does what is between
+                out += bytes(before - written) + known[before:]
         if self.placed:
             self._put_instances(out, written, known, value, None if grows else size)
         if self._used and self.limit is not None and len(out) != self.limit:
@@ -1173,7 +1263,7 @@ def _covered(start: int, known: bytes, ranges: list[tuple[int, int]]) -> bool:
 class _Placed:
     """An instance with its position, and that at which it was read, with the source that read it."""
 
-    __slots__ = ("data", "name", "of", "pos", "read", "same", "solve", "unnamed")
+    __slots__ = ("after", "data", "name", "of", "pos", "read", "same", "solve", "unnamed")
 
     def __init__(
         self,
@@ -1184,9 +1274,10 @@ class _Placed:
         solve: Solve | None,
         read: tuple[int, ByteSource] | None,
         of: str,
+        after: int,
     ) -> None:
-        self.pos, self.data, self.unnamed, self.name, self.solve, self.read, self.of = (
-            pos, data, unnamed, name, solve, read, of,
+        self.pos, self.data, self.unnamed, self.name, self.solve, self.read, self.of, self.after = (
+            pos, data, unnamed, name, solve, read, of, after,
         )  # fmt: skip
         self.same = False
 
@@ -1231,8 +1322,8 @@ class _Placed:
 
     @property
     def read_stop(self) -> int:
-        """The end of what was read."""
-        return 0 if self.read is None else self.read[1].at - self.read[1].base
+        """The end of what was read, and of the terminator after it."""
+        return 0 if self.read is None else self.read[1].at - self.read[1].base + self.after
 
     def moved(self, state: _Writing) -> bool:
         """Whether its position was changed in this pass."""
@@ -1591,8 +1682,9 @@ class StreamNode:
         """The places of all instances that were read from the outermost stream, with these bytes."""
         found: list[tuple[int, int]] = []
         for node in self._nodes():
-            for pos, source in (node._places or {}).values():
-                if source.buf is data and source.base == 0:
+            for name, (pos, source) in (node._places or {}).items():
+                # what failed to be read is not described
+                if node._has(name) and source.buf is data and source.base == 0:
                     found.append((pos, source.at))
         return found
 
@@ -1626,11 +1718,11 @@ class StreamNode:
                 state.satisfied(here, solve)
         return False
 
-    def _give(self, name: str, value: object) -> None:
+    def _give(self, name: str, value: object, attribute: str = "") -> None:
         """Set an instance. What stood there is read first: its place is known then."""
         if self._io is not None and (self._places is None or name not in self._places):
-            with contextlib.suppress(FormatError, AttributeError):
-                getattr(self, name)
+            with contextlib.suppress(FormatError):
+                getattr(self, attribute or name)
         if self._values is None:
             self._values = {}
         self._values[name] = value
@@ -1640,6 +1732,23 @@ class StreamNode:
         if stream is None:
             raise Malformed(name, "its stream was not read", at=self._start)
         return stream.current
+
+    def _stored(self, name: str) -> bytes | None:
+        """The bytes that were read for an instance, or a field that is no list; None if that is unknown."""
+        if self._places is not None and name in self._places:
+            pos, source = self._places[name]
+            return source.buf[source.base + pos : source.at]
+        if self._io is None:
+            return None
+        io = _Searching(self._io, self._start, name)
+        again = object.__new__(type(self))
+        for each in fields(self):
+            setattr(again, each.name, getattr(self, each.name))
+        again.__post_init__()
+        io._enter(again, self._parent, "", None if self._root is self else self._root)
+        with contextlib.suppress(FormatError, EncodeError):
+            again._read(io)
+        return io.found
 
     def _sink(self, stream: object) -> ByteSink:
         """The stream that an instance is written to."""

@@ -37,7 +37,7 @@ from kodec.generator.plan.steps import (
     When,
 )
 from kodec.generator.plan.stream_values import is_real
-from kodec.generator.plan.streams import asks_stream, known_size, written
+from kodec.generator.plan.streams import asks_stream, known_size, late_size, written
 from kodec.generator.plan.values import (
     OCTETS,
     TEXT,
@@ -117,6 +117,15 @@ class PlanNode(StreamNode):
 
     def _write(self, io: Any) -> None:
         self._plan.unit(self._unit, _At(self, io))
+
+    def _stored(self, name: str) -> bytes | None:
+        if self._places is not None and name in self._places:
+            return super()._stored(name)
+        if self._origin is None:
+            return None
+        reader, node = self._origin
+        found = (each for each in reader.reads if each.path == (*node.path, name))
+        return next((each.buf[each.bits[0] // 8 : each.bits[1] // 8] for each in found), None)
 
     def _calculate(self) -> Iterator[tuple[str, Any, bool, str]]:
         assert self._unit.streamed is not None
@@ -257,7 +266,7 @@ class StreamWriter:
         get = property(lambda node: node._instance(name, lambda: self._read(node, instance)))
         if instance.position is None:
             return get
-        return get.setter(lambda node, value: node._give(name, value))
+        return get.setter(lambda node, value: node._give(name, value, _attribute(name)))
 
     def _computed(self, node: PlanNode, instance: InstancePlan) -> Any:
         assert instance.value is not None
@@ -400,9 +409,12 @@ class StreamWriter:
         io, name = at.io, step.name
         value = getattr(at.node, _attribute(name))
         until = None if step.until is None or asks_stream(step.until, at.node._unit) else step.until
-        if step.count is not None and (step.count.solved or not asks_stream(step.count.value, at.node._unit)):
-            count = self.value(step.count.value, at)
-            io.counted(value, count, name, **self._follows(step.count.value, step.count.solved, at))
+        size = None if step.count is None else step.count.value
+        solved = () if step.count is None else step.count.solved
+        if late := self._late(size, at):
+            io.late(len(io.items(value, name)), late["late"], name, "wrong number of elements", unit="")
+        elif size is not None and (solved or not asks_stream(size, at.node._unit)):
+            io.counted(value, self.value(size, at), name, **self._follows(size, solved, at))
         if until is not None and not value:
             io.refuse(name, "at least one element is needed", None, value)
         for index, item in enumerate(io.items(value, name)):
@@ -448,11 +460,11 @@ class StreamWriter:
             case Bits(width, order):
                 getattr(io, f"bits_{order}")(value, width, name)
             case Octets(_, bounds):
-                self._stored(shared or bounds, name, lambda: value, at)
+                self._stored(shared or bounds, name, lambda: value, at, index)
             case Chars(_, encoding, bounds):
                 form = ENCODINGS[encoding]
                 self._stored(
-                    shared or bounds, name, lambda: io.text(value, form.python, form.errors, name), at
+                    shared or bounds, name, lambda: io.text(value, form.python, form.errors, name), at, index
                 )
             case Nested():
                 self._nested(element, name, value, at, index, shared or element.bounds)
@@ -461,8 +473,10 @@ class StreamWriter:
             case _:
                 raise TypeError(element)
 
-    def _stored(self, bounds: Bounds | None, name: str, made: Callable[[], Any], at: _At) -> None:
-        """Bytes, after their process, with padding."""
+    def _stored(
+        self, bounds: Bounds | None, name: str, made: Callable[[], Any], at: _At, index: object
+    ) -> None:
+        """Bytes, after their process, with padding; `index` is that of an element, or of what is no text."""
         assert bounds is not None
         self._whole(at)
         io = at.io
@@ -492,10 +506,15 @@ class StreamWriter:
             )
         elif bounds.plain or (bounds.pad is None and bounds.terminator is None):
             known, size = self._known(bounds, at)
-            io.raw(data, size, name, **(self._follows(bounds.size, bounds.solved, at) if known else {}))
+            follows = self._follows(bounds.size, bounds.solved, at) if known else self._late(bounds.size, at)
+            io.raw(data, size, name, **follows)
         else:
-            size = None if bounds.size is None else self.value(bounds.size, at)
-            given = self._follows(bounds.size, bounds.solved, at)
+            given = self._late(bounds.size, at)
+            size = None if bounds.size is None or given else self.value(bounds.size, at)
+            given = given or self._follows(bounds.size, bounds.solved, at)
+            ends = bounds.terminator is not None and not bounds.include and process is None
+            if ends and bounds.solved and index is None:
+                given["node"] = at.node
             full = io.filled(data, size, bounds.pad, bounds.terminator, bounds.include, name, **given)
             io.raw(full, None, name)
 
@@ -532,13 +551,12 @@ class StreamWriter:
             part = io.part(self._known(bounds, at)[1], value, name)
             part.write(value, kind, *given_)
             known, size = self._known(bounds, at)
-            io.put(
-                part, size, value, name, **(self._follows(bounds.size, bounds.solved, at) if known else {})
-            )
+            follows = self._follows(bounds.size, bounds.solved, at) if known else self._late(bounds.size, at)
+            io.put(part, size, value, name, **follows)
         else:
             part = io.part(None, value, name)
             part.write(value, kind, *given_)
-            self._stored(bounds, name, lambda: io.whole(part, None, value, name), at)
+            self._stored(bounds, name, lambda: io.whole(part, None, value, name), at, "nested")
         for attribute, each in late:
             io.told(value, attribute, self.value(each, at), name)
 
@@ -599,6 +617,13 @@ class StreamWriter:
             return {"solve": self._solve(solutions, at)}
         names = ", ".join(f"`{each}`" for each in asked(value)) if value is not None else ""
         return {"of": names} if names else {}
+
+    def _late(self, size: Value | None, at: _At) -> dict[str, Any]:
+        """How a size is computed that is known once its stream is written."""
+        if size is None or not late_size(size, at.node._unit):
+            return {}
+        known: Value = size
+        return {"late": lambda: self.value(known, at)}
 
     # -- values -----------------------------------------------------------------------------------
 

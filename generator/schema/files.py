@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from kodec.generator.problems import Problems
 from kodec.generator.schema.load import Node, load_file, word_of
 from kodec.generator.schema.overlay import apply_overlay, overlay_beside
 
-__all__ = ["IDENT", "Unit", "found_in", "imported", "load_unit"]
+__all__ = ["IDENT", "Unit", "found_in", "imported", "load_unit", "schemas_in"]
 
 IDENT = re.compile(r"[a-z][a-z0-9_]*\Z")
 
@@ -30,6 +31,18 @@ class Unit:
     needs: tuple[str, ...]
     types: dict[str, Node]
     enums: dict[str, Node]
+
+
+def schemas_in(folder: Path) -> Iterator[Path]:
+    """The .ksy files of a folder and of those in it, in order.
+
+    Hidden ones are left out: editors keep locks and other data in them.
+    """
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        yield from (
+            Path(place) / each for each in sorted(files) if each.endswith(".ksy") and not each.startswith(".")
+        )
 
 
 def imported(importer: str, path: str) -> str:

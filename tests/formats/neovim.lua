@@ -1,4 +1,4 @@
--- What Neovim's own client of language servers makes of a schema: its results as JSON, for test_neovim.py.
+-- What Neovim's own client of language servers makes of a schema: its results as JSON, for test_editors.py.
 local wanted = vim.json.decode(table.concat(vim.fn.readfile(vim.env.KODEC_WANTED), "\n"))
 local found = {}
 
@@ -73,7 +73,7 @@ local function run()
   vim.cmd("undo")
 
   -- a definition: the cursor goes there
-  go(wanted.definition)
+  go((wanted.definition:gsub("|", "\\zs")))
   local line = vim.fn.line(".")
   vim.lsp.buf.definition()
   wait("definition", function() return vim.fn.line(".") ~= line or vim.api.nvim_get_current_buf() ~= buffer end)

@@ -296,6 +296,8 @@ def test_a_new_name_reaches_those_that_import_it(client: Client, tmp_path: Path)
     other = "meta: {id: other}\nseq: [{id: rgb, type: u1}, {id: x, size: rgb}]\n"
     (tmp_path / "other.ksy").write_text(other)
     (tmp_path / "wrong.ksy").write_text("seq: [")
+    # a lock of Emacs
+    (tmp_path / ".#colors.ksy").symlink_to("me@host.123")
     colors = Editor(client, tmp_path / "colors.ksy", COLORS)
     found = edited(colors, "  rg", "rgb8", tmp_path)
     assert isinstance(found, dict) and sorted(found) == ["colors.ksy", "shapes.ksy"]
@@ -320,6 +322,9 @@ def test_new_names_that_are_refused(editor: Editor, client: Client, tmp_path: Pa
     assert "no type, enum, value or member" in why("endian: l", "x")
     assert "there is no name here" in why("types:\n ", "x")
     assert "something else" in why("type: sha", "u1") or "u1" in why("type: sha", "u1")
+    (tmp_path / "gone.ksy").symlink_to("nowhere")
+    assert "gone.ksy: No such file or directory, and it may use the name" in why("- id: cou", "number")
+    (tmp_path / "gone.ksy").unlink()
     editor.change("type: shape", "type: shapw")
     assert "unknown type `shapw`" in why("- id: cou", "number")
     editor.change("type: shapw", "type: shape")

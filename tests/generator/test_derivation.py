@@ -194,6 +194,51 @@ CASES: dict[str, Case] = {
         "x.X(a=x.P(b=b'abc', c=1), z=b'')", b"\5abc\0\1\0",
         "r.a.b = b''", b"\2\0\1\0",
     ),
+    "what is left of the stream before another field": Case(
+        "seq:\n- {id: n, type: u1}\n- {id: a, size: _io.size - _io.pos - n}\n- {id: b, size: n}\n",
+        "x.X(a=b'abc', b=b'xy')", b"\2abcxy",
+        "r.a, r.b = b'longer', b'x'", b"\1longerx",
+    ),
+    "what is left of it, by an instance, within a size": Case(
+        "seq:\n- {id: l, type: u1}\n- {id: p, size: l, type: p}\n" + Z + "types:\n  p: {seq: [{id: n, type: u1}, {id: a, size: left, type: q}, {id: b, size: n}], instances: {left: {value: _io.size - 1 - n}}}\n  q: {seq: [{id: c, size-eos: true}]}\n",
+        "x.X(p=x.P(a=x.Q(c=b'abc'), b=b'xy'), z=b'')", b"\6\2abcxy\0",
+        "r.p.a.c = b''", b"\3\2xy\0",
+    ),
+    "a count by the size of the stream": Case(
+        "seq:\n- {id: n, type: u1}\n- {id: a, type: u2, repeat: expr, repeat-expr: (_io.size - _io.pos - n) / 2}\n- {id: b, size: n}\n",
+        "x.X(a=[7], b=b'x')", b"\1\0\7x",
+        "r.a += [8, 9]", b"\1\0\7\0\x08\0\x09x",
+    ),
+    "a text with padding in what is left of the stream": Case(
+        "seq:\n- {id: a, size: _io.size - 1, pad-right: 0x20}\n- {id: b, type: u1}\n",
+        "x.X(a=b'ab', b=1)", b"ab\1",
+        "r.a = b'longer'", b"longer\1",
+    ),
+    "a text that was read without its terminator": Case(
+        "seq:\n- {id: n, type: u1}\n- {id: m, type: u1}\n- {id: a, size: n, type: strz, encoding: UTF-8}\n- {id: b, size: m, type: strz, encoding: UTF-16LE}\n- {id: c, terminator: 0}\n",
+        "x.X.from_bytes(b'\\2\\2ab' + 'ä'.encode('utf-16-le') + b'c\\0')", b"\2\2ab\xe4\0c\0",
+        "r.a, r.b = 'longer', ''", b"\6\0longerc\0",
+    ),
+    "two texts without terminators of one size": Case(
+        "seq:\n- {id: n, type: u1}\n- {id: a, size: n, type: strz, encoding: UTF-8}\n- {id: b, size: n, type: strz, encoding: UTF-8}\n",
+        "x.X.from_bytes(b'\\2abcd')", b"\2abcd",
+        "r.a = 'x'", b"\2x\0cd",
+    ),
+    "a text with its terminator behind it, at a position": Case(
+        "seq:\n- {id: n, type: u1, repeat: expr, repeat-expr: 2}\n- {id: o, type: u1, repeat: expr, repeat-expr: 2}\ninstances:\n  str: {pos: 'o[0]', size: 'n[0]', type: strz, encoding: UTF-8}\n  next: {pos: 'o[1]', size: 'n[1]', type: strz, encoding: UTF-8}\n",
+        "x.X.from_bytes(b'\\2\\2\\4\\7ab\\0xy\\0')", b"\2\2\4\7ab\0xy\0",
+        "r.str_ = 'longer'", b"\6\2\x0c\7ab\0xy\0\0\0longer\0",
+    ),
+    "one that becomes shorter": Case(
+        "seq:\n- {id: n, type: u1}\n- {id: o, type: u1}\n" + Z + "instances:\n  a: {pos: o, size: n, type: strz, encoding: UTF-8}\n",
+        "x.X.from_bytes(b'\\3\\3\\0abc\\0')", b"\3\3\0abc\0",
+        "r.a = 'x'", b"\1\3\0x\0",
+    ),
+    "a list before positions that shrinks": Case(
+        "seq:\n- {id: n, type: u1}\n- {id: a, type: p, repeat: expr, repeat-expr: n}\ntypes:\n  p: {seq: [{id: o, type: u1}], instances: {b: {pos: o, size: 2}}}\n",
+        "x.X.from_bytes(b'\\2\\4\\7-ab-cd-', exact=False)", b"\2\4\7-ab-cd-",
+        "r.a.pop()", b"\1\4\0-ab-cd-",
+    ),
     "groups of bits, the most significant first": Case(
         "seq:\n- {id: n, type: v}\n- {id: a, size: n.value}\n" + Z + "types:\n  v:\n    seq: [{id: g, type: g, repeat: until, repeat-until: not _.more}]\n    instances:\n      last: {value: g.size - 1}\n      value: {value: 'g[last].bits + (last >= 1 ? g[last - 1].bits << 7 : 0)'}\n  g: {seq: [{id: more, type: b1}, {id: bits, type: b7}]}\n",
         "x.X(n=x.V(), a=b'ab', z=b'')", b"\2ab\0",
@@ -265,6 +310,8 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "nothing determines it": ("seq:\n- {id: n, type: u1}\n" + Z + "instances:\n  a: {pos: n, type: u1}\n", "x.X(z=b'')", "X.n: not given, and it does not follow from what is written"),
     "a value that does not fit its case": ("seq:\n- {id: t, type: u1}\n- {id: n, type: u1}\n- {id: a, size: n, type: {switch-on: t, cases: {1: p}}}\n" + Z + "types:\n  p: {seq: [{id: b, type: u1}]}\n", "x.X(t=2, a='text', z=b'')", "a: not bytes"),
     "derived from each other": ("seq:\n- {id: c, type: u4, -derive: crc32(d..a)}\n- {id: d, type: u4, -derive: crc32(c)}\n- {id: a, terminator: 0}\n", "x.X(a=b'')", "X."),
+    "not what is left of the stream": ("seq:\n- {id: a, size: _io.size - 2}\n- {id: b, type: u1}\n" + Z, "x.X(a=b'abc', b=1, z=b'z')", "a: wrong size (need 4 bytes, have '3 bytes')"),
+    "not half of the stream": ("seq:\n- {id: a, type: u1, repeat: expr, repeat-expr: _io.size / 2}\n- {id: b, type: u1}\n", "x.X(a=[1, 2, 3], b=4)", "a: wrong number of elements (need 2, have 3)"),
     "bytes that nothing describes": ("seq:\n- {id: n, type: u1}\n- {id: a, size: n, type: p}\n" + Z + "types:\n  p: {seq: [{id: k, type: u1}, {id: b, size: k}]}\n", "given(x.X.from_bytes(b'\\4\\1bxy\\0').a, b=b'longer')._parent", "a: bytes after it that the schema does not describe"),
 }  # fmt: skip
 

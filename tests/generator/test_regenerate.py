@@ -109,6 +109,19 @@ def test_problems_give_exit_code_1_and_nothing_is_written(tmp_path: Path) -> Non
     assert not (tmp_path / "made").exists()
 
 
+def test_what_editors_leave_beside_files_is_no_schema(tmp_path: Path) -> None:
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "x.ksy").write_text("meta: {id: x}\nseq:\n- {id: a, type: u1}\n")
+    # a lock of Emacs, and what macOS stores on other file systems
+    (tmp_path / "schemas" / ".#x.ksy").symlink_to("me@host.123")
+    (tmp_path / "schemas" / "._x.ksy").write_bytes(b"\0\5\x16\7")
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / ".#x.py").symlink_to("me@host.123")
+    done = command(tmp_path, "--schemas", "schemas", "--out", "made")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert command(tmp_path, "--schemas", "schemas", "--out", "made", "--check").returncode == 0
+
+
 def test_stale_files_go_and_foreign_files_stay(tmp_path: Path) -> None:
     out = tmp_path / "out"
     generate(FORMATS, out, tests=tmp_path / "tests", package="made")

@@ -8,7 +8,6 @@ names follow the generator's model (`occurrences.py`), and need schemas without 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -21,7 +20,7 @@ from kodec.formats.outline import Entry, Outline, at_path
 from kodec.generator.driver import load
 from kodec.generator.occurrences import Occurrence, Unsure, occurrences, renamed
 from kodec.generator.problems import SchemaError, SchemaProblem
-from kodec.generator.schema.files import imported
+from kodec.generator.schema.files import imported, schemas_in
 from kodec.runtime.logger import logger
 
 __all__ = ["LanguageServer"]
@@ -318,7 +317,10 @@ class LanguageServer:
     def text_of(self, path: Path) -> str:
         """A file as the editor has it, or as it is stored."""
         known = self.texts.get(path.as_uri())
-        return path.read_text("utf-8", "replace") if known is None else known
+        try:
+            return path.read_text("utf-8", "replace") if known is None else known
+        except OSError as error:
+            raise Unsure(f"{path}: {error.strerror}, and it may use the name") from None
 
     def around(self, params: dict[str, Any]) -> tuple[dict[str, str], Path, str, int]:
         """The files that may have a name, the folder of their imports, and the file and place of a request.
@@ -361,7 +363,7 @@ class LanguageServer:
 
     def importers(self, name: str, root: Path) -> set[str]:
         """The files of a folder that import one, and those that import these."""
-        files = list(islice(_schemas(root), _MOST_FILES + 1))
+        files = list(islice(schemas_in(root), _MOST_FILES + 1))
         if len(files) > _MOST_FILES:
             raise Unsure(f"more than {_MOST_FILES:,} schemas in {root}, which may use the name")
         texts = {file.relative_to(root).as_posix(): self.text_of(file) for file in files}
@@ -431,13 +433,6 @@ def _diagnostic(problem: SchemaProblem, name: str, lines: list[str]) -> dict[str
 def _units(text: str, column: int) -> int:
     """A column in UTF-16, in which the protocol counts."""
     return len(text[:column].encode("utf-16-le", "surrogatepass")) // 2
-
-
-def _schemas(root: Path) -> Iterator[Path]:
-    """The schemas of a folder and of those in it, without hidden ones."""
-    for place, folders, files in os.walk(root):
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
-        yield from (Path(place) / each for each in sorted(files) if each.endswith(".ksy"))
 
 
 def _path(uri: str) -> Path:
