@@ -614,6 +614,42 @@ class _Writing(Settling):
             return False
         return name in node._follows or isinstance(getattr(type(node), name, None), property)
 
+    def resize(
+        self,
+        name: str,
+        wanted: int,
+        stated: int,
+        solve: Solve | None,
+        reason: str,
+        unit: str = "",
+        of: str = "",
+    ) -> None:
+        """As `settle`, but a size that follows from that of a stream must be right once that is known."""
+        if solve is None or not self._by_stream(solve(wanted)):
+            self.settle(name, wanted, stated, solve, reason, unit, of)
+        elif self.strict:
+            self.settle(name, wanted, stated, None, reason, unit)
+        else:
+            self.doubtful = True
+
+    def satisfied(self, need: object, solve: Solve | None) -> None:
+        if self.blank and solve is not None and not self._by_stream(solve(need)):
+            super().satisfied(need, solve)
+
+    def _by_stream(self, found: Iterable[Any]) -> bool:
+        """Whether the size of a stream is among what has to change."""
+        for each in found:
+            if isinstance(each, list):
+                if self._by_stream(each):
+                    return True
+            elif each is not None:
+                if isinstance(each[0], ByteSink):
+                    return True
+                solver = self.way_of(each[0], each[1])
+                if solver is not None and self._by_stream(solver(each[2])):
+                    return True
+        return False
+
     def calculate(self) -> None:
         """Compute what follows from bytes that are there now."""
         for node in self.calculated:
@@ -753,28 +789,13 @@ class ByteSink:
         name: str,
         solve: Solve | None = None,
         of: str = "",
-        late: Callable[[], int] | None = None,
     ) -> None:
-        """Bytes, which must be `size` where that is said, or `late`."""
+        """Bytes, which must be `size` where that is said."""
         if not isinstance(value, (bytes, bytearray, memoryview)):
             raise EncodeError(name, "not given" if value is None else "not bytes", have=value)
         if size is not None:
             self.sized(len(value), size, name, solve, of)
-        if late is not None:
-            self.late(len(value), late, name)
         self.out += value
-
-    def late(
-        self, have: int, size: Callable[[], int], name: str, reason: str = "wrong size", unit: str = " bytes"
-    ) -> None:
-        """See that a size or a count is right that depends on the size of this stream: when that is known."""
-        need = size()
-        if have == need:
-            return
-        if self.state.strict:
-            shown = [f"{each}{unit}" if unit else each for each in (need, have)]
-            raise EncodeError(name, reason, need=shown[0], have=shown[1])
-        self.state.doubtful = True
 
     def sized(self, have: int, size: int, name: str, solve: Solve | None, of: str) -> None:
         """Bytes are as many as the schema says, or that follows from a field, which is changed.
@@ -782,7 +803,7 @@ class ByteSink:
         `of` are the fields that it is computed of, where it is not known how to change them.
         """
         if have != size:
-            self.state.settle(name, have, size, solve, "wrong size", " bytes", of)
+            self.state.resize(name, have, size, solve, "wrong size", " bytes", of)
         else:
             self.state.satisfied(have, solve)
 
@@ -793,7 +814,7 @@ class ByteSink:
             # a list of numbers that are not known yet
             value += [0] * (count - have)
         elif have != count and id(value) not in self.state.lists:
-            self.state.settle(name, have, count, solve, "wrong number of elements", of=of)
+            self.state.resize(name, have, count, solve, "wrong number of elements", of=of)
         else:
             self.state.satisfied(have, solve)
 
@@ -868,7 +889,8 @@ class ByteSink:
     def part(self, size: int | None, value: object, name: str) -> ByteSink:
         """A stream of `size` bytes within this one, to be given to `put`; None if that is unknown."""
         if size is not None and size < 0:
-            raise EncodeError(name, "negative size", have=size)
+            # it may still change
+            size = None
         limit = self.state.sizes.get(id(value), size)
         known = own_bytes(value) if limit is None else None
         return ByteSink(self.state, limit if known is None else len(known))
@@ -881,13 +903,9 @@ class ByteSink:
         name: str,
         solve: Solve | None = None,
         of: str = "",
-        late: Callable[[], int] | None = None,
     ) -> None:
-        """Append a part, which must be `size` bytes where that is said, or `late`."""
-        data = self.whole(part, size, value, name, solve, of)
-        if late is not None:
-            self.late(len(data), late, name)
-        self.out += data
+        """Append a part, which must be `size` bytes where that is said."""
+        self.out += self.whole(part, size, value, name, solve, of)
 
     def whole(
         self,
@@ -1074,7 +1092,6 @@ class ByteSink:
         name: str,
         solve: Solve | None = None,
         of: str = "",
-        late: Callable[[], int] | None = None,
         node: StreamNode | None = None,
     ) -> bytes:
         """Bytes with what fills them up to `size`; it changes where they need more.
@@ -1086,11 +1103,7 @@ class ByteSink:
         data = bytes(value)
         state = self.state
         least = len(data) if terminator is None or include else len(data) + len(terminator)
-        if late is not None:
-            size = late()
-            if size < len(data) and not state.strict:
-                state.doubtful, size = True, None
-        elif size is None and self.owner is self and self.limit is not None:
+        if size is None and self.owner is self and self.limit is not None:
             # it reaches to the end of a stream whose size is known
             size = self.limit - self.pos if self.limit - self.pos >= len(data) else None
         size = least if size is None else size
@@ -1103,7 +1116,7 @@ class ByteSink:
         if size < len(data) or shrinks:
             if solve is None:
                 raise EncodeError(name, "wrong size", need=f"at most {size} bytes", have=f"{len(data)} bytes")
-            state.settle(name, least, size, solve, "wrong size", " bytes")
+            state.resize(name, least, size, solve, "wrong size", " bytes")
             size = least
         else:
             state.satisfied(size, solve)

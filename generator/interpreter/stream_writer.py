@@ -37,7 +37,7 @@ from kodec.generator.plan.steps import (
     When,
 )
 from kodec.generator.plan.stream_values import is_real
-from kodec.generator.plan.streams import asks_stream, known_size, late_size, written
+from kodec.generator.plan.streams import asks_stream, known_size, written
 from kodec.generator.plan.values import (
     OCTETS,
     TEXT,
@@ -411,9 +411,7 @@ class StreamWriter:
         until = None if step.until is None or asks_stream(step.until, at.node._unit) else step.until
         size = None if step.count is None else step.count.value
         solved = () if step.count is None else step.count.solved
-        if late := self._late(size, at):
-            io.late(len(io.items(value, name)), late["late"], name, "wrong number of elements", unit="")
-        elif size is not None and (solved or not asks_stream(size, at.node._unit)):
+        if size is not None and (solved or not asks_stream(size, at.node._unit)):
             io.counted(value, self.value(size, at), name, **self._follows(size, solved, at))
         if until is not None and not value:
             io.refuse(name, "at least one element is needed", None, value)
@@ -506,12 +504,10 @@ class StreamWriter:
             )
         elif bounds.plain or (bounds.pad is None and bounds.terminator is None):
             known, size = self._known(bounds, at)
-            follows = self._follows(bounds.size, bounds.solved, at) if known else self._late(bounds.size, at)
-            io.raw(data, size, name, **follows)
+            io.raw(data, size, name, **(self._follows(bounds.size, bounds.solved, at) if known else {}))
         else:
-            given = self._late(bounds.size, at)
-            size = None if bounds.size is None or given else self.value(bounds.size, at)
-            given = given or self._follows(bounds.size, bounds.solved, at)
+            size = None if bounds.size is None else self.value(bounds.size, at)
+            given = self._follows(bounds.size, bounds.solved, at)
             ends = bounds.terminator is not None and not bounds.include and process is None
             if ends and bounds.solved and index is None:
                 given["node"] = at.node
@@ -551,8 +547,9 @@ class StreamWriter:
             part = io.part(self._known(bounds, at)[1], value, name)
             part.write(value, kind, *given_)
             known, size = self._known(bounds, at)
-            follows = self._follows(bounds.size, bounds.solved, at) if known else self._late(bounds.size, at)
-            io.put(part, size, value, name, **follows)
+            io.put(
+                part, size, value, name, **(self._follows(bounds.size, bounds.solved, at) if known else {})
+            )
         else:
             part = io.part(None, value, name)
             part.write(value, kind, *given_)
@@ -604,7 +601,7 @@ class StreamWriter:
             target = target.of
             while isinstance(target, (Required, Cast)):
                 target = target.of
-        assert isinstance(target, (FieldOf, MemberOf))
+        assert isinstance(target, (FieldOf, MemberOf, StreamAsked))
         owner = at.node if isinstance(target, FieldOf) else self.value(target.of, at)
         made = owner, _attribute(target.name), self.value(solution.value, here), *index
         if solution.also:
@@ -617,13 +614,6 @@ class StreamWriter:
             return {"solve": self._solve(solutions, at)}
         names = ", ".join(f"`{each}`" for each in asked(value)) if value is not None else ""
         return {"of": names} if names else {}
-
-    def _late(self, size: Value | None, at: _At) -> dict[str, Any]:
-        """How a size is computed that is known once its stream is written."""
-        if size is None or not late_size(size, at.node._unit):
-            return {}
-        known: Value = size
-        return {"late": lambda: self.value(known, at)}
 
     # -- values -----------------------------------------------------------------------------------
 

@@ -57,7 +57,6 @@ from kodec.generator.schema.model import Derive, DeriveCall, Field, Model, Struc
 from kodec.generator.wire import CHECKSUMS
 
 __all__ = [
-    "asks_size",
     "blank_of",
     "call_kinds",
     "derived_of",
@@ -279,7 +278,6 @@ def followed(program: Program) -> Program:
     Where a size could follow from several fields, those that something else determines alone are not among
     them: of `total - 4 * words`, where `words` is the size of something else, it is `total`.
     """
-    program = Program({name: _changed(unit, _without_streams(unit)) for name, unit in program.units.items()})
     search = _Follows(program, set())
     calculated = {(unit.name, name) for unit in program.units.values() for name in _determined(unit)}
     alone = set(calculated)
@@ -290,9 +288,10 @@ def followed(program: Program) -> Program:
                 alone |= fields[0]
 
     def chosen(unit: Unit, solved: tuple[Solution, ...]) -> tuple[Solution, ...]:
+        streams = [each for each in solved if isinstance(each.target, StreamAsked)]
         kept = [each for each in solved if search.fields(unit, each)]
         free = [each for each in kept if search.fields(unit, each) - alone]
-        return tuple(free if free and len(kept) > 1 else kept)
+        return (*streams, *(free if free and len(kept) > 1 else kept))
 
     def shortened(unit: Unit) -> Callable[[Any], Any]:
         def change(part: Any) -> Any:
@@ -334,30 +333,6 @@ def followed(program: Program) -> Program:
     # a layout computes what is derived before it writes
     late = {key for key in calculated if units[key[0]].streamed is not None}
     return Program({name: _with_follows(unit, search.found | late) for name, unit in found.items()})
-
-
-def asks_size(value: Value | None, unit: Unit) -> bool:
-    """Whether a value depends on how long a stream is, also by instances of `unit`."""
-    for part in () if value is None else values_in(value):
-        if isinstance(part, StreamAsked) and part.name != "pos":
-            return True
-        if isinstance(part, FieldOf) and any(
-            each.name == part.name and asks_size(each.value, unit) for each in _instances(unit)
-        ):
-            return True
-    return False
-
-
-def _without_streams(unit: Unit) -> Callable[[Any], Any]:
-    """Sizes and counts that depend on how long a stream is change no field: the stream grows with them."""
-
-    def change(part: Any) -> Any:
-        if isinstance(part, (Bounds, Size)) and part.solved:
-            value = part.size if isinstance(part, Bounds) else part.value
-            return replace(part, solved=()) if asks_size(value, unit) else part
-        return part
-
-    return change
 
 
 def _with_follows(unit: Unit, found: set[_Key]) -> Unit:

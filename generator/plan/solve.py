@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kodec.generator.plan.steps import Solution
@@ -22,6 +22,8 @@ from kodec.generator.plan.values import (
     MemberOf,
     Number,
     Required,
+    StreamAsked,
+    StreamOf,
     This,
     Unary,
     Value,
@@ -40,8 +42,16 @@ _FLIPPED = {"==": "!=", "!=": "=="}
 
 
 def solutions(value: Value | None) -> tuple[Solution, ...]:
-    """Each field that could be changed so that `value` becomes the `Item` of its solution."""
+    """Each field that could be changed so that `value` becomes the `Item` of its solution.
+
+    Also the size of the stream in which it stands: that changes with what is written.
+    """
     return () if value is None else tuple(_solved(value, Item(_ANY), ()))
+
+
+def _without_streams(found: Iterable[Solution]) -> tuple[Solution, ...]:
+    """Solutions of what the size of a stream does not change."""
+    return tuple(each for each in found if not isinstance(each.target, StreamAsked))
 
 
 def choices(on: Value) -> tuple[Solution, ...]:
@@ -49,12 +59,12 @@ def choices(on: Value) -> tuple[Solution, ...]:
     target = _bare(on)
     if on.type == TEXT and isinstance(target, (FieldOf, MemberOf)):
         return (Solution(target, Item(TEXT)),)
-    return solutions(on)
+    return _without_streams(solutions(on))
 
 
 def presence(test: Value) -> tuple[Solution, ...]:
     """Each flag that could be changed so that a condition becomes the `Item`, true or false."""
-    return tuple(_present(test, Item(FLAG), ()))
+    return _without_streams(_present(test, Item(FLAG), ()))
 
 
 def asked(value: Value) -> list[str]:
@@ -108,6 +118,8 @@ def _solved(value: Value, wanted: Value, tests: tuple[Value, ...]) -> Iterator[S
         case ElementOf(of, _, kind):
             if is_number(kind) and isinstance(_bare(of), (FieldOf, MemberOf)):
                 yield Solution(value, wanted, tests)
+        case StreamAsked(StreamOf(None), "size"):
+            yield Solution(value, wanted, tests)
         case Required(of) | Cast(of) | Enumerated(of):
             yield from _solved(of, wanted, tests)
         case Number(of, _, base):

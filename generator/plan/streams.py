@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import reduce
 
-from kodec.generator.plan.follows import asks_size, derived_of, followed, marked_in
+from kodec.generator.plan.follows import derived_of, followed, marked_in
 from kodec.generator.plan.solve import choices, presence, solutions
 from kodec.generator.plan.steps import (
     Align,
@@ -585,22 +585,6 @@ def known_size(value: Value, unit: Unit) -> bool:
         return False
     # none of it by an instance
     return not asks_stream(replaced(value, _without_place), unit)
-
-
-def late_size(value: Value, unit: Unit) -> bool:
-    """Whether a size is known once the stream is written in which it stands: it asks that stream alone."""
-    return asks_size(value, unit) and _asks_own(value, unit)
-
-
-def _asks_own(value: Value, unit: Unit) -> bool:
-    for part in values_in(value):
-        if isinstance(part, StreamOf) and part.of is not None:
-            return False
-        if isinstance(part, FieldOf) and unit.streamed is not None:
-            computed = (each.value for each in unit.streamed.instances if each.name == part.name)
-            if any(each is not None and not _asks_own(each, unit) for each in computed):
-                return False
-    return True
 
 
 def _without_place(part: Value) -> Value | None:

@@ -1,4 +1,4 @@
-"""The language server in Neovim and Emacs, set up as docs/editors.md says, with schemas of ours and others."""
+"""The language server in Neovim and Emacs, set up as docs/editors.md has it, with two schemas."""
 
 from __future__ import annotations
 

@@ -39,6 +39,8 @@ class Peer:
         if failures:
             raise ValueError(f"ksc refuses: {failures[0].error[:80]}")
         self.kind = stock_class(folder / "out" / "python", str(oracle.load_yaml(schemas[name])["meta"]["id"]))
+        for kind in types(self.kind):
+            kind.__setattr__ = _set  # type: ignore[method-assign]
 
     def read(self, data: bytes, arguments: dict[str, Any]) -> Any:
         found = self.kind(*arguments.values(), KaitaiStream(io.BytesIO(data)))
@@ -65,18 +67,35 @@ class Peer:
     @property
     def classes(self) -> SimpleNamespace:
         """The types by name, whose objects take their fields as kodec's do."""
-        found = {}
+        found: dict[str, _Made] = {}
         for kind in types(self.kind):
-
-            def made(kind: type = kind, **fields: Any) -> Any:
-                new = kind()
-                NEW.append(new)
-                for name, value in fields.items():
-                    setattr(new, name, value)
-                return new
-
-            found.setdefault(kind.__name__, made)
+            found.setdefault(kind.__name__, _Made(kind))
         return SimpleNamespace(**found)
+
+
+class _Made:
+    """A class of ksc's that is used as one of kodec's is."""
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+
+    def __call__(self, **fields: Any) -> Any:
+        new = self.kind()
+        NEW.append(new)
+        for name, value in fields.items():
+            setattr(new, name, value)
+        return new
+
+    def from_bytes(self, data: bytes) -> Any:
+        new = self.kind(KaitaiStream(io.BytesIO(data)))
+        NEW.append(new)
+        new._read()
+        return new
+
+
+def _set(self: Any, name: str, value: Any) -> None:
+    """Set an attribute by kodec's name: one that Python reserves ends in an underscore there."""
+    object.__setattr__(self, name[:-1] if name.endswith("_") and not name.startswith("_") else name, value)
 
 
 def stock_class(folder: Path, ident: str) -> Any:

@@ -190,7 +190,7 @@ def examine(schemas: dict[str, Path], name: str) -> Result:
                 written = peer.write(peer.read(data, case.arguments), len(data))
                 result.peer_back = "same bytes" if written == data else "differs"
         except Exception as error:  # whatever their classes raise
-            result.peer_back = f"{type(error).__name__}: {error}"[:160]
+            result.peer_back = f"{named(error)}: {error}"[:160]
         try:
             back = case.read(kind, data).to_bytes()
             result.back = "same bytes" if back == data else "differs"
@@ -212,13 +212,19 @@ def examine(schemas: dict[str, Path], name: str) -> Result:
                     raise ValueError("cannot be read")
                 theirs = peer.edited(data, case.arguments, change, len(made) or len(data))
             except Exception as error:  # whatever their classes raise
-                said = "cannot be read" if peer is None else f"{type(error).__name__}: {error}"
+                said = "cannot be read" if peer is None else f"{named(error)}: {error}"
                 result.peer[edit] = said[:160]
                 continue
             edited.write_bytes(theirs)
             verdict = result.edits[edit] if theirs == made else accepted(case, edited, expect)
             result.peer[edit] = "rejected: nothing changed" if theirs == data else verdict
     return result
+
+
+def named(error: Exception) -> str:
+    """The class of an error, by which a reader knows it."""
+    found = type(error).__name__
+    return f"{type(error).__module__}.{found}" if found == "error" else found
 
 
 def our_edit(case: Case, kind: Any, module: ModuleType, data: bytes, change: Edit) -> bytes:

@@ -30,7 +30,7 @@ from kodec.generator.plan.steps import (
     When,
 )
 from kodec.generator.plan.stream_values import is_real
-from kodec.generator.plan.streams import asks_stream, known_size, late_size, written
+from kodec.generator.plan.streams import asks_stream, known_size, written
 from kodec.generator.plan.values import (
     FLAG,
     OCTETS,
@@ -50,6 +50,7 @@ from kodec.generator.plan.values import (
     OneOf,
     Real,
     Required,
+    StreamAsked,
     This,
     Type,
     Value,
@@ -405,7 +406,7 @@ class Printer:
             target = target.of
             while isinstance(target, (Required, Cast)):
                 target = target.of
-        assert isinstance(target, (FieldOf, MemberOf))
+        assert isinstance(target, (FieldOf, MemberOf, StreamAsked))
         owner = "self" if isinstance(target, FieldOf) else self.text(target.of, at)
         made = f'({owner}, "{attribute(target.name)}", {self.text(solution.value, here)}{index})'
         if solution.also:
@@ -458,19 +459,13 @@ class Printer:
         return self.text(bounds.size, at)
 
     def filled(self, bounds: Bounds, at: Where) -> str:
-        """The size up to which a value is filled, if it is known when that is written."""
-        return "None" if bounds.size is None or self.late(bounds.size, at) else self.text(bounds.size, at)
+        """The size up to which a value is filled: it must be known."""
+        return "None" if bounds.size is None else self.text(bounds.size, at)
 
     def node(self, bounds: Bounds, index: str) -> str:
         """The end of a call: the object with a text that may have been read without its terminator."""
         ends = bounds.terminator is not None and not bounds.include and bounds.process is None
         return ", node=self" if ends and bounds.solved and not index else ""
-
-    def late(self, size: Value | None, at: Where) -> str:
-        """The end of a call: how a size is computed that is known once its stream is written."""
-        if size is None or not late_size(size, self.unit):
-            return ""
-        return f", late=lambda: {self.text(size, at)}"
 
     def is_timed(self, bounds: Bounds) -> bool:
         """Whether a process depends on the position in the stream."""
