@@ -202,8 +202,9 @@ def test_a_streamed_schema_has_vectors_for_what_reads_it(tmp_path: Path) -> None
     assert report.is_right and report.count(outcome="passed") == len(suite.vectors) > 50
     report = run(suite, [*testee, str(tmp_path / "other")])
     assert {each.check for each in report.failures} == {"decode", "refuse"}
-    # a language without streams names the schema, and its program has no such types
-    with pytest.raises(SchemaError, match="read from streams"):
+    # a language names what it does not read; a program that has no such types answers nothing about them
+    (tmp_path / "own" / "x.ksy").write_text("meta: {id: x}\nseq: [{id: y, size: 1, process: ours}]\n")
+    with pytest.raises(SchemaError, match=r"x\.y: it cannot be read from streams in C: its process"):
         generate(tmp_path / "own", tmp_path / "out", targets=["c"])
     report = run(suite, [*testee, str(LANGUAGES)])
     assert report.is_right and report.count(outcome="unsupported") == len(suite.vectors)

@@ -11,12 +11,15 @@ from pathlib import Path
 
 from kodec.generator.driver import generate, load
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.steps import Program, Tagged, Unit, steps_in
+from kodec.generator.plan.stream_code import UnitCode
 from kodec.generator.plan.values import (
     FLAG,
     IDENTITY,
     OCTETS,
     SECTION,
+    STREAM,
     TEXT,
     ListOf,
     Maybe,
@@ -35,7 +38,7 @@ HERE = Path(__file__).resolve().parent / "c"
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wconversion")
 SANITIZED = ("-g0", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 CODECS = ("-DKODEC_WITH_ZLIB", "-DKODEC_WITH_ZSTD")
-LIBRARIES = ("-lz", "-lzstd")
+LIBRARIES = ("-lz", "-lzstd", "-lm")
 
 
 def build(schemas: Path, folder: Path, compiler: str = "cc", flags: Sequence[str] = SANITIZED) -> list[str]:
@@ -104,6 +107,10 @@ class _Table:
                 inner, f"(*{place})" if self.types.is_pointer(kind) else place, indent + "  "
             )
             yield f"{indent}}}"
+        elif isinstance(inner, ObjectOf) and inner.unit in self.types.streamed:
+            yield f"{indent}show_{self.types.names.type(inner.unit)}({place}, deep);"
+        elif inner == STREAM:
+            yield f'{indent}printf("\\"stream\\"");'
         elif isinstance(inner, ObjectOf):
             yield f"{indent}show_{self.types.of(inner)}(&{place});"
         elif isinstance(inner, ListOf):
@@ -226,6 +233,52 @@ class _Table:
                 yield "  }"
         yield "}"
 
+    def streamed(self, code: UnitCode) -> Iterator[str]:
+        """The functions of a type that is read from streams."""
+        name = self.types.names.type(code.unit.name)
+        yield f"static void show_{name}({name} *v, int deep) {{"
+        yield "  if (v == NULL) {"
+        yield '    printf("null");'
+        yield "    return;"
+        yield "  }"
+        yield "  (void)deep;"
+        yield '  printf("{");'
+        for index, (each, kind) in enumerate(code.fields):
+            yield f'  printf("{"," if index else ""}\\"{each}\\":");'
+            yield from self.show(kind, f"v->{member(each)}")
+        for index, instance in enumerate(code.instances):
+            shown = self.types.of(instance.type)
+            comma = "," if index or code.fields else ""
+            yield "  if (deep < most_instances) {"
+            yield f"    {shown}{'' if shown.endswith('*') else ' '}found;"
+            yield "    kodec_error error;"
+            yield f'    printf("{comma}\\"{instance.name}\\":");'
+            getter = self.types.names.getter(code.unit.name, instance.name)
+            yield f"    if ({getter}(v, &found, &error) != KODEC_OK) {{"
+            yield "      show_failed(&error);"
+            yield "    } else {"
+            yield "      const int around = deep;"
+            yield "      {"
+            yield "        const int deep = around + 1;"
+            yield "        (void)deep;"
+            yield from self.show(instance.type, "found", "        ")
+            yield "      }"
+            yield "    }"
+            yield "  }"
+        yield '  printf("}");'
+        yield "}"
+        if code.parameters or code.unit.streamed is None or code.unit.streamed.part:
+            return
+        yield f"static void print_{name}(const void *value) {{ show_{name}(*({name} *const *)value, 0); }}"
+        yield (
+            f"static kodec_code read_{name}(void *value, const uint8_t *data, size_t size, int64_t version, "
+            "const kodec_options *options, kodec_arena *arena, size_t *used, kodec_error *error) {"
+        )
+        yield "  (void)version;"
+        yield f"  {name} **const found = value;"
+        yield f"  return {name}_read(found, data, size, options, arena, used, error);"
+        yield "}"
+
     def asked(self, unit: Unit) -> Iterator[str]:
         """The functions of the table, for a type that is given nothing but its version."""
         name = self.types.names.type(unit)
@@ -256,7 +309,11 @@ def table(schemas: Path) -> str:
     """The source of the types: how each is shown and taken, and the table of those that can be asked for."""
     model = load(schemas)
     program = program_of(model)
-    types = Types(Names(model), program)
+    codes = StreamPackage.of(model).codes
+    types = Types(Names(model), program, codes)
+    for code in codes.values():
+        instances = ((each.name, each.type) for each in code.instances)
+        types.add(code.unit.name, (*code.parameters, *code.fields, *instances))
     table = _Table(types, program)
     objects = [unit for unit in program.units.values() if unit.stands_for is None]
     lines = ["#include <stdio.h>", "#include <stdlib.h>", "", '#include "testee.h"', ""]
@@ -272,4 +329,17 @@ def table(schemas: Path) -> str:
             name = types.names.type(unit)
             calls = ", ".join(f"{what}_{name}" for what in ("start", "read", "write", "print", "fill"))
             rows.append(f'    {{"{unit.name}", sizeof({name}), {calls}}},')
+    for code in codes.values():
+        name = types.names.type(code.unit.name)
+        lines.append(f"static void show_{name}({name} *v, int deep);")
+        lines.append(f"static void (*const used_{name})({name} *, int) = show_{name};")
+    for code in codes.values():
+        lines += table.streamed(code)
+        if not code.parameters and code.unit.streamed is not None and not code.unit.streamed.part:
+            name = types.names.type(code.unit.name)
+            rows.append(
+                f'    {{"{code.unit.name}", sizeof(void *), NULL, read_{name}, NULL, print_{name}, NULL}},'
+            )
+    uses = [f"  (void)used_{types.names.type(code.unit.name)};" for code in codes.values()]
+    lines += ["void use_all(void);", "void use_all(void) {", *uses, "}"]
     return "\n".join([*lines, "const type types[] = {", *rows, "    {0},", "};", ""])

@@ -14,7 +14,7 @@ from kodec.generator.driver import generate
 from kodec.generator.problems import SchemaError
 from tests.handoff.expected import LOGS, rows
 
-from . import c_testee
+from . import c_testee, stream_cases
 from .cases import ask, cases
 from .compilers import is_here
 from .test_plan import FOLDERS
@@ -58,6 +58,19 @@ def test_c_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Path
         assert answer == {"bytes": case.written.hex()}, case
 
 
+def test_c_reads_streams_as_the_plan_says(tmp_path: Path) -> None:
+    inputs = stream_cases.write_schemas(tmp_path / "schemas", "c")
+    told = list(stream_cases.stream_cases(tmp_path / "schemas", inputs))
+    (tmp_path / "schemas" / "wide.ksy").write_text(
+        "meta: {id: wide, endian: be}\nenums: {big: {5000000000: one}}\nseq: [{id: a, type: u8, enum: big}]\n"
+    )
+    program = c_testee.build(tmp_path / "schemas", tmp_path)
+    assert list(stream_cases.differences(program, told)) == []
+    assert len(inputs) > 50 and stream_cases.refused(told) > 100
+    # a constant of an enum has 32 bits
+    assert "#define KODEC_WIDE_BIG_ONE INT64_C(5000000000)" in (tmp_path / "c/include/kodec.h").read_text()
+
+
 def test_the_library_is_built_installed_and_used_to_read_real_logs(tmp_path: Path) -> None:
     if not is_here("cmake"):
         pytest.skip("no CMake here")
@@ -95,13 +108,15 @@ def test_what_c_does_not_have_is_a_problem_with_its_place(tmp_path: Path) -> Non
         "meta: {id: x, endian: be}\nseq:\n  - {id: a, type: u1}\n"
         "  - {id: t, type: str, size: 2, encoding: UTF-16LE}\n"
     )
-    (tmp_path / "w.ksy").write_text(
-        "meta: {id: w, endian: be}\nenums: {big: {5000000000: one}}\nseq: [{id: a, type: u8, enum: big}]\n"
-    )
-    (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: z, type: strz, encoding: UTF-8}]\n")
+    (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: z, size: 1, process: ours}]\n")
+    (tmp_path / "z.ksy").write_text("meta: {id: z}\nseq: [{id: t, type: strz, encoding: SHIFT_JIS}]\n")
     with pytest.raises(SchemaError) as caught:
         generate(tmp_path, tmp_path / "out", targets=["c"])
     told = str(caught.value)
-    for text in ("wider than C's constants", "text in UTF-16LE", "read from streams"):
+    for text in (
+        "text in UTF-16LE",
+        "y.z: it cannot be read from streams in C: its process `ours`",
+        "z.t: it cannot be read from streams in C: its text is in SHIFT_JIS",
+    ):
         assert text in told
     assert not (tmp_path / "out").exists()

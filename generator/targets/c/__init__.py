@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.printing import lacking, wide_bits
 from kodec.generator.plan.rows import RowPlan, rows_of
 from kodec.generator.plan.steps import Chars, Nested, Program, TagPlan, Unit, When, steps_in, values_of
@@ -27,10 +27,11 @@ from kodec.generator.plan.values import (
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Model, Schema
 from kodec.generator.target import VERSION, File, Request, documentation, mark
-from kodec.generator.targets.c.expressions import Types
+from kodec.generator.targets.c.expressions import Types, literal
 from kodec.generator.targets.c.folding import folded
 from kodec.generator.targets.c.names import PREFIX, Names, member
 from kodec.generator.targets.c.printer import Defaults, Printer
+from kodec.generator.targets.c.streams import StreamPrinter, characters, table_of
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text, line_comment
 from kodec.generator.wire import ENCODINGS
@@ -42,6 +43,8 @@ _TEMPLATES = Templates("kodec.generator.targets.c")
 _HEADERS = ("c/kodec_runtime.h",)
 _SOURCES = ("c/kodec_generated.h", "native/kodec_bytes.h", "native/kodec_core.h", "c/kodec_runtime.c")
 _CODECS = ("native/kodec_codecs.h", "c/kodec_codecs.c")
+_STREAM_HEADERS = ("c/kodec_stream.h",)
+_STREAM_SOURCES = ("c/kodec_reading.h", "c/kodec_stream.c")
 _ROW_HEADERS = ("native/kodec_arrow_abi.h", "c/kodec_columns.h")
 _ROW_SOURCES = ("native/kodec_arrow.h", "c/kodec_rows.h")
 _VALUES = (Binary, Number, SizeOf)
@@ -53,6 +56,7 @@ class _Plan:
 
     model: Model
     program: Program
+    streams: StreamPackage
     rows: tuple[tuple[Schema, RowPlan], ...]
 
 
@@ -63,14 +67,8 @@ class _C:
     files = tuple(f"{FOLDER}/*{end}" for end in (".c", ".h", "CMakeLists.txt", ".pc.in"))
 
     def lacks(self, request: Request) -> Iterator[SchemaProblem]:
-        """Streamed schemas, non-UTF-8 text, numbers beyond 64 bits, objects that hold themselves."""
-        yield from read_from_streams(request.model, request.model.schemas, "C types yet")
-        for schema in request.model.schemas:
-            for enum in schema.enums:
-                if any(not -(1 << 31) <= item.value < 1 << 31 for item in enum.items):
-                    yield SchemaProblem(
-                        schema.root.place, enum.name, "its numbers are wider than C's constants, of 32 bits"
-                    )
+        """In layouts non-UTF-8 text, numbers beyond 64 bits, objects that hold themselves."""
+        yield from StreamPackage.of(request.model).problems("C")
         program = program_of(request.model)
         circles = _circles(program, by_value=True)
         yield from wide_bits(request.model, program, "C")
@@ -89,13 +87,16 @@ class _C:
             for schema in request.model.schemas
             if schema.id in request.kernels and not schema.streamed
         ]
-        return _Plan(
-            request.model, program, tuple((schema, rows) for schema, rows in found if rows is not None)
-        )
+        chosen = tuple((schema, rows) for schema, rows in found if rows is not None)
+        return _Plan(request.model, program, StreamPackage.of(request.model), chosen)
 
     def emit(self, plan: _Plan) -> Iterator[File]:
         names = Names(plan.model)
-        types = Types(names, plan.program)
+        codes = plan.streams.codes
+        types = Types(names, plan.program, codes)
+        for unit_code in codes.values():
+            instances = ((each.name, each.type) for each in unit_code.instances)
+            types.add(unit_code.unit.name, (*unit_code.parameters, *unit_code.fields, *instances))
         defaults = Defaults(types, plan.program)
         units = plan.program.units
         packed = any(unit.packed is not None for unit in units.values())
@@ -103,18 +104,40 @@ class _C:
         compared = _compared(plan.program)
         runtime = files("kodec.runtime")
         sources = []
-        headers = (*_HEADERS, *(_ROW_HEADERS if plan.rows else ()))
-        rest = (*_SOURCES, *(_CODECS if packed else ()), *(_ROW_SOURCES if plan.rows else ()))
+        headers = (
+            *_HEADERS,
+            *(_STREAM_HEADERS if codes else ()),
+            *(_ROW_HEADERS if plan.rows else ()),
+        )
+        rest = (
+            *_SOURCES,
+            *(_CODECS if packed else ()),
+            *(_STREAM_SOURCES if codes else ()),
+            *(_ROW_SOURCES if plan.rows else ()),
+        )
         for name in (*headers, *rest):
             short = name.rpartition("/")[2]
             sources += [short] if short.endswith(".c") else []
             folder = "include" if name in headers else "src"
             text = runtime.joinpath(name).read_text("utf-8")
             yield File(f"{FOLDER}/{folder}/{short}", f"/* {mark()} */\n{text}")
+        readers = []
+        tables: set[str] = set()
         for schema in plan.model.schemas:
             own = [units[each.name] for each in schema.structs if each.name in units]
-            if not own:
+            streamed = [
+                StreamPrinter(
+                    types,
+                    codes[each.name],
+                    _comments(plan.model, each.name),
+                    is_held=each.name in plan.streams.held,
+                )
+                for each in schema.structs
+                if each.name in codes
+            ]
+            if not own and not streamed:
                 continue
+            readers += streamed
             parts = []
             for unit in own:
                 read, write = (
@@ -123,7 +146,9 @@ class _C:
                 )
                 tests = list(defaults.compared(unit)) if unit.name in compared else None
                 parts.append({"read": read, "write": write, "compared": tests})
-            text = folded(_TEMPLATES.render("source.c.j2", mark=mark(schema), parts=parts))
+            text = _TEMPLATES.render("source.c.j2", mark=mark(schema), parts=parts, streamed=streamed)
+            text = folded(text)
+            tables |= {name for reader in streamed for name in reader.tables}
             path = schema.module.replace("/", "_") + ".c"
             sources.append(path)
             yield File(f"{FOLDER}/src/{path}", text, schema)
@@ -136,7 +161,11 @@ class _C:
             Printer(types, plan.program, each, writing=False, circular=False) for each in units.values()
         ]
         made = {
-            "include/kodec.h": {**self._header(plan, types, printers), "columns": columns},
+            "include/kodec.h": {
+                **self._header(plan, types, printers),
+                "columns": columns,
+                "streamed": readers,
+            },
             "src/kodec_types.h": {
                 "units": [
                     {
@@ -149,15 +178,19 @@ class _C:
                     for each in printers
                 ],
                 "compared": [names.type(name) for name in units if name in compared],
+                "streamed": readers,
+                "converted": list(types.converted()),
+                "tables": [(table_of(each), characters(each)) for each in sorted(tables)],
             },
             "CMakeLists.txt": {
                 "sources": sorted(sources),
                 "packed": packed,
+                "streamed": bool(codes),
                 "columns": columns,
                 "version": VERSION,
             },
-            "kodec.pc.in": {"packed": packed},
-            "test/defaults.c": {"types": list(_tested(printers, types))},
+            "kodec.pc.in": {"packed": packed or bool(codes), "streamed": bool(codes)},
+            "test/defaults.c": {"types": list(_tested(printers, types)), "streamed": readers},
         }
         for path, of in made.items():
             text = _TEMPLATES.render(f"{path.rpartition('/')[2]}.j2", mark=mark(), **of)
@@ -172,9 +205,10 @@ class _C:
             {
                 "name": enum.name,
                 "members": [
-                    (names.constant(names.type(enum.name).removeprefix(PREFIX), item.id), item.value)
+                    (names.constant(names.enum(enum.name).removeprefix(PREFIX), item.id), item.value)
                     for item in enum.items
                 ],
+                "is_wide": any(not -(1 << 31) <= item.value < 1 << 31 for item in enum.items),
             }
             for schema in plan.model.schemas
             for enum in schema.enums
@@ -183,7 +217,7 @@ class _C:
         for name in _parts_first(plan.program):
             if name not in objects:
                 continue
-            comments = _comments(plan.model, objects[name])
+            comments = _comments(plan.model, name)
             fields = [each for each in objects[name].unit.fields if each.kept]
             kinds = [types.of(objects[name].field_type(each.name)) for each in fields]
             shown.append(
@@ -197,7 +231,11 @@ class _C:
                 }
             )
         return {
-            "objects": [each.type for each in objects.values()],
+            "objects": [
+                *(each.type for each in objects.values()),
+                *(types.names.type(name) for name in plan.streams.codes),
+            ],
+            "literal": literal,
             "unions": types.unions,
             "lists": sorted(types.lists.items(), key=lambda each: (each[0].count("_list"), each[0])),
             "spelled": types.of,
@@ -321,10 +359,15 @@ def _compared(program: Program) -> set[str]:
     return found
 
 
-def _comments(model: Model, printer: Printer) -> dict[str, str]:
-    """The comment of a type, and those of its fields, from the schema's documentation."""
-    found = documentation(model, model.struct(printer.unit.name))
-    return {name: _comment(doc, "  " if name else "") for name, doc in found}
+def _comments(model: Model, unit: str) -> dict[str, str]:
+    """The comments of a type, its fields, parameters and instances, from the schema's documentation."""
+    struct = model.struct(unit)
+    found = {name: _comment(doc, "  " if name else "") for name, doc in documentation(model, struct)}
+    for param in struct.params:
+        found[param.id] = _comment(param.doc or Text(f"`{param.id}` is given."), "  ")
+    for instance in struct.instances:
+        found[f"{instance.id}()"] = _comment(instance.doc or Text(f"`{instance.id}` of the schema."), "")
+    return found
 
 
 def _comment(text: Text, indent: str) -> str:

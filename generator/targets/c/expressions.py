@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kodec.generator.plan.spelling import Computed, Precedence, Spelling
 from kodec.generator.plan.steps import Program
 from kodec.generator.plan.values import (
     FLAG,
     IDENTITY,
+    OBJECT,
     OCTETS,
     SECTION,
+    STREAM,
     TEXT,
     Binary,
     Choose,
@@ -45,6 +47,8 @@ _PLAIN = {
     OCTETS: "kodec_bytes",
     IDENTITY: "kodec_uuid",
     SECTION: "kodec_tags",
+    STREAM: "kodec_stream *",
+    OBJECT: "kodec_object *",
 }
 
 
@@ -64,20 +68,32 @@ def whole(kind: Whole) -> str:
 
 
 class Types:
-    """The C types of values, and the lists and unions among them."""
+    """The C types of values, and the lists and unions among them.
 
-    def __init__(self, names: Names, program: Program) -> None:
+    Args: streamed are the units whose objects are read from streams; there are only pointers to these.
+    """
+
+    def __init__(self, names: Names, program: Program, streamed: Collection[str] = ()) -> None:
         self.names = names
+        self.streamed = streamed
+        self._is_streamed = False
         self.lists: dict[str, str] = {}
         """The type of a list's elements, by the list's."""
         self.unions: dict[str, tuple[Member, ...]] = {}
         self._named: dict[OneOf, str] = {}
+        self.conversions: dict[str, tuple[Type, Type]] = {}
+        """Functions that return a value of one type as one of another, each of several types or an object."""
         for unit in program.units.values():
-            for spec in unit.fields:
-                self._name(spec.type, f"{names.type(unit)}_{spec.name}".removeprefix(PREFIX))
-                self.of(spec.type)
+            self.add(unit.name, ((spec.name, spec.type) for spec in unit.fields))
             for each in unit.parameters:
                 self.of(each.type)
+
+    def add(self, unit: str, members: Iterable[tuple[str, Type]]) -> None:
+        """The types of a unit's members."""
+        self._is_streamed = unit in self.streamed
+        for name, kind in members:
+            self._name(kind, f"{self.names.type(unit)}_{name}".removeprefix(PREFIX))
+            self.of(kind)
 
     def _name(self, kind: Type, name: str) -> None:
         """Give every switch in a field's type a name, and its types theirs."""
@@ -93,7 +109,7 @@ class Types:
             self._name(each, f"{name}_{len(found) + 1}")
             # an object can hold itself in a switch, so that it is pointed to
             held = Maybe(each) if isinstance(each, ObjectOf) else each
-            spelled = self.of(held)
+            spelled = self.key(held)
             if spelled not in found:
                 part = self._part(own, each)
                 used = {known.name for known in found.values()}
@@ -101,12 +117,16 @@ class Types:
                 found[spelled] = Member(held, self.names.constant(short, label), member(label))
         self.unions[own] = tuple(found.values())
 
+    def key(self, kind: Type) -> str:
+        """What distinguishes the types of a switch: of streamed units also whether bytes are text."""
+        return "kodec_text" if self._is_streamed and kind == TEXT else self.of(kind)
+
     def _part(self, own: str, kind: Type) -> str:
         if isinstance(kind, ListOf):
             return f"{self._part(own, kind.item)}_list"
         if isinstance(kind, ObjectOf):
             return kind.unit.rpartition("::")[2]
-        return self.of(kind).removesuffix("_t").removeprefix(PREFIX).replace(" ", "_").replace("*", "p")
+        return self.key(kind).removesuffix("_t").removeprefix(PREFIX).replace(" ", "_").replace("*", "p")
 
     def of(self, kind: Type) -> str:
         """The type of a value in a struct; a value that may be null is a pointer, or has a null of its
@@ -122,24 +142,76 @@ class Types:
             case EnumOf(_, number):
                 return whole(number)
             case ObjectOf(unit):
-                return self.names.type(unit)
+                return f"{self.names.type(unit)}{' *' if unit in self.streamed else ''}"
             case ListOf(item):
                 held = self.of(item)
-                pointed = held.endswith("*")
+                pointed = self.is_pointer(item)
                 name = held.removeprefix("const ").rstrip(" *").removesuffix("_t").removeprefix(PREFIX)
                 found = f"{PREFIX}{'maybe_' if pointed else ''}{name}_list"
                 self.lists[found] = held
                 return found
             case OneOf():
+                if kind not in self._named:
+                    self._name(kind, "value")
                 return self._named[kind]
         return _PLAIN[kind]
 
     def says_null(self, kind: Type) -> bool:
         """Whether a null needs no pointer."""
-        return isinstance(bare(kind), (ListOf, OneOf)) or bare(kind) in (TEXT, OCTETS, SECTION)
+        kind = bare(kind)
+        if isinstance(kind, ObjectOf):
+            return kind.unit in self.streamed
+        return isinstance(kind, (ListOf, OneOf)) or kind in (TEXT, OCTETS, SECTION, STREAM, OBJECT)
 
     def is_pointer(self, kind: Type) -> bool:
         return isinstance(kind, Maybe) and not self.says_null(kind)
+
+    def part(self, kind: OneOf, held: Type) -> Member | None:
+        """The member of a switch for a type."""
+        held = Maybe(held) if isinstance(held, ObjectOf) else held
+        found = [each for each in self.members(kind) if self.of(each.type) == self.of(held)]
+        return next(
+            (each for each in found if (each.type == TEXT) == (held == TEXT)), found[0] if found else None
+        )
+
+    def conversion(self, have: Type, want: Type, value: str) -> str:
+        """A value as one of another type that may have it."""
+        names = (self.of(each).removeprefix(PREFIX).removesuffix(" *") for each in (want, have))
+        call = "ks_{}_of_{}".format(*names)
+        self.conversions[call] = have, want
+        return f"{call}({value})"
+
+    def converted(self) -> Iterator[dict[str, Any]]:
+        """The functions of `conversions`: name, types, and (test, result) of each case."""
+        for call, (have, want) in self.conversions.items():
+            cases = []
+            if isinstance(have, OneOf):
+                for each in self.members(have):
+                    place = f"v.as.{each.name}"
+                    if not isinstance(want, OneOf):
+                        if isinstance(bare(each.type), ObjectOf):
+                            cases.append((each.constant, f"(kodec_object *){place}"))
+                    elif (part := self.part(want, bare(each.type))) is not None:
+                        cases.append((each.constant, self.held_in(want, part, place)))
+            else:
+                assert isinstance(want, OneOf)
+                for part in self.members(want):
+                    kind = bare(part.type)
+                    if isinstance(kind, ObjectOf):
+                        place = f"({self.of(kind)})v"
+                        cases.append((self.names.kind(kind.unit), self.held_in(want, part, place)))
+            yield {
+                "name": call,
+                "have": self.of(have),
+                "want": self.of(want),
+                "cases": cases,
+                "on": "v.kind" if isinstance(have, OneOf) else "v == NULL ? 0 : v->type",
+                "none": f"({self.of(want)}){{0}}" if isinstance(want, OneOf) else "NULL",
+            }
+
+    def held_in(self, kind: OneOf, part: Member, value: str) -> str:
+        """A value as a member of a switch."""
+        return f"({self.of(kind)}){{.kind = {part.constant}, .as = {{.{part.name} = {value}}}}}"
 
     def members(self, kind: Type) -> tuple[Member, ...]:
         """The types of a switch."""

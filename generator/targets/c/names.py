@@ -12,18 +12,19 @@ __all__ = ["PREFIX", "Names", "local", "member"]
 PREFIX = "kodec_"
 """In front of every name that a linker or another file sees."""
 _FUNCTIONS = (
-    *("", "_list", "_init", "_read", "_write", "_get", "_put", "_default", "_is_default"),
+    *("", "_list", "_init", "_read", "_write", "_get", "_put", "_default", "_is_default", "_from"),
     *("_columns_read", "_columns_write"),
 )
 _OF_RUNTIME = """
     arena arena_alloc arena_free arena_init arena_reset arrow_abi bool_list buffer buffer_free bytes
     bytes_list code code_name columns columns_options compress crc32 crc32c decompress double_list empty
-    error error_text float_list generated int16_list int32_list int64_list int8_list options runtime tag
-    tags tags_list text uint16_list uint32_list uint64_list uint8_list uuid uuid_list
+    error error_text float_list generated int16_list int32_list int64_list int8_list object object_list
+    options runtime stream stream_bytes stream_list tag tags tags_list text uint16_list uint32_list
+    uint64_list uint8_list uuid uuid_list
 """
 _CONSTANTS = """
-    BAD_CHECKSUM GENERATED_H H LIMIT_EXCEEDED MALFORMED NOT_ENCODABLE OK RUNTIME_H TRUNCATED TYPES_H
-    UNSUPPORTED WITH_ZLIB WITH_ZSTD
+    BAD_CHECKSUM GENERATED_H H LIMIT_EXCEEDED MALFORMED NOT_ENCODABLE OK READING_H RUNTIME_H STREAM_H
+    TRUNCATED TYPES_H UNSUPPORTED WITH_ZLIB WITH_ZSTD
 """
 _OF_C = """
     alignas alignof asm assert atomic auto bool break case char complex const constexpr continue default
@@ -66,10 +67,25 @@ class Names:
     def __init__(self, model: Model) -> None:
         self._taken = Taken(PREFIX + word for word in _OF_RUNTIME.split())
         self._types: dict[str, str] = {}
+        self._enums: dict[str, str] = {}
+        self._functions: dict[tuple[str, str, str], str] = {}
         self._constants = Taken(f"KODEC_{word}" for word in _CONSTANTS.split())
         for schema, head in type_prefixes(model):
-            for name in [*(each.name for each in schema.structs), *(each.name for each in schema.enums)]:
-                self._types[name] = self.claim("_".join([head, *name.split("::")[1:]]))
+            for called, parts in ((self._types, schema.structs), (self._enums, schema.enums)):
+                for name in (each.name for each in parts):
+                    called[name] = self.claim("_".join([head, *name.split("::")[1:]]))
+        # those of streamed units have the type in front, and so may be called like another
+        for struct in (each for schema in model.schemas if schema.streamed for each in schema.structs):
+            own = self._types[struct.name].removeprefix(PREFIX)
+            for instance in struct.instances:
+                for way in ("get", "find"):
+                    self._functions[way, struct.name, instance.id] = self.claim(f"{own}_{way}_{instance.id}")
+        self._kinds = {
+            each.name: self.constant("type", self._types[each.name].removeprefix(PREFIX))
+            for schema in model.schemas
+            if schema.streamed
+            for each in schema.structs
+        }
 
     def claim(self, name: str) -> str:
         """An unused name for a type; the names of its functions are unused too."""
@@ -80,5 +96,21 @@ class Names:
         return self._constants.claim("_".join([PREFIX.rstrip("_"), *parts]).upper())
 
     def type(self, unit: Unit | str) -> str:
-        """The type of a unit, or the prefix of an enum's constants."""
+        """The type of a unit."""
         return self._types[unit if isinstance(unit, str) else unit.name]
+
+    def enum(self, name: str) -> str:
+        """The prefix of an enum's constants."""
+        return self._enums[name]
+
+    def kind(self, unit: str) -> str:
+        """The constant that is the type of an object which is read from a stream."""
+        return self._kinds[unit]
+
+    def getter(self, unit: str, instance: str) -> str:
+        """The function that returns an instance."""
+        return self._functions["get", unit, instance]
+
+    def finder(self, unit: str, instance: str) -> str:
+        """The function by which readers have an instance."""
+        return self._functions["find", unit, instance]

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,14 +261,21 @@ void show_tags(kodec_tags value) {
 
 /* ------------------------------------------------------------------ requests */
 
+int most_instances;
+
 static void show_error(const char *key, const kodec_error *error) {
-  printf(",\"%s\":{\"code\":\"%s\",\"path\":", key, kodec_code_name(error->code));
+  printf("\"%s\":{\"code\":\"%s\",\"path\":", key, kodec_code_name(error->code));
   show_text(kodec_text(error->path));
   if (error->code != KODEC_NOT_ENCODABLE) printf(",\"at\":%zu", error->at);
   printf(",\"need\":");
   show_text(kodec_text(error->need));
   printf(",\"have\":");
   show_text(kodec_text(error->have));
+  putchar('}');
+}
+void show_failed(const kodec_error *error) {
+  putchar('{');
+  show_error("error", error);
   putchar('}');
 }
 /* Where a value is in the one that is to be written, which is a member of the request. */
@@ -296,14 +304,21 @@ static void show_written(const type *kind, const void *value, int64_t version, c
     printf(",\"bytes\":");
     show_hex(out.data, out.size);
   } else {
+    putchar(',');
     show_error(key, &error);
   }
   kodec_buffer_free(&out);
 }
+enum { MOST_INSTANCES = 4 };
+
 static void decode(const type *kind, const json *asked, int64_t version, bool again, kodec_arena *arena) {
   const kodec_bytes given = bytes_in(member_of(asked, "bytes"), arena);
   const json *const exact = member_of(asked, "exact"), *const limit = member_of(asked, "limit");
-  const kodec_options options = {.most_decompressed = limit == NULL ? 0 : (size_t)uint_in(limit, SIZE_MAX)};
+  const json *const elements = member_of(asked, "elements"), *const depth = member_of(asked, "depth");
+  const json *const instances = member_of(asked, "instances");
+  const kodec_options options = {.most_decompressed = limit == NULL ? 0 : (size_t)uint_in(limit, SIZE_MAX),
+                                 .most_elements = elements == NULL ? 0 : (size_t)uint_in(elements, SIZE_MAX),
+                                 .most_depth = depth == NULL ? 0 : (unsigned)uint_in(depth, UINT_MAX)};
   uint8_t *const data = malloc(given.size + 1); /* of its size, so that a sanitizer sees who reads beyond it */
   uint8_t *const start = data + 1;
   void *const value = made(arena, kind->size);
@@ -317,9 +332,11 @@ static void decode(const type *kind, const json *asked, int64_t version, bool ag
     strcpy(error.reason, "bytes are left over");
   }
   if (code != KODEC_OK) {
+    putchar(',');
     show_error("error", &error);
   } else {
     printf(",\"value\":");
+    most_instances = instances != NULL && instances->kind == 't' ? MOST_INSTANCES : 0;
     kind->show(value);
     if (again) show_written(kind, value, version, "encode_error");
   }
@@ -345,6 +362,8 @@ static void answer(const char *line, kodec_arena *arena) {
   const int64_t told = version != NULL && version->kind != 'n' ? int_in(version, INT64_MIN, INT64_MAX) : 0;
   if (kind->name == NULL) {
     printf(",\"unsupported\":\"no such type\"");
+  } else if (kind->write == NULL && strcmp(what, "decode") != 0) {
+    printf(",\"unsupported\":\"streams are only read\"");
   } else if (strcmp(what, "encode") == 0) {
     void *const value = made(arena, kind->size);
     beyond = NULL;

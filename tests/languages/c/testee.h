@@ -44,6 +44,10 @@ kodec_bytes text_in(const json *value, kodec_arena *arena);
 kodec_uuid uuid_in(const json *value);
 kodec_tags tags_in(const json *value, kodec_arena *arena);
 
+/* How deep instances in instances are shown; 0 shows none. */
+extern int most_instances;
+/* An instance that cannot be read. */
+void show_failed(const kodec_error *error);
 void show_int(int64_t value);
 void show_uint(uint64_t value);
 void show_real(double value);
