@@ -61,6 +61,7 @@ typedef struct {
   int early, whole;  /* whether columns are filled while objects are read; whether all of an object is read */
   Py_ssize_t row;    /* that of a batch which is read */
   Py_ssize_t filled; /* the bytes of text, bytes and lists in the columns of a batch, about */
+  const ks_unit *stopped;   /* that of the innermost object at which the reader stopped */
   ks_unit *own;             /* which owns what is allocated for the run */
   PyObject *names, *decode; /* the names that expressions ask for, and what processes bytes */
 } kf_run;
@@ -189,6 +190,14 @@ static int kf_constant(ks_expr *expr) {
   if (expr->constant.kind == KS_FLAG) return kf_set_flag(to, expr->constant.i != 0);
   if (o == Py_None) {
     *to = kf_null;
+  } else if (PyLong_Check(o)) {
+    const uint64_t bits = PyLong_AsUnsignedLongLong(o);
+    if (bits == (uint64_t)-1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      return -1;
+    }
+    to->as.i = (int64_t)bits;
+    to->kind = KF_BIG;
   } else if (PyFloat_Check(o)) {
     to->as.r = PyFloat_AS_DOUBLE(o);
     to->kind = KF_REAL;
@@ -329,6 +338,8 @@ static int kf_equal(const kf_val *a, const kf_val *b) {
   if ((a->kind == KF_TEXT && b->kind == KF_TEXT && a->encoding == b->encoding) || (a->kind == KF_BYTES && b->kind == KF_BYTES))
     return a->size == b->size && (a->size == 0 || memcmp(a->as.p, b->as.p, (size_t)a->size) == 0);
   if (a_none || b_none) return a_none && b_none;
+  /* other texts are equal if they are ASCII alone */
+  if (a->kind == KF_TEXT && b->kind == KF_TEXT && kf_is_ascii(a->as.p, a->size) != kf_is_ascii(b->as.p, b->size)) return 0;
   found = kf_compare(a, b);
   return found == 2 ? -1 : found == 0;
 }
@@ -405,6 +416,8 @@ static int kf_moves(const ks_expr *expr) {
   if (expr->op == KS_POS || expr->op == KS_EOF || expr->op == KS_CALL) return 1;
   for (int i = 0; i < 3; i++)
     if (expr->part[i] != NULL && kf_moves(expr->part[i])) return 1;
+  for (Py_ssize_t i = 0; i < expr->items; i++)
+    if (kf_moves(expr->item[i])) return 1;
   return 0;
 }
 
@@ -429,6 +442,12 @@ static int kf_standing(kf_run *run, kf_node *node, Py_ssize_t number, kf_val *to
   return 0;
 }
 
+/* Note the innermost object at which the reader stops. */
+static int kf_stop(kf_run *run, const kf_node *node) {
+  if (run->stopped == NULL) run->stopped = node->unit;
+  return -1;
+}
+
 /* A field, a parameter or an instance of a frame. */
 static int kf_member(kf_run *run, ks_expr *expr, kf_node *of, kf_val *to) {
   PyTypeObject *const cls = (PyTypeObject *)of->unit->cls;
@@ -445,10 +464,10 @@ static int kf_member(kf_run *run, ks_expr *expr, kf_node *of, kf_val *to) {
     if (run->asked++ < KS_MOST_ASKED) status = kf_eval(run, &at, expr->computed, to);
     run->asked--;
     run->level = level;
-    return status;
+    return status < 0 ? kf_stop(run, of) : 0;
   }
-  if (expr->stands >= 0) return kf_standing(run, of, expr->stands, to);
-  return expr->sought < 0 ? -1 : kf_instance(run, of, expr->sought, to);
+  if (expr->stands >= 0) return kf_standing(run, of, expr->stands, to) < 0 ? kf_stop(run, of) : 0;
+  return expr->sought < 0 || kf_instance(run, of, expr->sought, to) < 0 ? kf_stop(run, of) : 0;
 }
 
 /* A value, in place where it has one; else in `scratch`. NULL where it cannot be computed. */
@@ -488,6 +507,10 @@ static const kf_val *kf_ref(kf_run *run, const kf_at *at, ks_expr *expr, kf_val 
       return scratch;
     case KS_ELEMENT: {
       int64_t i;
+      if (expr->part[0]->constant_items) {
+        if (kf_eval_whole(run, at, expr->part[1], &i) < 0 || i < 0 || i >= expr->part[0]->items) return NULL;
+        return kf_ref(run, at, expr->part[0]->item[i], scratch);
+      }
       found = kf_ref(run, at, expr->part[0], scratch);
       if (found == NULL || found->kind != KF_LIST) return kf_eval(run, at, expr, scratch) < 0 ? NULL : scratch;
       if (kf_eval_whole(run, at, expr->part[1], &i) < 0 || i < 0 || i >= found->as.list->n) return NULL;
@@ -500,14 +523,18 @@ static const kf_val *kf_ref(kf_run *run, const kf_at *at, ks_expr *expr, kf_val 
   return kf_eval(run, at, expr, scratch) < 0 ? NULL : scratch;
 }
 
+/* A stream, or that of an object; NULL of any other value. */
+static kf_stream *kf_stream_of(const kf_val *value) {
+  return value->kind == KF_STREAM ? value->as.io : value->kind == KF_NODE ? value->as.node->io : NULL;
+}
+
 /* The position, the size or the end of a stream: the one at hand, or that of an object. */
 static int kf_asked(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
   const kf_stream *io = at->io;
   const ks_stream *now;
   if (expr->part[0] != NULL) {
     kf_val node;
-    if (kf_eval(run, at, expr->part[0], &node) < 0 || node.kind != KF_NODE) return -1;
-    io = node.as.node->io;
+    if (kf_eval(run, at, expr->part[0], &node) < 0 || (io = kf_stream_of(&node)) == NULL) return -1;
   }
   if (io == NULL) return -1;
   now = &io->first->now->s;
@@ -700,10 +727,14 @@ static int kf_edge(ks_op op, const kf_val *of, kf_val *to) {
   return 0;
 }
 
-/* A whole number in decimal digits. */
+/* A whole number in decimal digits; a text is one already. */
 static int kf_shown(kf_run *run, const kf_val *of, kf_val *to) {
   char digits[24];
   uint8_t *p;
+  if (of->kind == KF_TEXT) {
+    *to = *of;
+    return 0;
+  }
   if (of->kind != KF_INT && of->kind != KF_BIG) return -1;
   to->size = of->kind == KF_INT ? PyOS_snprintf(digits, sizeof digits, "%lld", (long long)of->as.i)
                                 : PyOS_snprintf(digits, sizeof digits, "%llu", (unsigned long long)of->as.i);
@@ -747,6 +778,71 @@ static int kf_part(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
   return 0;
 }
 
+/* A real number without its fraction. */
+static int kf_truncated(const kf_val *of, kf_val *to) {
+  const double limit = 9223372036854775808.0; /* of 63 bits */
+  if (kf_is_whole(of)) return kf_set_int(to, of->as.i);
+  if (of->kind != KF_REAL || !(of->as.r >= -limit && of->as.r < 2 * limit)) return -1;
+  if (of->as.r < limit) return kf_set_int(to, (int64_t)of->as.r);
+  to->as.i = (int64_t)(uint64_t)of->as.r;
+  to->kind = KF_BIG;
+  return 0;
+}
+
+/* A text from its end to its start. */
+static int kf_reversed(kf_run *run, const kf_val *of, kf_val *to) {
+  uint8_t *p;
+  if (of->kind != KF_TEXT || (of->encoding != KF_AS_LATIN1 && !kf_is_ascii(of->as.p, of->size))) return -1;
+  if ((p = kf_new(run, (size_t)of->size)) == NULL) return -1;
+  for (Py_ssize_t i = 0; i < of->size; i++) p[i] = of->as.p[of->size - 1 - i];
+  *to = *of;
+  to->as.p = p;
+  return 0;
+}
+
+/* A list of values. */
+static int kf_listed(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
+  kf_list *const list = kf_new(run, sizeof(kf_list));
+  if (list == NULL) return -1;
+  memset(list, 0, sizeof *list);
+  for (Py_ssize_t i = 0; i < expr->items; i++) {
+    kf_val item;
+    if (kf_eval(run, at, expr->item[i], &item) < 0 || kf_push(run, list, &item) < 0) return -1;
+  }
+  to->as.list = list;
+  to->kind = KF_LIST;
+  return 0;
+}
+
+/* The bytes that are the numbers of a list. */
+static int kf_octets_of(kf_run *run, const kf_val *of, kf_val *to) {
+  uint8_t *p;
+  if (of->kind != KF_LIST || (p = kf_new(run, (size_t)of->as.list->n)) == NULL) return -1;
+  for (Py_ssize_t i = 0; i < of->as.list->n; i++) {
+    const kf_val item = kf_item(of->as.list, i);
+    if (!kf_is_whole(&item) || item.as.i < 0 || item.as.i > 255) return -1;
+    p[i] = (uint8_t)item.as.i;
+  }
+  to->size = of->as.list->n;
+  to->as.p = p;
+  to->kind = KF_BYTES;
+  return 0;
+}
+
+/* Whether a value is of the class that a cast asks for. */
+static int kf_is_a(const kf_val *value, const PyObject *cls) {
+  switch (value->kind) {
+    case KF_INT:
+    case KF_BIG:
+    case KF_FLAG: return cls == (PyObject *)&PyLong_Type;
+    case KF_BYTES: return cls == (PyObject *)&PyBytes_Type;
+    case KF_TEXT: return cls == (PyObject *)&PyUnicode_Type;
+    case KF_LIST: return cls == (PyObject *)&PyList_Type;
+    case KF_NODE: return value->as.node->unit->cls == cls;
+    default: return 0;
+  }
+}
+
 static int kf_eval(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
   kf_val one, two;
   const kf_val *a, *b;
@@ -763,6 +859,17 @@ static int kf_eval(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
       return 0;
     case KS_CALL: return -1;
     case KS_PART: return kf_part(run, at, expr, to);
+    case KS_LISTED: return kf_listed(run, at, expr, to);
+    case KS_STREAM:
+      if (expr->part[0] != NULL) {
+        if ((a = kf_ref(run, at, expr->part[0], &one)) == NULL || a->kind != KF_NODE) return -1;
+        to->as.io = a->as.node->io;
+      } else {
+        to->as.io = at->io != NULL ? at->io : at->node->io;
+      }
+      to->as.io = to->as.io->first;
+      to->kind = KF_STREAM;
+      return 0;
     case KS_FIELD: return kf_member(run, expr, at->node, to);
     case KS_ITEM:
       if (at->item == NULL) return -1;
@@ -820,7 +927,10 @@ static int kf_eval(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
     case KS_MAX: return kf_edge(expr->op, a, to);
     case KS_AS:
       *to = *a;
-      return a->kind == KF_NODE && a->as.node->unit->cls == expr->cls ? 0 : -1;
+      return kf_is_a(a, expr->cls) ? 0 : -1;
+    case KS_TRUNCATED: return kf_truncated(a, to);
+    case KS_REVERSED: return kf_reversed(run, a, to);
+    case KS_OCTETS: return kf_octets_of(run, a, to);
     case KS_SHOWN: return kf_shown(run, a, to);
     case KS_NULL: return kf_set_flag(to, a->kind <= KF_NULL);
     case KS_NOT:
@@ -905,6 +1015,28 @@ static PyObject *kf_object_of(const kf_val *value) {
   }
 }
 
+/* What is given from outside: a constant, or a list of such. */
+static int kf_given(kf_run *run, PyObject *o, kf_val *to) {
+  ks_expr constant;
+  kf_list *list;
+  if (!PyList_Check(o)) {
+    memset(&constant, 0, sizeof constant);
+    constant.constant = ks_val_of(o);
+    if (kf_constant(&constant) < 0) return -1;
+    *to = constant.frame;
+    return 0;
+  }
+  if ((list = kf_new(run, sizeof(kf_list))) == NULL) return -1;
+  memset(list, 0, sizeof *list);
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); i++) {
+    kf_val item;
+    if (kf_given(run, PyList_GET_ITEM(o, i), &item) < 0 || kf_push(run, list, &item) < 0) return -1;
+  }
+  to->as.list = list;
+  to->kind = KF_LIST;
+  return 0;
+}
+
 /* What a process makes of bytes: bytes in the arena. */
 static int kf_processed(kf_run *run, const kf_at *at, const ks_bounds *bounds, const uint8_t **p, Py_ssize_t *size) {
   PyObject *data, *given, *found = NULL, *limit, *zero;
@@ -950,18 +1082,11 @@ static void kf_set_places(ks_step *step, Py_ssize_t count) {
   }
 }
 
-/* Whether objects of a unit can be frames: nothing is derived of their bytes. */
-static int kf_is_plain(kf_run *run, ks_unit *unit) {
-  PyObject *found;
-  if (KD_LIKELY(unit->plain)) return unit->plain > 0;
-  found = PyObject_GetAttrString(unit->cls, "_calculated");
-  if (found == NULL) return -1;
-  Py_DECREF(found);
+/* Prepare a unit for frames. What is derived of its bytes is not checked: columns are what a file has. */
+static int kf_prepare(kf_run *run, ks_unit *unit) {
+  if (KD_LIKELY(unit->prepared)) return 0;
   unit->frame = (((PyTypeObject *)unit->cls)->tp_basicsize - ks.node->tp_basicsize) / (Py_ssize_t)sizeof(PyObject *);
-  if (found != Py_None || unit->marked || (unit->reads && unit->place == NULL)) {
-    unit->plain = -1;
-    return 0;
-  }
+  if (unit->reads && unit->place == NULL) return ks_refuse(unit, unit->cls);
   if (unit->asked == NULL) {
     unit->asked = ks_new(unit, (size_t)unit->frame, 1);
     if (unit->asked == NULL) return -1;
@@ -979,8 +1104,8 @@ static int kf_is_plain(kf_run *run, ks_unit *unit) {
     }
   }
   kf_set_places(unit->step, unit->steps);
-  unit->plain = 1;
-  return 1;
+  unit->prepared = 1;
+  return 0;
 }
 
 /* A frame that has nothing in it yet. */
@@ -1005,7 +1130,7 @@ static kf_node *kf_begun(kf_run *run, const kf_at *at, kf_stream *io, ks_element
   ks_unit *unit;
   kf_val found;
   if (run->depth >= run->deepest || run->nested >= KS_MOST_NESTED) return NULL;
-  if (ks_seek_unit(&run->table, element) < 0 || (unit = element->unit) == NULL || kf_is_plain(run, unit) <= 0) return NULL;
+  if (ks_seek_unit(&run->table, element) < 0 || (unit = element->unit) == NULL || kf_prepare(run, unit) < 0) return NULL;
   if (element->own) {
     parent = at->node;
   } else if (element->parent != NULL) {
@@ -1140,7 +1265,10 @@ KD_INLINE int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element
       return 0;
     case KS_E_BITS:
       if (ks_bits(&io->s, element->width, element->order == KS_LE, &number) < 0) return -1;
-      return element->cast.flag ? kf_set_flag(to, number != 0) : kf_set_int(to, number);
+      if (element->cast.flag) return kf_set_flag(to, number != 0);
+      to->as.i = number;
+      to->kind = number < 0 ? KF_BIG : KF_INT; /* of 64 bits */
+      return 0;
     case KS_E_BYTES:
     case KS_E_TEXT: return kf_octets(run, at, io, element, to);
     case KS_E_OBJECT:
@@ -1354,8 +1482,9 @@ KD_INLINE int kf_step(kf_run *run, const kf_at *at, const ks_step *step, const k
       status = kf_eval_test(run, at, step->test);
       return status <= 0 ? status : kf_steps(run, at, step->steps, step->inner, wish);
     case KS_S_FIXED: return kf_fixed(run, at, step);
+    /* of bytes that only a check asks for */
     case KS_S_BEGIN:
-    case KS_S_END: return -1;
+    case KS_S_END: return 0;
     default: break;
   }
   to = &at->node->slot[step->place];
@@ -1385,7 +1514,7 @@ KD_INLINE int kf_step(kf_run *run, const kf_at *at, const ks_step *step, const k
 static int kf_steps(kf_run *run, const kf_at *at, const ks_step *steps, Py_ssize_t count, const kf_wish *wish) {
   while (wish != NULL && wish->unit != at->node->unit) wish = wish->next;
   for (Py_ssize_t i = 0; i < count; i++)
-    if (kf_step(run, at, &steps[i], wish) < 0) return -1;
+    if (kf_step(run, at, &steps[i], wish) < 0) return kf_stop(run, at->node);
   return 0;
 }
 
@@ -1398,11 +1527,11 @@ static kf_stream *kf_seek(kf_run *run, kf_node *node, const ks_place *place) {
   kf_val value;
   int64_t position;
   if (place->stream != NULL) {
-    if (kf_eval(run, &at, place->stream, &value) < 0 || value.kind != KF_NODE) return NULL;
-    first = value.as.node->io->first;
+    if (kf_eval(run, &at, place->stream, &value) < 0 || (found = kf_stream_of(&value)) == NULL) return NULL;
+    first = found->first;
   }
-  /* what stands where the stream does depends on when it is asked for */
-  if (place->position == NULL || kf_eval_whole(run, &at, place->position, &position) < 0) return NULL;
+  if (place->position == NULL) return first->now;
+  if (kf_eval_whole(run, &at, place->position, &position) < 0) return NULL;
   now = first->now;
   if (now->s.left || position < 0 || position > PY_SSIZE_T_MAX / 2) return NULL;
   found = kf_new(run, sizeof(kf_stream));
@@ -1439,7 +1568,7 @@ static int kf_instance(kf_run *run, kf_node *node, Py_ssize_t number, kf_val *to
   if (run->depth++ >= run->deepest || run->nested >= KS_MOST_NESTED) return -1;
   run->level = node->level;
   run->nested++;
-  run->settled = 0;
+  if (place->position != NULL) run->settled = 0;
   status = kf_is_there(run, node, place);
   if (status <= 0) {
     *to = kf_null;
@@ -1450,6 +1579,7 @@ static int kf_instance(kf_run *run, kf_node *node, Py_ssize_t number, kf_val *to
     if (io != NULL) {
       const kf_at at = {node, io, NULL, 0};
       kf_val value = {.kind = KF_UNSET};
+      const ks_stream start = io->s;
       before = io->first->now;
       io->first->now = io;
       if (step->what == KS_S_MANY)
@@ -1457,6 +1587,8 @@ static int kf_instance(kf_run *run, kf_node *node, Py_ssize_t number, kf_val *to
       else if (step->what == KS_S_ONE && kf_element(run, &at, io, step->element, -1, NULL, &value) == 0)
         status = kf_rules(run, &at, step->rule, step->rules, &value);
       io->first->now = before;
+      /* after a row is read, its stream stands elsewhere than when objects are asked for it */
+      if (settled && io == before && (io->s.at != start.at || io->s.left != start.left)) status = -1;
       if (value.kind == KF_UNSET) value = kf_null;
       *to = value;
       /* one that failed fails again */

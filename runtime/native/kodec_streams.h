@@ -19,11 +19,13 @@ typedef enum {
   KS_FIELD, KS_ITEM, KS_INDEX, KS_THIS, KS_PARENT, KS_ROOT, KS_MEMBER, KS_LEN, KS_INT, KS_ENUM, KS_NEED, KS_NULL,
   KS_ELEMENT, KS_POS, KS_SIZE, KS_EOF, KS_NOT, KS_NEGATIVE, KS_INVERT, KS_IF, KS_AND, KS_OR, KS_ADD, KS_SUBTRACT,
   KS_MULTIPLY, KS_DIVIDE, KS_MODULO, KS_BITS_AND, KS_BITS_OR, KS_BITS_XOR, KS_LEFT, KS_RIGHT, KS_EQUAL, KS_DIFFERENT,
-  KS_LESS, KS_AT_MOST, KS_MORE, KS_AT_LEAST, KS_DECODED, KS_LAST, KS_MIN, KS_MAX, KS_AS, KS_SHOWN, KS_PARSED, KS_PART, KS_OPS, KS_CONSTANT = KS_OPS, KS_CALL
+  KS_LESS, KS_AT_MOST, KS_MORE, KS_AT_LEAST, KS_DECODED, KS_LAST, KS_MIN, KS_MAX, KS_AS, KS_SHOWN, KS_PARSED, KS_PART,
+  KS_TRUNCATED, KS_REVERSED, KS_LISTED, KS_OCTETS, KS_STREAM, KS_OPS, KS_CONSTANT = KS_OPS, KS_CALL
 } ks_op;
 
 /* The name of each, and its arguments: `v` an expression, `n` a name, `e` an enum, `t` the encoding of a text, `c` a class,
- * `f` a function, by which objects have the value (KS_CALL), while frames compute it (kodec_frames.h). */
+ * `l` several expressions, `f` a function, by which objects have the value (KS_CALL), while frames compute it
+ * (kodec_frames.h). */
 static const struct {
   const char *name, *parts;
 } ks_ops[KS_OPS] = {
@@ -43,6 +45,8 @@ static const struct {
     [KS_DECODED] = {"text", "vtt"},  [KS_LAST] = {"last", "vf"},       [KS_MIN] = {"min", "vf"},
     [KS_MAX] = {"max", "vf"},        [KS_AS] = {"as", "vcf"},          [KS_SHOWN] = {"shown", "vf"},
     [KS_PARSED] = {"parsed", "vvf"}, [KS_PART] = {"part", "vvvf"},
+    [KS_TRUNCATED] = {"whole", "vf"}, [KS_REVERSED] = {"reversed", "vf"}, [KS_LISTED] = {"list", "lf"},
+    [KS_OCTETS] = {"octets", "vf"},  [KS_STREAM] = {"stream", "vf"},
 };
 
 /* A value: a 64-bit integer if `o` is NULL or an int of that value; otherwise `o`, an owned reference. */
@@ -53,7 +57,7 @@ typedef struct {
 } ks_val;
 
 /* A value without a Python object (kodec_frames.h). */
-typedef enum { KF_UNSET, KF_NULL, KF_INT, KF_BIG, KF_FLAG, KF_REAL, KF_BYTES, KF_TEXT, KF_NODE, KF_LIST, KF_READING } kf_kind;
+typedef enum { KF_UNSET, KF_NULL, KF_INT, KF_BIG, KF_FLAG, KF_REAL, KF_BYTES, KF_TEXT, KF_NODE, KF_LIST, KF_STREAM, KF_READING } kf_kind;
 typedef struct {
   union {
     int64_t i;  /* INT, FLAG; of BIG it is unsigned */
@@ -61,6 +65,7 @@ typedef struct {
     const uint8_t *p;
     struct kf_node *node;
     struct kf_list *list;
+    struct kf_stream *io; /* of STREAM */
   } as;
   Py_ssize_t size; /* of BYTES and TEXT */
   uint8_t kind, encoding;
@@ -88,6 +93,9 @@ struct ks_expr {
   PyObject *cls;     /* of KS_AS */
   ks_enum *members;
   ks_expr *part[3];  /* NULL if it is None */
+  Py_ssize_t items;  /* of KS_LISTED */
+  ks_expr **item;
+  int constant_items; /* whether they all are constants */
   /* where an attribute was found last: its class, its slot, or the function that computes it; otherwise Python is
    * called */
   PyTypeObject *seen; /* a reference */
@@ -227,7 +235,6 @@ struct ks_unit {
   PyObject *entry;       /* NULL until it is first read */
   int loose;
   int checks, local; /* whether fields are derived of bytes, and of those of the object alone */
-  int marked;        /* whether bytes of fields are asked for */
   Py_ssize_t parameters, fields;
   Py_ssize_t *parameter, *field; /* slots */
   PyObject **initial;            /* of fields */
@@ -245,7 +252,7 @@ struct ks_unit {
   ks_expr **stand;
   Py_ssize_t frame; /* the slots that objects of the class have of their own */
   uint8_t *asked;   /* of each of them whether an expression asks for it; NULL until it is needed */
-  int plain;        /* 1: it can be read without objects; 0: not known yet; -1: not */
+  int prepared;     /* whether it can be read without objects (kodec_frames.h) */
   void *blocks; /* all that was allocated */
 };
 
@@ -341,6 +348,8 @@ static ks_val ks_val_of(PyObject *o) {
   return found;
 }
 
+static int ks_exprs_of(ks_unit *unit, PyObject *forms, Py_ssize_t *count, ks_expr ***to);
+
 static ks_expr *ks_expr_of(ks_unit *unit, PyObject *form) {
   ks_expr *const found = ks_new(unit, 1, sizeof(ks_expr));
   const char *parts;
@@ -372,9 +381,13 @@ static ks_expr *ks_expr_of(ks_unit *unit, PyObject *form) {
     } else if (parts[i] == 'f' || parts[i] == 'c') {
       if (parts[i] == 'f' ? !PyFunction_Check(part) : !PyType_Check(part)) return ks_refuse(unit, form), NULL;
       *(parts[i] == 'f' ? &found->value : &found->cls) = part;
+    } else if (parts[i] == 'l') {
+      if (ks_exprs_of(unit, part, &found->items, &found->item) < 0) return NULL;
+      found->constant_items = 1;
+      for (Py_ssize_t j = 0; j < found->items; j++) found->constant_items &= found->item[j]->op == KS_CONSTANT;
     } else if (parts[i] == 'e') {
       if (ks_set_members(unit, part, &found->members) < 0) return NULL;
-    } else if (part != Py_None || (op != KS_POS && op != KS_SIZE && op != KS_EOF && op != KS_PARENT && op != KS_ROOT)) {
+    } else if (part != Py_None || (op != KS_POS && op != KS_SIZE && op != KS_EOF && op != KS_PARENT && op != KS_ROOT && op != KS_STREAM)) {
       found->part[inner] = ks_expr_of(unit, part);
       if (found->part[inner++] == NULL) return NULL;
     }
@@ -486,7 +499,7 @@ static ks_element *ks_element_of(ks_unit *unit, PyObject *form) {
     case KS_E_BITS:
       order = ks_named_by(unit, form, 2, ks_orders);
       found->width = (int)PyLong_AsLong(PyTuple_GET_ITEM(form, 1));
-      if (order < 0 || found->width < 0 || found->width > 56) return ks_refuse(unit, form), NULL;
+      if (order < 0 || found->width < 0 || found->width > 64) return ks_refuse(unit, form), NULL;
       found->order = (ks_order)order;
       return ks_set_cast(unit, PyTuple_GET_ITEM(form, 3), &found->cast) < 0 ? NULL : found;
     case KS_E_TEXT:
@@ -575,7 +588,6 @@ static int ks_step_of(ks_unit *unit, PyObject *form, int kept, ks_step *found) {
     case KS_S_BEGIN:
     case KS_S_END:
       found->other = PyTuple_GET_ITEM(form, 1);
-      unit->marked = 1;
       return PyUnicode_Check(found->other) ? 0 : ks_refuse(unit, form);
     case KS_S_ORDER:
       inner = PyTuple_GET_ITEM(form, 2);

@@ -162,13 +162,15 @@ KD_INLINE void kb_put_bits(kb_column *column, Py_ssize_t row, int64_t bits) {
 
 /* ------------------------------------------------------------------ values */
 
-static int kb_place(kb_column *column, int64_t number, int32_t *to) {
+static int kb_place(kb_column *column, const kf_val *value, int32_t *to) {
   PyObject *key, *found;
+  const int64_t number = value->kind == KF_BIG ? -1 : value->as.i; /* of a small one */
   if (number >= 0 && number < 256 && column->small[number] >= 0) {
     *to = column->small[number];
     return 0;
   }
-  if ((key = PyLong_FromLongLong(number)) == NULL) return -1;
+  key = value->kind == KF_BIG ? PyLong_FromUnsignedLongLong((uint64_t)value->as.i) : PyLong_FromLongLong(number);
+  if (key == NULL) return -1;
   found = PyDict_GetItemWithError(column->places, key);
   if (found != NULL) {
     *to = (int32_t)PyLong_AsLong(found);
@@ -355,7 +357,7 @@ static int kb_fill(kf_run *run, kb_column *column, const kf_val *value, Py_ssize
     case KB_ENUM:
     case KB_NAME:
       if (column->kind == KB_ENUM) {
-        if (!kf_is_whole(value) || kb_place(column, value->as.i, &place) < 0) return -1;
+        if ((value->kind != KF_BIG && !kf_is_whole(value)) || kb_place(column, value, &place) < 0) return -1;
       } else {
         const PyObject *const cls = value->kind == KF_NODE ? value->as.node->unit->cls : NULL;
         const int kind = kb_kind_of(value);
@@ -548,7 +550,10 @@ static int kb_dictionary(const kb_column *column, int used, struct ArrowArray *t
       p = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(column->words, i), &size);
       if (p == NULL) goto failed;
     } else {
-      size = PyOS_snprintf(digits, sizeof digits, "%lld", PyLong_AsLongLong(key));
+      int overflow;
+      const long long number = PyLong_AsLongLongAndOverflow(key, &overflow);
+      size = overflow ? PyOS_snprintf(digits, sizeof digits, "%llu", PyLong_AsUnsignedLongLong(key))
+                      : PyOS_snprintf(digits, sizeof digits, "%lld", number);
     }
     if (size > INT32_MAX - data.n || kb_room(&data, data.n + size) < 0) goto failed;
     memcpy(data.p + data.n, p, (size_t)size);
@@ -760,7 +765,7 @@ typedef struct {
   PyObject_HEAD
   ks_unit unit; /* owns what is allocated; no class has it */
   ks_unit *root;
-  PyObject *form, *names;
+  PyObject *form, *parameters; /* `form` owns what is used of the arguments */
   Py_buffer view;
   kf_run run;
   Py_ssize_t parts, columns, conditions;
@@ -933,14 +938,14 @@ static Py_ssize_t kr_fixed_size(kr_rows *rows, ks_element *element, int deep) {
     return (Py_ssize_t)bounds->size->constant.i;
   }
   if (element->kind != KS_E_OBJECT || ks_seek_unit(&rows->run.table, element) < 0 || element->unit == NULL ||
-      kf_is_plain(&rows->run, element->unit) <= 0 || element->unit->loose)
+      kf_prepare(&rows->run, element->unit) < 0 || element->unit->loose)
     return -1;
   for (Py_ssize_t i = 0; i < element->unit->steps; i++) {
     const ks_step *const step = &element->unit->step[i];
     Py_ssize_t found = -1;
     if (step->what == KS_S_FIXED) found = step->size;
     if (step->what == KS_S_ONE) found = kr_fixed_size(rows, step->element, deep + 1);
-    if (step->what == KS_S_ALIGN || step->what == KS_S_ORDER) found = 0;
+    if (step->what == KS_S_ALIGN || step->what == KS_S_ORDER || step->what == KS_S_BEGIN || step->what == KS_S_END) found = 0;
     if (found < 0 || found > INT32_MAX) return -1;
     size += found;
   }
@@ -953,6 +958,8 @@ static int kr_is_same(const ks_expr *expr) {
     return 0;
   for (int i = 0; i < 3; i++)
     if (expr->part[i] != NULL && !kr_is_same(expr->part[i])) return 0;
+  for (Py_ssize_t i = 0; i < expr->items; i++)
+    if (!kr_is_same(expr->item[i])) return 0;
   return 1;
 }
 
@@ -1153,7 +1160,7 @@ static int kr_want(kr_rows *rows, kf_wish **wish, PyTypeObject *cls, kb_column *
     return 0;
   }
   if (cls == NULL || (unit = ks_unit_of(cls)) == NULL) return PyErr_Occurred() ? -1 : 0;
-  if (ks_begin(unit) < 0 || kf_is_plain(&rows->run, unit) < 0) return -1;
+  if (ks_begin(unit) < 0 || kf_prepare(&rows->run, unit) < 0) return -1;
   if (ks_seek_member(&rows->run.table, column->member, cls) < 0) return -1;
   if (column->member->slot < 0) return 0; /* an instance: what it needs is asked for */
   if (kr_wish_for(rows, wish, unit) < 0) return -1;
@@ -1190,9 +1197,9 @@ static int kr_resolve(kr_rows *rows, PyTypeObject *cls, kb_column *column) {
   Py_ssize_t number;
   if (PyErr_Occurred()) return -1;
   if (unit != NULL) {
-    if (ks_begin(unit) < 0 || kf_is_plain(&rows->run, unit) < 0) return -1;
+    if (ks_begin(unit) < 0 || kf_prepare(&rows->run, unit) < 0) return -1;
     if (ks_seek_member(&rows->run.table, column->member, cls) < 0) return -1;
-    if (unit->plain > 0 && column->member->place >= 0) {
+    if (column->member->place >= 0) {
       const ks_step *const step = kr_step_of(unit, column->member, &number);
       column->slot = column->member->place;
       for (Py_ssize_t j = 0; step != NULL && step->what == KS_S_FIXED && j < step->slots; j++)
@@ -1200,6 +1207,7 @@ static int kr_resolve(kr_rows *rows, PyTypeObject *cls, kb_column *column) {
           column->exact = ks_widths[step->in[j].wire] == column->width && (step->in[j].wire % 2 == KS_S1) == column->is_signed;
       if (step != NULL && step->what == KS_S_ONE && step->element->kind == KS_E_NUMBER && step->element->wire < KS_F4)
         column->exact = ks_widths[step->element->wire] == column->width && (step->element->wire % 2 == KS_S1) == column->is_signed;
+      column->exact = column->exact && column->kind == KB_INT; /* an enum has places of words */
     }
   }
   if (column->member == NULL && !column->around && inner == NULL && column->kind != KB_LIST) inner = cls;
@@ -1332,18 +1340,7 @@ static int kr_condition_of(kr_rows *rows, PyObject *form, kw_condition *to) {
     }
   }
   for (Py_ssize_t i = 0; i < to->values; i++) {
-    ks_expr constant;
-    memset(&constant, 0, sizeof constant);
-    constant.constant = ks_val_of(PyTuple_GET_ITEM(values, i));
-    if (constant.constant.kind == KS_OBJECT && PyLong_Check(constant.constant.o)) {
-      const uint64_t bits = PyLong_AsUnsignedLongLong(constant.constant.o);
-      if (bits == (uint64_t)-1 && PyErr_Occurred()) return -1;
-      constant.frame.as.i = (int64_t)bits;
-      constant.frame.kind = KF_BIG;
-    } else if (kf_constant(&constant) < 0) {
-      return ks_refuse(&rows->unit, form);
-    }
-    to->value[i] = constant.frame;
+    if (kf_given(&rows->run, PyTuple_GET_ITEM(values, i), &to->value[i]) < 0) return ks_refuse(&rows->unit, form);
   }
   return 0;
 }
@@ -1351,20 +1348,22 @@ static int kr_condition_of(kr_rows *rows, PyObject *form, kw_condition *to) {
 /* ------------------------------------------------------------------ the class */
 
 static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"cls", "data", "path", "group", "columns", "conditions", "row", "names", "decode", "limits", "part", NULL};
-  PyObject *cls, *data, *path, *group, *conditions, *row, *asked, *decode, *member, *guard;
+  static char *names[] = {"cls", "data", "path", "group", "columns", "conditions", "row", "names", "decode", "limits", "parameters", "part", NULL};
+  PyObject *cls, *data, *path, *group, *conditions, *row, *asked, *decode, *parameters, *member, *guard;
   long long depth, elements, decompressed, skip = 0, most = -1;
   Py_ssize_t count;
   kr_rows *self;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!O!nO!OO!O(LLL)|(LL)", names, &PyType_Type, &cls, &data, &PyTuple_Type,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!O!nO!OO!O(LLL)O!|(LL)", names, &PyType_Type, &cls, &data, &PyTuple_Type,
                                    &path, &PyTuple_Type, &group, &count, &PyTuple_Type, &conditions, &row,
-                                   &PyFrozenSet_Type, &asked, &decode, &depth, &elements, &decompressed, &skip, &most))
+                                   &PyFrozenSet_Type, &asked, &decode, &depth, &elements, &decompressed, &PyTuple_Type, &parameters, &skip,
+                                   &most))
     return NULL;
   self = (kr_rows *)type->tp_alloc(type, 0);
   if (self == NULL) return NULL;
   self->unit.cls = cls;
   self->run.own = &self->unit;
-  self->form = PyTuple_Pack(7, cls, path, group, conditions, row, asked, decode);
+  self->form = PyTuple_Pack(8, cls, path, group, conditions, row, asked, decode, parameters);
+  self->parameters = parameters;
   self->run.names = asked;
   self->run.decode = decode;
   self->run.deepest = depth;
@@ -1412,7 +1411,7 @@ static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) 
     if (unit == NULL && PyErr_Occurred()) goto failed;
     if (unit != NULL) {
       Py_ssize_t number;
-      if (ks_begin(unit) < 0 || kf_is_plain(&self->run, unit) < 0) goto failed;
+      if (ks_begin(unit) < 0 || kf_prepare(&self->run, unit) < 0) goto failed;
       if (kr_wish_for(self, &self->none, unit) < 0 || kr_wish_for(self, &self->wish, unit) < 0) goto failed;
       self->early = self->conditions == 0 && (self->parts == 0 || self->part[self->parts - 1].guard == NULL);
       if (kr_want(self, &self->wish, (PyTypeObject *)row, &self->group, NULL, 0, 0) < 0) goto failed;
@@ -1434,6 +1433,20 @@ failed:
   return NULL;
 }
 
+/* Begin the outermost object, with its parameters. */
+static int kr_begin(kr_rows *rows) {
+  kf_run *const run = &rows->run;
+  ks_unit *const unit = rows->root;
+  kf_stream *const io = kf_open(run, rows->view.buf, 0, rows->view.len);
+  kf_node *node;
+  if (io == NULL || unit == NULL || unit->parameters != PyTuple_GET_SIZE(rows->parameters) || kf_prepare(run, unit) < 0) return -1;
+  if ((node = kf_frame(run, unit, io, NULL)) == NULL) return -1;
+  run->depth = 1;
+  for (Py_ssize_t i = 0; i < unit->parameters; i++)
+    if (kf_given(run, PyTuple_GET_ITEM(rows->parameters, i), &node->slot[kf_slot(unit->parameter[i])]) < 0) return -1;
+  return kr_enter(rows, node, io);
+}
+
 /* Fill columns with rows: (whether there may be more, rows, a capsule of the batch, the address in it). */
 static PyObject *kr_run(PyObject *object, PyObject *args) {
   kr_rows *const self = (kr_rows *)object;
@@ -1446,15 +1459,7 @@ static PyObject *kr_run(PyObject *object, PyObject *args) {
   if (!self->begun) {
     self->begun = 1;
     run->level = 0;
-    status = self->root != NULL && self->root->parameters == 0 ? kf_is_plain(run, self->root) : 0;
-    if (status == 1) {
-      kf_stream *const io = kf_open(run, self->view.buf, 0, self->view.len);
-      kf_node *const node = io == NULL ? NULL : kf_frame(run, self->root, io, NULL);
-      run->depth = 1;
-      status = node == NULL || kr_enter(self, node, io) < 0 ? -1 : 1;
-    } else {
-      status = -1;
-    }
+    status = kr_begin(self) < 0 ? -1 : 1;
   }
   if (kb_begin(&self->group, most_rows < KB_ROWS ? most_rows : KB_ROWS) < 0) return NULL;
   run->filled = 0;
@@ -1465,7 +1470,8 @@ static PyObject *kr_run(PyObject *object, PyObject *args) {
     status = kr_next(self, &row);
     if (status != 1) break;
     run->settled = 1;
-    if ((!run->early || self->group.late) && kb_fill_member(run, &self->group, &row, rows) < 0) status = -1;
+    if ((!run->early || self->group.late) && kb_fill_member(run, &self->group, &row, rows) < 0)
+      status = row.kind == KF_NODE ? kf_stop(run, row.as.node) : -1;
     if (status != 1) break;
     rows++;
     if (run->filled >= most_bytes) break;
@@ -1495,6 +1501,14 @@ static PyObject *kr_fixed(PyObject *object, PyObject *unused) {
   return Py_BuildValue("LL", (long long)self->size, (long long)left);
 }
 
+/* The class of the objects at which the reader stopped; None where it was before any. */
+static PyObject *kr_stopped(PyObject *object, PyObject *unused) {
+  const kr_rows *const self = (kr_rows *)object;
+  const ks_unit *const unit = self->run.stopped != NULL || self->depth == 0 ? self->run.stopped : self->level[self->depth - 1].node->unit;
+  (void)unused;
+  return unit == NULL ? Py_NewRef(Py_None) : Py_NewRef(unit->cls);
+}
+
 static void kr_dealloc(PyObject *object) {
   kr_rows *const self = (kr_rows *)object;
   PyTypeObject *const type = Py_TYPE(object);
@@ -1510,6 +1524,7 @@ static void kr_dealloc(PyObject *object) {
 static PyMethodDef kr_methods[] = {
     {"run", kr_run, METH_VARARGS, NULL},
     {"fixed", kr_fixed, METH_NOARGS, NULL},
+    {"stopped", kr_stopped, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

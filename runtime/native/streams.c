@@ -284,7 +284,7 @@ static int ks_asked(ks_run *run, const ks_at *at, ks_expr *expr, ks_val *to) {
   if (expr->part[0] != NULL) {
     node = ks_eval_object(run, at, expr->part[0]);
     if (node == NULL) return -1;
-    source = PyType_IsSubtype(Py_TYPE(node), ks.node) ? *kd_in(node, ks.in_node.io) : NULL;
+    source = Py_TYPE(node) == ks.source ? node : PyType_IsSubtype(Py_TYPE(node), ks.node) ? *kd_in(node, ks.in_node.io) : NULL;
     if (source == NULL || Py_TYPE(source) != ks.source) {
       Py_DECREF(node);
       return -1;
@@ -534,7 +534,12 @@ static int ks_eval(ks_run *run, const ks_at *at, ks_expr *expr, ks_val *to) {
     case KS_AS:
     case KS_SHOWN:
     case KS_PARSED:
-    case KS_PART: return ks_set_object(to, ks_call(run, at, expr->value, NULL));
+    case KS_PART:
+    case KS_TRUNCATED:
+    case KS_REVERSED:
+    case KS_LISTED:
+    case KS_OCTETS:
+    case KS_STREAM: return ks_set_object(to, ks_call(run, at, expr->value, NULL));
     case KS_FIELD: return ks_member(run, expr, at->node, to);
     case KS_ITEM:
       if (at->item == NULL) return -1;
@@ -695,7 +700,17 @@ static void ks_align(ks_stream *io) {
 
 static int ks_bits(ks_stream *io, int width, int little, int64_t *to) {
   const int missing = width - io->left;
-  const uint64_t mask = ((uint64_t)1 << width) - 1;
+  const uint64_t mask = ((uint64_t)1 << (width & 63)) - 1;
+  if (width > 56) {
+    /* with the bits that are left it may be more than 64 */
+    enum { LOW = 32 };
+    int64_t low, high;
+    if (little ? ks_bits(io, LOW, 1, &low) < 0 || ks_bits(io, width - LOW, 1, &high) < 0
+               : ks_bits(io, width - LOW, 0, &high) < 0 || ks_bits(io, LOW, 0, &low) < 0)
+      return -1;
+    *to = (int64_t)((uint64_t)high << LOW | (uint64_t)low);
+    return 0;
+  }
   if (missing > 0) {
     const int size = (missing + 7) / 8;
     if (io->left < 0 || size > io->end - io->at || io->left + 8 * size > 63) return -1;
@@ -1038,6 +1053,12 @@ static PyObject *ks_element_at(ks_run *run, const ks_at *at, ks_stream *io, ks_e
       return found;
     case KS_E_BITS:
       if (ks_bits(io, element->width, element->order == KS_LE, &number) < 0) return NULL;
+      if (number < 0) {
+        /* of 64 bits */
+        found = PyLong_FromUnsignedLongLong((uint64_t)number);
+        if (found != NULL && element->cast.members != NULL) found = ks_member_of(element->cast.members, -1, found);
+        return found;
+      }
       return ks_cast_of(&element->cast, number);
     case KS_E_BYTES:
     case KS_E_TEXT:
@@ -1077,11 +1098,14 @@ static int ks_is_alone(const ks_expr *expr) {
     case KS_POS:
     case KS_SIZE:
     case KS_EOF:
+    case KS_STREAM:
     case KS_CALL: return 0;
     default: break;
   }
   for (int i = 0; i < 3; i++)
     if (expr->part[i] != NULL && !ks_is_alone(expr->part[i])) return 0;
+  for (Py_ssize_t i = 0; i < expr->items; i++)
+    if (!ks_is_alone(expr->item[i])) return 0;
   return 1;
 }
 

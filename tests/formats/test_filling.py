@@ -507,3 +507,155 @@ def test_where_a_stream_stands_after_a_row_is_for_objects(
     plan: Any = worked._planned(None, ["stop"], None, False, "names")
     assert plan.filling.rows(data, DEFAULT_READ).run(9, 1 << 20)[0] == "stopped"
     assert worked.scan(data, columns=["stop"]).read_all().to_pylist() == pure(worked, data, columns=["stop"])
+
+
+COMPUTED = """
+meta: {id: computed, endian: be, encoding: UTF-8}
+seq:
+  - {id: head, type: head, size: 4}
+  - {id: rows, type: row(head._io), repeat: eos}
+types:
+  head: {seq: [{id: n, type: u1}]}
+  row:
+    params: [{id: outer, type: io}]
+    seq:
+      - {id: flag, type: b1}
+      - {id: wide, type: b64}
+      - {id: rest, type: b7}
+      - {id: kind, type: u4, enum: kinds}
+      - {id: big, type: u8, enum: kinds, valid: {any-of: [18446744073709551615, 77, 256]}}
+      - {id: real, type: f4}
+      - {id: word, type: str, size: 2, encoding: ASCII}
+      - {id: pad, size: outer.size}
+      - {id: taken, size: part.free}
+      - {id: text, type: str, size: 1, encoding: UTF-8, if: word == "ab"}
+    instances:
+      part: {type: 'held(flag ? 2 : 1)'}
+      whole: {value: real.to_i}
+      back: {value: word.reverse}
+      table: {value: '[word, "x", outer.size > 3 ? "y" : "z"]'}
+      chosen: {value: 'table[kind == kinds::one ? 0 : 2]'}
+      known: {value: '[5, 7, 256][kind == kinds::one ? 1 : 2]'}
+      made: {value: '[kind.to_i & 0xff, 0x41].as<bytes>'}
+      shown: {value: 'f"<{word}:{rest}>"'}
+      stream: {value: outer}
+      size_of: {value: stream.size + 1}
+  held:
+    params: [{id: free, type: u1}]
+    instances: {double: {value: free * 2}}
+enums: {kinds: {1: one, 256: many, 18446744073709551615: all}}
+"""
+
+
+def _computed() -> bytes:
+    found = b"\x09abc"
+    for flag, wide, kind, big, real, word in (
+        (1, 2**64 - 1, 1, 2**64 - 1, 2.75, b"ab"),
+        (0, 2**63 + 5, 256, 77, -3.5, b"c\xff"),
+        (1, 3, 2**32 - 1, 256, 1e18, b"zz"),
+    ):
+        bits = (flag << 71 | wide << 7 | 0x55).to_bytes(9, "big")
+        found += bits + struct.pack(">IQf", kind, big, real) + word + b"pads"
+        found += b"t" * (2 if flag else 1) + (b"u" if word == b"ab" else b"")
+    return found
+
+
+def test_lists_streams_and_numbers_of_64_bits(made: Callable[[str], kodec.formats.Format]) -> None:
+    computed, data = made(COMPUTED), _computed()
+    names = ["whole", "table", "chosen", "known", "made", "size_of", "part.double"]
+    for columns in (None, ["*", *names]):
+        found = natively(computed, data, columns=columns)
+        assert found == pure(computed, data, columns=columns)
+        assert [each["wide"] for each in found] == [2**64 - 1, 2**63 + 5, 3]
+        assert [each["kind"] for each in found] == ["one", "many", str(2**32 - 1)]
+        assert [each["big"] for each in found] == ["all", "77", "many"]
+    assert [each["chosen"] for each in found] == ["ab", "y", "y"]
+    assert [each["made"] for each in found] == [b"\x01A", b"\0A", b"\xffA"]
+    # a text that is not ASCII is reversed by objects
+    assert natively(computed, data[: 4 + 9 + 16 + 2 + 4 + 2 + 1], columns=["back", "shown"]) == [
+        {"back": "ba", "shown": "<ab:85>"}
+    ]
+    reader = computed.scan(data, columns=["back"])
+    assert reader.read_all().to_pylist() == pure(computed, data, columns=["back"])
+    assert reader.through_objects == "`computed::row`: a value that the native reader does not compute"
+    for each in (*(data[:cut] for cut in range(len(data))), *_changed(data)):
+        want = outcome(lambda each=each: pure(computed, each, columns=["*", *names]))
+        got = outcome(lambda each=each: computed.scan(each, columns=["*", *names]).read_all().to_pylist())
+        assert want == got, each.hex()
+
+
+def _changed(data: bytes) -> Iterator[bytes]:
+    for at in range(len(data)):
+        for byte in (0, 1, 0x32, 0xFF):
+            yield data[:at] + bytes([byte]) + data[at + 1 :]
+
+
+def test_what_the_native_reader_leaves_to_objects_is_named(
+    made: Callable[[str], kodec.formats.Format],
+) -> None:
+    moving = made(
+        "meta: {id: moving, endian: be}\nseq: [{id: all, type: row, repeat: expr, repeat-expr: 2}]\n"
+        "types: {row: {seq: [{id: n, type: u1}], instances: {next: {type: u1}}}}"
+    )
+    reason = "the instance `next` is read where the stream stands, not at a position"
+    assert moving.fallbacks == {"moving::row": reason}
+    # nobody asks for the instance
+    reader = moving.scan(b"\1\2\3")
+    assert reader.read_all().num_rows == 2 and reader.through_objects == ""
+    reader = moving.scan(b"\1\2\3\4", columns=["*", "next"])
+    assert reader.through_objects == ""
+    assert reader.read_all().to_pylist() == pure(moving, b"\1\2\3\4", columns=["*", "next"])
+    assert reader.through_objects == f"`moving::row`: {reason}"
+    # damage is an error, whoever reads
+    reader = moving.scan(b"\1")
+    with pytest.raises(Truncated):
+        reader.read_all()
+    assert reader.through_objects == ""
+
+
+DERIVED = """
+meta: {id: derived, endian: be}
+seq:
+  - {id: head, type: head}
+  - {id: rows, type: row, repeat: expr, repeat-expr: head.count}
+types:
+  head: {seq: [{id: len_head, type: u4}, {id: count, type: u1}, {id: sum, type: u2}]}
+  row:
+    seq:
+      - {id: crc, type: u4}
+      - {id: len, type: u1}
+      - {id: body, size: len}
+      - {id: tail, type: u1}
+    instances: {twice: {value: tail * 2}}
+"""
+KEYS = """
+schema: derived
+keys:
+  head.len_head: {-derive: length_of(count..sum)}
+  head.sum: {-derive: sum16be(len_head..count)}
+  row.crc: {-derive: crc32(len..tail)}
+"""
+
+
+def test_an_overlay_changes_no_column(tmp_path: Path) -> None:
+    path, keys = tmp_path / "derived.ksy", tmp_path / "keys" / "derived.overlay.yaml"
+    path.write_text(DERIVED)
+    keys.parent.mkdir()
+    keys.write_text(KEYS)
+    plain, other = kodec.formats.load_schema(path), kodec.formats.load_schema(path, [str(keys)])
+    data = struct.pack(">IBH", 3, 3, 0) + b"\0\0\0\0\2ab\1" + b"\0\0\0\1\0\2" + b"\0\0\0\2\1x\3"
+    for rows in ("rows", "."):
+        for columns in (None, ["*", "twice"] if rows == "rows" else ["head.len_head"]):
+            assert (
+                natively(other, data, rows, columns=columns)
+                == natively(plain, data, rows, columns=columns)
+                == pure(other, data, rows, columns=columns)
+            )
+    assert natively(other, data, "rows", where="tail > 1") == natively(plain, data, "rows", where="tail > 1")
+    with pytest.raises(KodecError):
+        other.read(data)
+    reader = other.scan(data, "rows", check=True)
+    with pytest.raises(KodecError):
+        reader.read_all()
+    assert reader.through_objects == "what follows from bytes is checked"
+    assert plain.scan(data, "rows", check=True).read_all().num_rows == 3

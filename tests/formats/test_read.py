@@ -89,8 +89,14 @@ def test_parameters(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("len", "exact").replace("class", "opt"))
     named = kodec.formats.load_schema(path)
     assert named.read(b"abc", {"opt": 2, "exact": 1}, exact=True).body == b"abc"
-    for wrong in ({}, {"len": 2}, {"len": 2, "class": 1, "other": 1}):
-        with pytest.raises(ValueError, match="has the parameters len, class"):
+    for wrong, said in (
+        ({}, r"give `len` \(u1\), `class` \(u1\)"),
+        ({"len": 2}, r"give `class` \(u1\)"),
+        ({"len": 2, "class": 1, "other": 1}, "no parameter `other`: known: class, len"),
+        ({"len": "2", "class": 1}, "`len` of `sized` is of type u1, not str"),
+        ({"len": 256, "class": 1}, r"`len` of `sized` is 0 to 255 \(u1\), not 256"),
+    ):
+        with pytest.raises(ValueError, match=said):
             format.read(b"abc", wrong)
 
 
@@ -122,7 +128,9 @@ def test_every_reader_takes_overlays(tmp_path: Path) -> None:
     assert kodec.formats.load_schema(path).read(data).crc == 0 and run(dump) == run(scan) == 0
     with pytest.raises(CrcMismatch):
         kodec.formats.load_schema(path, [str(overlay)]).read(data)
-    for command in (dump, [*scan, "--overwrite"]):
+    # columns are what a file has
+    assert run([*scan, "--overwrite", "--overlay", str(overlay)]) == 0
+    for command in (dump, [*scan, "--overwrite", "--check"]):
         with pytest.raises(CrcMismatch):
             run([*command, "--overlay", str(overlay)])
 

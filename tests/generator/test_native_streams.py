@@ -237,12 +237,15 @@ def test_fields_that_are_derived_of_bytes_are_read_natively(
     assert x.X.from_bytes(read.to_bytes()).items[1].c == zlib.crc32(b"\6longer")
 
 
-def test_columns_of_fields_that_are_derived_of_bytes_are_checked(codec: Codec, tmp_path: Path) -> None:
+def test_columns_of_fields_that_are_derived_of_bytes_are_checked_on_request(
+    codec: Codec, tmp_path: Path
+) -> None:
     x = codec(DERIVED)
     data = x.X(head=x.Head(), items=[x.Item(a=b"ab"), x.Item(a=b"")], end=b"e").to_bytes()
     (tmp_path / "x.ksy").write_text(f"meta: {{id: x, endian: be}}\n{DERIVED}")
     format = load_schema(tmp_path / "x.ksy")
     assert format.scan(data, rows="items").read_all().column("a").to_pylist() == [b"ab", b""]
     for wrong in (data[:6] + b"z" + data[7:], data[:1] + b"\0\0\0\0" + data[5:]):
+        assert len(format.scan(wrong, rows="items").read_all()) == 2
         with pytest.raises(CrcMismatch):
-            format.scan(wrong, rows="items").read_all()
+            format.scan(wrong, rows="items", check=True).read_all()

@@ -25,6 +25,7 @@ def dump_by_schema(
     schema: Path,
     import_path: Sequence[Path],
     overlays: Sequence[str],
+    params: Sequence[str],
     form: str,
     path: str | None,
     *,
@@ -35,7 +36,7 @@ def dump_by_schema(
 ) -> None:
     """Print a file, or the part of it at `path`, as tree, json or yaml; or `each` element of a list.
 
-    Raises: BadParameter for a path that does not exist; Exit; KodecError.
+    Raises: BadParameter for a path that does not exist, and for parameters; Exit; KodecError.
     """
     from kodec.formats import load_schema
     from kodec.formats.dump import plain, select, tree_lines
@@ -47,9 +48,10 @@ def dump_by_schema(
         raise BadParameter(f"{file} is a directory: --schema reads one file")
     try:
         format = load_schema(schema, overlays, import_path=import_path)
+        parameters = format.parameters_of(params)
         if each:
             with nullcontext(sys.stdin.buffer) if is_stdin(file) else file.open("rb") as source:
-                name, found = format._each(source, path, DEFAULT_READ, MOST_BYTES)
+                name, found = format._each(source, path, DEFAULT_READ, MOST_BYTES, parameters)
                 try:
                     for index, item in enumerate(found):
                         value = plain(item, instances=instances, as_base64=base64)
@@ -60,7 +62,7 @@ def dump_by_schema(
         with stdin_as_file(file) as here:
             data = here.read_bytes()
         try:
-            found, left = format._start(data)
+            found, left = format._start(data, parameters)
             value = plain(select(found, path or ""), instances=instances, as_base64=base64)
         except FormatError as error:
             raise error.in_source(str(file)) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kodec.cli.parser import Option
 
-__all__ = ["IMPORT_PATH", "OVERLAY"]
+__all__ = ["IMPORT_PATH", "OVERLAY", "PARAM"]
 
 IMPORT_PATH = Option(
     "-I",
@@ -16,4 +16,10 @@ IMPORT_PATH = Option(
 OVERLAY = Option(
     "--overlay",
     help="Further keys for a schema: x.overlay.yaml, or the id of one that kodec has; may be repeated.",
+)
+PARAM = Option(
+    "--param",
+    metavar="NAME=VALUE",
+    help="A parameter of the schema's type: version=3, raw=true, bytes in hexadecimal, an enum by its name; "
+    "may be repeated.",
 )

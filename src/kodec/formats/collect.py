@@ -45,11 +45,17 @@ def add_overlays(files: dict[str, bytes], overlays: Iterable[str]) -> None:
         files[posixpath.join(posixpath.dirname(found[0]), place.name)] = place.read_bytes()
 
 
-def collected(schema: Path, import_path: Sequence[Path] = ()) -> tuple[Model, Schema]:
-    """The checked model of a schema and its imports, and the schema in it. Raises: as `collect`."""
+def collected(
+    schema: Path, import_path: Sequence[Path] = (), overlays: Iterable[str] = ()
+) -> tuple[Model, Schema]:
+    """The checked model of a schema and its imports, and the schema in it.
+
+    Raises: as `collect` and `add_overlays`.
+    """
     from kodec.generator.driver import load
 
     name, files = collect(schema, import_path)
+    add_overlays(files, overlays)
     with tempfile.TemporaryDirectory() as folder:
         for path, data in files.items():
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from kodec.runtime.fields import ReadOptions
 if TYPE_CHECKING:
     from kodec.generator.interpreter.reader import PlanReader
     from kodec.generator.interpreter.streams import StreamReader
+    from kodec.generator.plan.steps import Unit
 
 __all__ = ["Area", "Explainer", "Explanation", "Part"]
 
@@ -70,15 +71,22 @@ class Explainer:
     """Reads by a schema's plan itself, which is slow and records the place of everything.
 
     Args:
-        schema: the path of a .ksy file; its imports are searched for around it.
+        schema: the path of a .ksy file; its imports are searched for around it. Or of a plan.
         import_path: further folders in which imports are searched for.
+        overlays: as for `kodec.formats.load_schema`.
 
-    Raises: SchemaError with all problems of the schema; MissingDependency; OSError.
+    Raises: SchemaError with all problems of the schema; ValueError for overlays; MissingDependency; OSError.
     """
 
-    def __init__(self, schema: str | os.PathLike[str], import_path: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        schema: str | os.PathLike[str],
+        import_path: Sequence[Path] = (),
+        overlays: Sequence[str] = (),
+    ) -> None:
         try:
             from kodec.formats.collect import collected
+            from kodec.formats.plans import is_plan, model_of_plan
             from kodec.generator.plan.build import program_of
             from kodec.generator.plan.streams import streams_of
             from kodec.generator.schema.expression_types import Kinds
@@ -86,7 +94,11 @@ class Explainer:
             raise MissingDependency(
                 f"explaining needs `{error.name}`: {install_command('generator')}"
             ) from error
-        model, self._schema = collected(Path(schema), import_path)
+        if is_plan(Path(schema)):
+            self._model, self._schema = model_of_plan(Path(schema), chosen=bool(import_path or overlays))
+        else:
+            self._model, self._schema = collected(Path(schema), import_path, overlays)
+        model = self._model
         self._program = streams_of(model, Kinds(model)) if self._schema.streamed else program_of(model)
         self.id = self._schema.id
 
@@ -94,6 +106,27 @@ class Explainer:
     def types(self) -> list[str]:
         """The types that can be explained: the schema's own type and those inside it."""
         return [name for name in self._program.units if name.split("::")[0] == self.id]
+
+    @property
+    def fallbacks(self) -> Mapping[str, str]:
+        """As `kodec.formats.Format.fallbacks`."""
+        from kodec.formats.fallbacks import fallbacks
+
+        return fallbacks(self._model)
+
+    def arguments_of(self, texts: Iterable[str], type: str | None = None) -> tuple[Any, ...]:
+        """The arguments of a type that are written as NAME=VALUE. Raises: ValueError."""
+        from kodec.formats.parameters import from_text, values_of
+
+        name = self._named(type).name
+        struct = self._model.struct(name)
+        return values_of(self._model, struct, from_text(self._model, struct, texts))
+
+    def _named(self, type: str | None) -> Unit:
+        unit = self._program.units.get(self.id if type is None else type)
+        if unit is None:
+            raise ValueError(f"no type {type!r}; types: {', '.join(self.types)}")
+        return unit
 
     def explain(
         self,
@@ -115,10 +148,8 @@ class Explainer:
 
         Raises: ValueError for a type that is missing, or for other arguments than it has.
         """
-        name = self.id if type is None else type
-        unit = self._program.units.get(name)
-        if unit is None:
-            raise ValueError(f"no type {name!r}; types: {', '.join(self.types)}")
+        unit = self._named(type)
+        name = unit.name
         if len(unit.parameters) != len(arguments):
             wanted = ", ".join(each.name for each in unit.parameters) or "none"
             raise ValueError(f"`{name}` takes {wanted}: {len(arguments)} given")

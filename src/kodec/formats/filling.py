@@ -69,12 +69,17 @@ class Filling:
             if shapes.kinds.asked(spec.id)
         )
 
-    def rows(self, data: Buffer, options: ReadOptions, part: tuple[int, int] | None = None) -> Any:
+    def rows(
+        self,
+        data: Buffer,
+        options: ReadOptions,
+        arguments: tuple[Any, ...] = (),
+        part: tuple[int, int] | None = None,
+    ) -> Any:
         """The native rows of a file; None where there is no native reader.
 
-        `part` is the number of rows that are left out, and that of those after them (-1: all), where each
-        row has
-        as many bytes.
+        `arguments` are the parameters of the outermost type. `part` is the number of rows that are left out,
+        and that of those after them (-1: all), where each row has as many bytes.
         """
         native = native_module("streams")
         if native is None:
@@ -91,6 +96,7 @@ class Filling:
             self.names,
             _decode,
             limits,
+            arguments,
         )
         return native.Rows(*given) if part is None else native.Rows(*given, part)
 

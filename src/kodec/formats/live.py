@@ -228,9 +228,15 @@ for _width, _kinds in ((1, "us"), (2, "us"), (4, "usf"), (8, "usf")):
 
 
 def each_live(
-    kind: type[StreamNode], path: tuple[str, ...], source: Readable, options: ReadOptions, most: int
+    kind: type[StreamNode],
+    path: tuple[str, ...],
+    source: Readable,
+    options: ReadOptions,
+    most: int,
+    arguments: tuple[Any, ...] = (),
 ) -> Iterator[Any]:
-    """The elements of a list of a type, or with no path one object of the type after another.
+    """The elements of a list of a type, or with no path one object of the type after another; `arguments` are
+    its parameters.
 
     Derived fields that need bytes outside of their object are not checked. Raises: FormatError, whose places
     count from the start of the stream; ReadFailed.
@@ -239,9 +245,9 @@ def each_live(
     state = ReadingState(options, 0)
     state.native = False
     io = LiveSource(feed, state)
-    io.whole = kind()
+    io.whole = kind(*arguments)
     try:
-        for each in io.each_in(io.whole, None, "", path) if path else _again(io, kind):
+        for each in io.each_in(io.whole, None, "", path) if path else _again(io, kind, arguments):
             state.unchecked.clear()
             yield each
             io.drop()
@@ -253,13 +259,13 @@ def each_live(
         raise
 
 
-def _again(io: LiveSource, kind: type[StreamNode]) -> Iterator[StreamNode]:
+def _again(io: LiveSource, kind: type[StreamNode], arguments: tuple[Any, ...]) -> Iterator[StreamNode]:
     """Objects up to the end of the stream."""
     index = 0
     while not io.eof:
         before = io.at + io.feed.dropped
         try:
-            yield io.read(kind(), None, "")
+            yield io.read(kind(*arguments), None, "")
         except FormatError as error:
             raise error.within("", index) from error.__cause__
         if io.at + io.feed.dropped == before:

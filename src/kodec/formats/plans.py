@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from kodec.formats.cache import Modules, made_by, modules_of, unpacked
+from kodec.generator.schema.model import Model, Schema
 from kodec.runtime.errors import FormatError, Malformed, Unsupported
 
-__all__ = ["is_plan", "opened", "packed"]
+__all__ = ["is_plan", "model_of_plan", "opened", "packed"]
 
 FORM = 1
 _ABOUT = "plan.json"
@@ -54,11 +55,21 @@ def is_plan(path: Path) -> bool:
     return path.suffix == _SUFFIX
 
 
-def opened(path: Path) -> tuple[str, Modules]:
+def model_of_plan(path: Path, *, chosen: bool) -> tuple[Model, Schema]:
+    """The checked model of a plan, and its schema in it. Raises: as `opened`."""
+    name, modules = opened(path, chosen=chosen)
+    model = modules.model()
+    return model, next(each for each in model.schemas if each.path == name)
+
+
+def opened(path: Path, *, chosen: bool = False) -> tuple[str, Modules]:
     """The path of the schema of a plan, and its modules, in the user's cache.
 
-    Raises: Malformed for a part that is missing or changed; Unsupported for another form; OSError.
+    `chosen` is whether overlays or imports are chosen for it. Raises: ValueError where they are; Malformed
+    for a part that is missing or changed; Unsupported for another form; OSError.
     """
+    if chosen:
+        raise ValueError(f"{path} is a plan: its overlays and imports were chosen when it was saved")
     data = path.read_bytes()
     try:
         about, parts = _read(data)

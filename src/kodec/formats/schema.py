@@ -7,7 +7,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count, islice
 from mmap import ACCESS_READ, mmap
@@ -46,6 +46,8 @@ class FormatReader:
         rows: the path of the rows.
         left_out: fields that no column has, by their path from the outermost type, with the reason.
         backend: native or pure.
+        through_objects: the type and the reason why rows were made of Python objects, which is many times
+            slower; empty if they were not. Known once all batches were read.
 
     Example: see `load_schema`.
     """
@@ -62,6 +64,7 @@ class FormatReader:
         self.rows = rows
         self.left_out = left_out
         self.backend = backend
+        self.through_objects = ""
         self._batches = batches
 
     def __iter__(self) -> FormatReader:
@@ -124,9 +127,7 @@ class Format:
         from kodec.formats.plans import is_plan, opened
 
         if is_plan(path):
-            if overlays or import_path:
-                raise ValueError(f"{path} is a plan: its overlays and imports were chosen when it was saved")
-            name, self._modules = opened(path)
+            name, self._modules = opened(path, chosen=bool(overlays or import_path))
         else:
             from kodec.formats.cache import modules_of
             from kodec.formats.collect import add_overlays, collect
@@ -150,6 +151,30 @@ class Format:
     @cached_property
     def lists(self) -> tuple[str, ...]:
         return tuple(self._shapes("names").lists(self._schema.root))
+
+    @cached_property
+    def fallbacks(self) -> Mapping[str, str]:
+        """The types with parts that columns are made of through Python objects, many times slower, with the
+        reason. Only rows of files that have such a part are: `FormatReader.through_objects`.
+
+        Needs the libraries of the generator. Raises: MissingDependency.
+        """
+        from kodec.formats.fallbacks import fallbacks
+
+        return fallbacks(self._model)
+
+    def _reason(self, kind: type | None) -> str:
+        """Why the native reader stopped at objects of a class."""
+        if kind is None:
+            return "a parameter is an object or a stream"
+        class_of = self._shapes("names").class_of
+        names = (struct.name for schema in self._model.schemas for struct in schema.structs)
+        name = next(each for each in names if class_of(each) is kind)
+        try:
+            reason = self.fallbacks.get(name)
+        except MissingDependency:
+            reason = None
+        return f"`{name}`: {reason or 'a value that the native reader does not compute'}"
 
     @cached_property
     def _kind(self) -> Any:
@@ -184,11 +209,12 @@ class Format:
 
         Args:
             source: a path, bytes-like, or a file opened for reading in binary.
-            parameters: the values of the outermost type's parameters, by their ids.
+            parameters: the values of the outermost type's parameters, by their ids; of an enum its member, a
+                name or a number.
             exact: whether bytes after the object are an error; None: unless instances may read them.
             options: limits of the reader.
 
-        Raises: ValueError for parameters that are missing or unknown; OSError; FormatError.
+        Raises: ValueError for parameters that are missing, unknown or of another type; OSError; FormatError.
 
         Example:
             >>> import pathlib, tempfile
@@ -201,19 +227,10 @@ class Format:
             >>> message.to_bytes()
             b'\\x05hello'
         """
-        given = parameters or {}
-        wanted = [each.id for each in self._schema.root.params]
-        if sorted(given) != sorted(wanted):
-            names, found = (", ".join(each) or "none" for each in (wanted, given))
-            raise ValueError(f"`{self.id}` has the parameters {names}, not {found}")
+        arguments = self._arguments(parameters)
         data, name = bytes_of(source)
-        how: dict[str, Any] = {"opt": options} if exact is None else {"opt": options, "exact": exact}
-        # in their order: a parameter may be called `opt`
-        values = [given[each] for each in wanted] if self._schema.streamed else []
-        if not self._schema.streamed:
-            how |= {attribute_of(each): value for each, value in given.items()}
         try:
-            return self._kind.from_bytes(data, *values, **how)
+            return self._read(self._kind, data, options, arguments, exact)
         except FormatError as error:
             raise error.in_source(name) from error.__cause__
 
@@ -224,16 +241,19 @@ class Format:
         columns: Iterable[str] | None = None,
         *,
         where: Where | None = None,
+        parameters: Mapping[str, Any] | None = None,
         nested: bool = False,
         enums: str = "names",
+        check: bool = False,
         options: ReadOptions = DEFAULT_READ,
         batch_rows: int = BATCH_ROWS,
         part: tuple[int, int] | None = None,
     ) -> FormatReader:
         """Read a file's rows as Arrow batches.
 
-        They are filled natively where the steps of the schema allow: only one batch of rows is in memory, if
-        no expression of the schema refers to their list. A large file is mapped into memory, not copied.
+        They are filled natively where the steps of the schema allow (see `fallbacks`): only one batch of rows
+        is in memory, if no expression of the schema refers to their list. A large file is mapped into memory,
+        not copied.
 
         A row is an element of a repeated field, or an object; a column is a field of it. Fields of types are
         columns of their own (`body.ipv4.src`), enums their names, repeated fields lists. A `switch-on` is a
@@ -250,8 +270,11 @@ class Format:
                 None: all fields, and no instance.
             where: a condition that rows fulfil, checked before the rest of a row is read:
                 `incl_len > 100`, or `[("incl_len", ">", 100)]`.
+            parameters: of the outermost type, as in `read`.
             nested: types as structs, and a `switch-on` as a struct with a member for each type.
             enums: `names`, or `numbers`.
+            check: compare what follows from bytes (`-derive`), such as checksums, as `read` does. Then rows
+                are made of Python objects, which is many times slower.
             options: limits of the reader.
             batch_rows: the maximum number of rows in a batch.
             part: the number of rows that are left out, and the number of rows after these (-1: all), of rows
@@ -262,10 +285,11 @@ class Format:
         """
         if batch_rows < 1:
             raise ValueError(f"batch_rows: at least 1, not {batch_rows}")
+        arguments = self._arguments(parameters)
         data, name = bytes_of(source)
         plan = self._planned(rows, columns, where, nested, enums)
         if isinstance(plan, _Plan):
-            return _Scan(self, plan, data, name, options, batch_rows, part).reader()
+            return _Scan(self, plan, data, name, options, batch_rows, part, arguments, check).reader()
         if part is not None:
             raise ValueError("part: the rows of a kernel are read as a whole")
         return self._marked(*plan, data, name, options, batch_rows)
@@ -309,19 +333,26 @@ class Format:
         return pa.schema([pa.field(each.name, each.type) for each in found])
 
     def row_parts(
-        self, source: Source, rows: str | None = None, *, most: int, least: int = 1
+        self,
+        source: Source,
+        rows: str | None = None,
+        *,
+        most: int,
+        least: int = 1,
+        parameters: Mapping[str, Any] | None = None,
     ) -> list[tuple[int, int]]:
         """Parts of a file that can be read alone (see `scan`): at most `most`, of `least` rows or more.
 
         Rows can be counted without reading them if they all have as many bytes: a type of fixed width, or a
         `size` that is the same for each. Any other file is one part.
 
-        Args: source and rows are as in `scan`.
+        Args: source, rows and parameters are as in `scan`.
         Raises: as `scan`.
         """
+        arguments = self._arguments(parameters)
         data, _ = bytes_of(source)
         plan = self._planned(rows, None, None, False, "names")
-        found = plan.filling.rows(data, DEFAULT_READ) if isinstance(plan, _Plan) else None
+        found = plan.filling.rows(data, DEFAULT_READ, arguments) if isinstance(plan, _Plan) else None
         if found is None or most < 2:
             return [(0, -1)]
         status, counted, *_ = found.run(1, 1)
@@ -366,8 +397,6 @@ class Format:
         from kodec.formats.filling import Filling
 
         root = self._schema.root
-        if root.params:
-            raise ValueError(f"`{self.id}` has parameters, which a file does not define")
         shapes = self._shapes(enums)
         shapes.left_out.clear()
         rows = shapes.rows(root, path)
@@ -392,14 +421,24 @@ class Format:
         filling = Filling(shapes, kind, rows, columns, conditions)
         return _Plan(kind, path, rows.give, columns, shown, left_out, test, filling)
 
-    def _objects(self, plan: _Plan, data: Buffer, options: ReadOptions) -> Iterator[Any]:
+    def _objects(
+        self,
+        plan: _Plan,
+        data: Buffer,
+        options: ReadOptions,
+        arguments: tuple[Any, ...] = (),
+        *,
+        check: bool = False,
+    ) -> Iterator[Any]:
         """The rows' objects. Elements of a list outside other lists are read on demand."""
         first = self._outermost_list([] if plan.rows == "." else plan.rows.replace("[]", "").split("."))
+        if self._schema.streamed and not check:
+            options = replace(options, check_crc=False, verify=False)
         if first:
-            for each in plan.kind.each_of(data, ".".join(first), opt=options, exact=False):
+            for each in plan.kind.each_of(data, ".".join(first), *arguments, opt=options, exact=False):
                 yield from plan.give([each], len(first))
         else:
-            yield from plan.give(self._read(plan.kind, data, options), 0)
+            yield from plan.give(self._of_file(plan.kind, data, options, arguments), 0)
 
     def _outermost_list(self, path: list[str]) -> list[str]:
         """The attributes that lead to the first list of a path; none where it is after an instance or a
@@ -419,30 +458,97 @@ class Format:
             struct = self._model.struct(spec.type.target)
         return []
 
-    def _read(self, kind: Any, data: Buffer, options: ReadOptions) -> Any:
-        # a file may go on after what its schema describes; a layout describes all of it
-        return kind.from_bytes(data, opt=options, exact=not self._schema.streamed)
+    def _arguments(self, given: Mapping[str, Any] | None) -> tuple[Any, ...]:
+        """The values of the outermost type's parameters, in their order. Raises: ValueError."""
+        from kodec.formats.parameters import values_of
 
-    def _start(self, data: Buffer) -> tuple[Any, int]:
-        """The object that bytes start with, and the number of bytes after it. Raises: ValueError for a type
-        with parameters; FormatError.
+        root = self._schema.root
+        values = values_of(self._model, root, given)
+        return tuple(
+            value if param.enum is None else self._members(param.enum, value)
+            for param, value in zip(root.params, values, strict=True)
+        )
+
+    def _members(self, enum: str, value: Any) -> Any:
+        """The members of an enum's class for numbers; a number that has none stays one."""
+        from kodec.generator.targets.python.names import ClassNames
+
+        if isinstance(value, list):
+            return [self._members(enum, each) for each in value]
+        module = self._modules.module(self._model.schema_of(enum).module)
+        found = getattr(module, ClassNames(self._model).enum_class(enum))
+        try:
+            return found(value)
+        except ValueError:
+            return value
+
+    def parameters_of(self, texts: Iterable[str]) -> dict[str, Any]:
+        """The parameters of the outermost type that are written as NAME=VALUE, for `read` and `scan`.
+
+        Whole numbers may be hexadecimal (`0x1f`), bytes are hexadecimal digits, flags `true` or `false`,
+        values of enums names or numbers; the elements of a list stand between commas.
+
+        Args: texts are such texts: `["version=3", "raw=true"]`.
+        Returns: the values by the names of the parameters.
+        Raises: ValueError for one that is unknown, given twice, or not of its type.
+
+        Example:
+            >>> import pathlib, tempfile
+            >>> import kodec
+            >>> schema = pathlib.Path(tempfile.mkdtemp()) / "message.ksy"
+            >>> params = "[{id: wide, type: bool}]"
+            >>> fields = "[{id: a, type: u1}, {id: b, type: u1, if: wide}]"
+            >>> _ = schema.write_text("{meta: {id: message}, params: %s, seq: %s}" % (params, fields))
+            >>> format = kodec.formats.load_schema(schema)
+            >>> format.read(b"xy", format.parameters_of(["wide=true"])).b
+            121
         """
-        if self._schema.root.params:
-            raise ValueError(f"`{self.id}` has parameters, which a file does not define")
-        found = self._read(self._kind, data, DEFAULT_READ)
+        from kodec.formats.parameters import from_text
+
+        return from_text(self._model, self._schema.root, texts)
+
+    def _read(
+        self,
+        kind: Any,
+        data: Buffer,
+        options: ReadOptions,
+        arguments: tuple[Any, ...] = (),
+        exact: bool | None = None,
+    ) -> Any:
+        how: dict[str, Any] = {"opt": options} if exact is None else {"opt": options, "exact": exact}
+        if self._schema.streamed:
+            # in their order: a parameter may be called `opt`
+            return kind.from_bytes(data, *arguments, **how)
+        names = [attribute_of(each.id) for each in self._schema.root.params]
+        return kind.from_bytes(data, **how, **dict(zip(names, arguments, strict=True)))
+
+    def _of_file(self, kind: Any, data: Buffer, options: ReadOptions, arguments: tuple[Any, ...] = ()) -> Any:
+        """An object of a file, which may go on after what its schema describes; a layout describes all."""
+        return self._read(kind, data, options, arguments, exact=not self._schema.streamed)
+
+    def _start(self, data: Buffer, parameters: Mapping[str, Any] | None = None) -> tuple[Any, int]:
+        """The object that bytes start with, and the number of bytes after it. Raises: ValueError for
+        parameters; FormatError.
+        """
+        found = self._of_file(self._kind, data, DEFAULT_READ, self._arguments(parameters))
         return found, len(data) - found._stop if self._schema.streamed else 0
 
     def _each(
-        self, source: Readable, path: str | None, options: ReadOptions, most: int
+        self,
+        source: Readable,
+        path: str | None,
+        options: ReadOptions,
+        most: int,
+        parameters: Mapping[str, Any] | None = None,
     ) -> tuple[str, Iterator[Any]]:
         """The path of a list, and its elements as they arrive; with an empty path, one object after another.
 
         Without a `path` it is the list at the end of the outermost type, if there is one. Raises: ValueError
-        for a path that is not a list which is read one by one; while reading FormatError, ReadFailed.
+        for a path that is not a list which is read one by one, and for parameters; while reading FormatError,
+        ReadFailed.
         """
         root, kind = self._schema.root, self._kind
-        if root.params:
-            raise ValueError(f"`{self.id}` has parameters, which a file does not define")
+        arguments = self._arguments(parameters)
         if not self._schema.streamed:
             raise ValueError(f"`{self.id}` has keys of layouts, which are read as a whole")
         ends = [each.id for each in root.fields[-1:] if each.repeat is not None]
@@ -451,7 +557,7 @@ class Format:
         if steps and steps[0] not in kind._each:
             known = ", ".join(each.removesuffix("_") for each in kind._each) or "none"
             raise ValueError(f"`{chosen}` cannot be read one by one; lists that can: {known}")
-        return chosen, each_live(kind, steps, source, options, most)
+        return chosen, each_live(kind, steps, source, options, most, arguments)
 
     def _only_list(self) -> str:
         root = self._schema.root
@@ -553,25 +659,36 @@ class _Scan:
     options: ReadOptions
     size: int
     part: tuple[int, int] | None
+    arguments: tuple[Any, ...] = ()
+    check: bool = False
 
     def reader(self) -> FormatReader:
         plan = self.plan
-        rows = plan.filling.rows(self.data, self.options, self.part)
-        if rows is None and self.part not in (None, (0, -1)):
-            raise ValueError("part: rows are counted by the native reader, which was not built")
-        batches = _filtered(self.pure(), plan.test, plan.shown) if rows is None else self.native(rows)
+        rows = plan.filling.rows(self.data, self.options, self.arguments, self.part)
+        if self.part not in (None, (0, -1)) and (rows is None or self.check):
+            reason = "which does not check them" if self.check else "which was not built"
+            raise ValueError(f"part: rows are counted by the native reader, {reason}")
         backend = "pure" if rows is None else "native"
-        return _reader(plan.columns[: plan.shown], plan.rows, dict(plan.left_out), batches, backend=backend)
+        found = _reader(plan.columns[: plan.shown], plan.rows, dict(plan.left_out), iter(()), backend=backend)
+        if self.check and rows is not None:
+            found.through_objects = "what follows from bytes is checked"
+        if rows is None or self.check:
+            found._batches = _filtered(self.pure(), plan.test, plan.shown)
+        else:
+            found._batches = self.native(rows, found)
+        return found
 
     def pure(self) -> Iterator[pa.RecordBatch]:
         return _pure(
-            lambda: self.format._objects(self.plan, self.data, self.options),
+            lambda: self.format._objects(
+                self.plan, self.data, self.options, self.arguments, check=self.check
+            ),
             self.plan.columns,
             self.name,
             self.size,
         )
 
-    def native(self, rows: Any) -> Iterator[pa.RecordBatch]:
+    def native(self, rows: Any, reader: FormatReader) -> Iterator[pa.RecordBatch]:
         """Batches of the native reader. Data that it refuses is left to pure Python, which goes on or
         raises."""
         plan = self.plan
@@ -590,8 +707,11 @@ class _Scan:
                 raise Malformed(plan.rows, "rows do not all have as many bytes", at=0)
             for each in _filtered(self.pure(), plan.test, plan.shown):
                 if given < each.num_rows:
+                    reader.through_objects = self.format._reason(rows.stopped())
                     yield each.slice(given)
                 given = max(0, given - each.num_rows)
+            # objects are read to the end: the bytes were right
+            reader.through_objects = self.format._reason(rows.stopped())
 
 
 def load_schema(
@@ -637,6 +757,7 @@ def objects_of(
     path: str | None = None,
     *,
     import_path: Iterable[str | os.PathLike[str]] = (),
+    parameters: Mapping[str, Any] | None = None,
     options: ReadOptions = DEFAULT_READ,
     most_bytes: int = MOST_BYTES,
 ) -> Iterator[Any]:
@@ -652,11 +773,13 @@ def objects_of(
         path: another list of the outermost type, or of an object that it holds: `body.rows`; "" for one
             object of the outermost type after another.
         import_path: further folders in which imports are found.
+        parameters: of the outermost type, as in `Format.read`.
         options: limits of the reader.
         most_bytes: the most bytes of one object.
 
     Returns: an iterator of objects, whose attributes are the fields.
-    Raises: SchemaError; ValueError for a path that cannot be read one by one; MissingDependency; OSError.
+    Raises: SchemaError; ValueError for a path that cannot be read one by one, and for parameters;
+        MissingDependency; OSError.
         While reading: FormatError, with the place in the stream, also if that ends in an object; ReadFailed.
 
     Example:
@@ -669,7 +792,7 @@ def objects_of(
         [b'hi', b'x']
     """
     format = schema if isinstance(schema, Format) else load_schema(schema, import_path=import_path)
-    return format._each(source, path, options, most_bytes)[1]
+    return format._each(source, path, options, most_bytes, parameters)[1]
 
 
 def _require_pyarrow() -> None:

@@ -113,7 +113,8 @@ def scan_files(
         rows, columns: as `Format.scan`.
         path_column: the first column, which has the path of each row's file; None: no such column.
         on_error: `raise`, or `skip`: the rows before the damage are kept, and the file is in `problems`.
-        settings: others of `Format.scan`: `where`, `nested`, `enums`, `options`, `batch_rows`.
+        settings: others of `Format.scan`: `where`, `parameters`, `nested`, `enums`, `check`, `options`,
+            `batch_rows`.
 
     Returns: a reader, whose `problems` name the files that could not be read to their end.
     Raises: as `Format.scan`; FileNotFoundError for a path or a pattern without a file.
@@ -156,9 +157,11 @@ def scan_files(
         for path in files:
             count = 0
             try:
-                for batch in format.scan(path, rows, chosen, **settings):
+                one = format.scan(path, rows, chosen, **settings)
+                for batch in one:
                     count += batch.num_rows
                     yield batch if path_column is None else _with_path(pa, batch, path, schema)
+                reader.through_objects = reader.through_objects or one.through_objects
             except (FormatError, OSError, KodecError) as error:
                 if on_error == "raise":
                     raise

@@ -287,8 +287,9 @@ class Shapes:
     def of_struct(self, struct: Struct, path: str, inside: tuple[str, ...] = ()) -> Shape:
         """An object: its fields. One without any is a `bool`, which shows its presence."""
         members: dict[str, Shape] = {}
+        layout = not self.model.schema_of(struct.name).streamed
         for spec in struct.fields:
-            if spec.contents is not None or (spec.derive is not None and spec.derive.is_length):
+            if spec.contents is not None or (layout and spec.derive is not None and spec.derive.is_length):
                 continue  # no attribute: it follows from the rest
             found = self.of_field(spec, f"{path}.{spec.id}".lstrip("."), (*inside, struct.name))
             if found is not None:

@@ -37,12 +37,15 @@ OPTIONS: Mapping[str, str] = {
     "where": "a condition that the reader checks, before it reads the rest of a row",
     "nested": "true: types as structs",
     "enums": "names (the default), or numbers",
+    "param.NAME": "a parameter of the schema's type, as `--param` of `kodec scan`: `param.version`, 3",
+    "check": "true: compare checksums and other `-derive` fields, through Python objects",
     "pathColumn": "a column with the path of the file; by default none",
     "importPath": "further folders with imported schemas, between commas",
     "tasks": "how many tasks there should be, where files can be split (default: twice the driver's cores)",
     "minRows": "the least rows of a task, where a file is split (default: 100000)",
 }
 _KNOWN = {name.lower(): name for name in OPTIONS}
+_PARAM = "param."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,8 @@ class _Settings:
     nested: bool
     enums: str
     path_column: str
+    params: tuple[str, ...]
+    check: bool
 
 
 class FilePartition(InputPartition):
@@ -110,6 +115,7 @@ class KaitaiReader(DataSourceReader):
         format = _format(options)
         self.plan = packed(format._name, format._modules)
         self.types = _types(format, self.settings, self.names)
+        self.parameters = format.parameters_of(self.settings.params)
         # what is wrong with the options is reported before a task starts
         format.scan(b"", self.settings.rows, self._chosen(), **self._given())
 
@@ -119,7 +125,13 @@ class KaitaiReader(DataSourceReader):
 
     def _given(self) -> dict[str, Any]:
         settings = self.settings
-        return {"where": settings.where, "nested": settings.nested, "enums": settings.enums}
+        return {
+            "where": settings.where,
+            "parameters": self.parameters,
+            "nested": settings.nested,
+            "enums": settings.enums,
+            "check": settings.check,
+        }
 
     def partitions(self) -> list[InputPartition]:
         """A task for each file, or for each part of one with rows of one size."""
@@ -127,13 +139,15 @@ class KaitaiReader(DataSourceReader):
         files = _files(self.options)
         # Spark calls this in a process without a session
         tasks = int(self.options.get("tasks", str(2 * (os.cpu_count() or 1))))
-        most = max(1, -(-tasks // len(files))) if files else 1
+        most = max(1, -(-tasks // len(files))) if files and not self.settings.check else 1
         least = int(self.options.get("minRows", "100000"))
         return [
             FilePartition(path, part)
             for path in files
             for part in (
-                format.row_parts(path, self.settings.rows, most=most, least=least) if most > 1 else [(0, -1)]
+                format.row_parts(path, self.settings.rows, most=most, least=least, parameters=self.parameters)
+                if most > 1
+                else [(0, -1)]
             )
         ]
 
@@ -167,15 +181,19 @@ def _options(given: Mapping[str, str]) -> dict[str, str]:
     """The options by their names. Raises: ArgumentError for one that does not exist."""
     found: dict[str, str] = {}
     for name, value in given.items():
-        if name.lower() not in _KNOWN:
+        if name.lower().startswith(_PARAM):
+            found[name.lower()] = value
+            continue
+        if name.lower() not in _KNOWN or name == "param.NAME":
             raise ArgumentError(f"option `{name}`: there is none; options: {', '.join(OPTIONS)}")
         found[_KNOWN[name.lower()]] = value
     if "schema" not in found:
         raise ArgumentError("name the format: option `schema`, a .ksy file")
     if "path" not in found:
         raise ArgumentError("name the files: load(path)")
-    if found.get("nested", "false").lower() not in ("true", "false"):
-        raise ArgumentError("nested: true or false")
+    for name in ("nested", "check"):
+        if found.get(name, "false").lower() not in ("true", "false"):
+            raise ArgumentError(f"{name}: true or false")
     for name in ("minRows", "tasks"):
         if not found.get(name, "1").isdigit() or int(found.get(name, "1")) < 1:
             raise ArgumentError(f"{name}: a whole number, at least 1, not {found[name]}")
@@ -191,6 +209,10 @@ def _settings(given: Mapping[str, str]) -> _Settings:
         nested=given.get("nested", "false").lower() == "true",
         enums=given.get("enums", "names"),
         path_column=given.get("pathColumn", ""),
+        params=tuple(
+            f"{name.removeprefix(_PARAM)}={value}" for name, value in given.items() if name.startswith(_PARAM)
+        ),
+        check=given.get("check", "false").lower() == "true",
     )
 
 

@@ -149,7 +149,7 @@ class Expressions(PythonSpelling):
             case Cast(of, name, kind):
                 if kind == OCTETS and isinstance(of.type, ListOf):
                     return atom, f"self._bytes({self(of)})"
-                return atom, f'self._as({self(of)}, {_class(self.module, kind)}, "{name}")'
+                return atom, f'self._as({self(of)}, {class_of_cast(self.module, kind)}, "{name}")'
             case Binary(op, left, right) if value.fails and op in ("/", "%"):
                 return atom, f"self.{'_divide' if op == '/' else '_modulo'}({self(left)}, {self(right)})"
             case Binary(op, left, right) if value.fails:
@@ -180,7 +180,7 @@ def _class_of_enum(module: Context, enum: str) -> str:
     return module.imported(enum, module.back.enum_class(enum))
 
 
-def _class(module: Context, kind: Type) -> str:
+def class_of_cast(module: Context, kind: Type) -> str:
     """The class that a cast asks for."""
     match kind:
         case ObjectOf(unit):

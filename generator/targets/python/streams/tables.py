@@ -31,7 +31,7 @@ from kodec.generator.plan.steps import (
     When,
 )
 from kodec.generator.plan.stream_values import is_real
-from kodec.generator.plan.streams import asks_stream
+from kodec.generator.plan.streams import asks_stream, streams_of
 from kodec.generator.plan.values import (
     FLAG,
     OCTETS,
@@ -54,8 +54,8 @@ from kodec.generator.plan.values import (
     ListOf,
     MemberOf,
     Number,
-    ObjectOf,
     Required,
+    Reversed,
     Shown,
     SizeOf,
     StreamAsked,
@@ -67,38 +67,54 @@ from kodec.generator.plan.values import (
     Value,
     Whole,
 )
+from kodec.generator.schema.expression_types import Kinds
+from kodec.generator.schema.model import Model
+from kodec.generator.targets.python.context import Context
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute
-from kodec.generator.targets.python.streams.expressions import Where
+from kodec.generator.targets.python.streams.expressions import Where, class_of_cast
 from kodec.generator.targets.python.streams.printer import Printer
 from kodec.generator.wire import ENCODINGS
 
-__all__ = ["NativeUnit", "native_unit"]
+__all__ = ["NativeUnit", "beyond_native", "native_unit"]
 
 _IN_FUNCTION = Where(item="item", index="i", stream="_io")
-_MOST_BITS = 56
 _TIGHT = ("loose", "False")
-
-
-class _Beyond(Exception):
-    """The unit has parts that the native reader does not support."""
 
 
 @dataclass(frozen=True, slots=True)
 class NativeUnit:
-    """A unit's entry: its parts by their names, as Python, and each of its steps."""
+    """A unit's entry: its parts by their names, as Python, and each of its steps.
+
+    Attributes:
+        beyond: what columns are made of through Python objects, as the native reader does not support it.
+    """
 
     name: str
     parts: dict[str, str]
     steps: list[str]
+    beyond: tuple[str, ...]
 
 
-def native_unit(printer: Printer, name: str) -> NativeUnit | None:
-    """The entry of a unit whose class is `name`; None if only Python reads it."""
+def native_unit(printer: Printer, name: str) -> NativeUnit:
+    """The entry of a unit whose class is `name`."""
     table = _Table(printer)
-    try:
-        return NativeUnit(name, table.parts(), [table.step(each) for each in printer.unit.steps])
-    except _Beyond:
-        return None
+    parts, steps = table.parts(), [table.step(each) for each in printer.unit.steps]
+    return NativeUnit(name, parts, steps, tuple(dict.fromkeys(table.beyond)))
+
+
+def beyond_native(model: Model) -> dict[str, tuple[str, ...]]:
+    """By the full name of a streamed type what the native reader does not support in it, if there is
+    anything."""
+    back, program = ModelIndex(model), streams_of(model, Kinds(model))
+    found = {
+        struct.name: native_unit(Printer(Context(back, schema), unit, program.units), "").beyond
+        for schema in model.schemas
+        if schema.streamed
+        for struct in schema.structs
+        if (unit := program.units[struct.name])
+    }
+    return {name: reasons for name, reasons in found.items() if reasons}
 
 
 class _Table:
@@ -107,6 +123,7 @@ class _Table:
     def __init__(self, printer: Printer) -> None:
         self.printer = printer
         self.unit = printer.unit
+        self.beyond: list[str] = []
 
     def parts(self) -> dict[str, str]:
         values = [each for each in self.printer.streamed.instances if each.value is not None]
@@ -142,19 +159,29 @@ class _Table:
 
     def _place(self, plan: InstancePlan) -> str:
         """The attribute of an instance, and its condition, its position and its stream."""
-        stream = None if plan.stream is None else self._stream_of(plan.stream)
-        given = (plan.test, plan.position)
-        test, position = ("None" if each is None else self._value(each) for each in given)
+        if plan.position is None and not self._is_free(plan.step):
+            self.beyond.append(
+                f"the instance `{plan.name}` is read where the stream stands, not at a position"
+            )
+        given = (plan.test, plan.position, plan.stream)
+        test, position, stream = ("None" if each is None else self._value(each) for each in given)
         return f'("{attribute(plan.name)}", {test}, {position}, {stream})'
 
-    def _stream_of(self, value: Value) -> str:
-        """The object whose stream it is."""
-        match value:
-            case StreamOf(None):
-                return '("this",)'
-            case StreamOf(of) if of is not None:
-                return self._value(of)
-        return f"lambda self, io, item, i: {self._python(value)}"
+    def _is_free(self, step: Step | None) -> bool:
+        """Whether a step takes no bytes: none are stored, or its objects are of types without fields."""
+        element = step.element if isinstance(step, (One, Many)) else None
+        cases = [element]
+        if isinstance(element, Choice):
+            cases = [each.element for each in (*element.cases, element.other) if each is not None]
+        return all(map(self._is_empty, cases))
+
+    def _is_empty(self, element: Element | None) -> bool:
+        match element:
+            case Octets(_, Bounds(size=Constant(0))) | Chars(_, _, Bounds(size=Constant(0))):
+                return True
+            case Nested(bounds=None):
+                return not self.printer.units[element.unit].steps
+        return False
 
     # -- steps ------------------------------------------------------------------------------------
 
@@ -176,7 +203,7 @@ class _Table:
                 return f'("one", "{attribute(name)}", {made}, {self._rules(rules)})'
             case Many():
                 return self._many(step)
-        raise _Beyond
+        raise TypeError(step)
 
     def _slot(self, slot: Slot) -> str:
         (name,) = slot.path
@@ -216,8 +243,6 @@ class _Table:
             case FixedNumber(wire, order):
                 return f'("number", "{wire}", "{order}", {self._cast(kind)})'
             case Bits(width, order):
-                if width > _MOST_BITS:
-                    raise _Beyond
                 return f'("bits", {width}, "{order}", {self._cast(kind, bits=True)})'
             case Octets(_, Bounds() as bounds):
                 return f'("bytes", {self._bounds(bounds, name)})'
@@ -235,7 +260,7 @@ class _Table:
                 return f"({parts}, {parent}, {element.rooted})"
             case Choice():
                 return self._choice(element, name)
-        raise _Beyond
+        raise TypeError(element)
 
     def _choice(self, element: Choice, name: str) -> str:
         joined: dict[str, list[str]] = {}
@@ -317,27 +342,43 @@ class _Table:
             case StreamAsked(StreamOf(of, at_hand), name):
                 stream = '("this",)' if of is None else self._value(of)
                 return f'("{name}", {"None" if at_hand else stream})'
+            case StreamAsked(of, name):
+                return f'("{name}", {self._value(of)})'
+            case StreamOf(of, at_hand):
+                stream = "None" if at_hand else '("this",)' if of is None else self._value(of)
+                return f'("stream", {stream}, {self._function(value)})'
             case Unary(op, of):
                 return f'("{op}", {self._value(of)})' if op != "-" else f'("negative", {self._value(of)})'
             case Binary(op, left, right):
                 return f'("{op}", {self._value(left)}, {self._value(right)})'
             case EdgeOf(of, name):
-                return f'("{name}", {self._value(of)}, {self._call(value)})'
-            case Cast(of, _, ObjectOf(unit)):
-                return f'("as", {self._value(of)}, {self.printer.class_of(unit)}, {self._call(value)})'
-            case Shown(of) if isinstance(of.type, Whole):
-                return f'("shown", {self._value(of)}, {self._call(value)})'
+                return f'("{name}", {self._value(of)}, {self._function(value)})'
+            case Cast(of, _, kind) if kind == OCTETS and isinstance(of.type, ListOf):
+                return f'("octets", {self._value(of)}, {self._function(value)})'
+            case Cast(of, _, kind):
+                cls = class_of_cast(self.printer.module, kind)
+                return f'("as", {self._value(of)}, {cls}, {self._function(value)})'
+            case Listed(items, kind):
+                found = f'("list", {_tuple(map(self._value, items))}, {self._function(value)})'
+                return f'("octets", {found}, {self._function(value)})' if kind == OCTETS else found
+            case Shown(of) if isinstance(of.type, Whole) or of.type == TEXT:
+                return f'("shown", {self._value(of)}, {self._function(value)})'
             case Number(of, _, base) if of.type == TEXT:
                 to = "10" if base is None else self._value(base)
-                return f'("parsed", {self._value(of)}, {to}, {self._call(value)})'
+                return f'("parsed", {self._value(of)}, {to}, {self._function(value)})'
+            case Number(of):
+                return f'("whole", {self._value(of)}, {self._function(value)})'
+            case Reversed(of):
+                return f'("reversed", {self._value(of)}, {self._function(value)})'
             case Substring(of, start, stop):
                 parts = ", ".join(map(self._value, (of, start, stop)))
-                return f'("part", {parts}, {self._call(value)})'
+                return f'("part", {parts}, {self._function(value)})'
             case Choose(test, yes, no):
                 return f'("if", {self._value(test)}, {self._value(yes)}, {self._value(no)})'
-        return self._call(value)
+        self.beyond.append(f"an expression ({type(value).__name__}) that only Python computes")
+        return self._function(value)
 
-    def _call(self, value: Value) -> str:
+    def _function(self, value: Value) -> str:
         return f"lambda self, io, item, i: {self._python(value)}"
 
 

@@ -35,7 +35,7 @@ class ClassView:
     params: tuple[Attribute, ...]
     attrs: tuple[Attribute, ...]
     properties: tuple[Property, ...]
-    native: NativeUnit | None
+    native: NativeUnit
     constants: tuple[Constant, ...]
 
 
@@ -61,8 +61,8 @@ class StreamModule:
 
     @property
     def units(self) -> list[NativeUnit]:
-        """The table of the native reader, without unsupported units."""
-        return [each.native for each in self.classes if each.native is not None]
+        """The table of the native reader."""
+        return [each.native for each in self.classes]
 
     @property
     def siblings(self) -> list[tuple[str, list[str]]]:

@@ -13,7 +13,7 @@ from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.schema_dump import dump_by_schema
-from kodec.cli.schemas import IMPORT_PATH, OVERLAY
+from kodec.cli.schemas import IMPORT_PATH, OVERLAY, PARAM
 from kodec.cli.selection import ON_ERROR, OnErrorChoice
 from kodec.cli.stdin import is_stdin
 from kodec.cli.wanted import chosen_logs
@@ -117,6 +117,7 @@ def dump(
     ] = None,
     import_path: Annotated[list[Path] | None, IMPORT_PATH] = None,
     overlay: Annotated[list[str] | None, OVERLAY] = None,
+    param: Annotated[list[str] | None, PARAM] = None,
     yaml: Annotated[bool, Option("--yaml", help="With --schema: YAML.")] = False,
     part: Annotated[
         str | None, Option("--path", metavar="PATH", help="With --schema: only this part: body.rows[3].")
@@ -173,6 +174,7 @@ def dump(
     }
     schema_only["-I"] = import_path
     schema_only["--overlay"] = overlay
+    schema_only["--param"] = param
     if schema is not None:
         if control or batches or decode or edit_format or no_crc or on_error is not OnErrorChoice.stop:
             raise BadParameter("--schema takes no option for Kafka's logs")
@@ -186,6 +188,7 @@ def dump(
             schema,
             import_path or [],
             overlay or [],
+            param or [],
             form,
             part,
             each=each,

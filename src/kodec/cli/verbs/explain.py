@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.resources import as_file, files
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from kodec.cli import output
 from kodec.cli.explain_page import write_page
 from kodec.cli.hexdump import lines_of_explanation
 from kodec.cli.outcome import FAILED, errors_reported
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
-from kodec.cli.schemas import IMPORT_PATH
+from kodec.cli.schemas import IMPORT_PATH, OVERLAY, PARAM
 from kodec.cli.stdin import stdin_as_file
 from kodec.formats.explain import Area, Explainer, Explanation, Part
 from kodec.generated.log import offset_index, time_index, transaction_index
@@ -57,7 +57,7 @@ def explain(
             "--schema",
             exists=True,
             dir_okay=False,
-            help="The .ksy file of its format, if it is not Kafka's.",
+            help="Its format, if it is not Kafka's: a .ksy file or a plan.",
         ),
     ] = None,
     type: Annotated[
@@ -77,6 +77,8 @@ def explain(
         int | None, Option("--count", min=1, help="Number of batches or entries; all by default.")
     ] = None,
     import_path: Annotated[list[Path] | None, IMPORT_PATH] = None,
+    overlay: Annotated[list[str] | None, OVERLAY] = None,
+    param: Annotated[list[str] | None, PARAM] = None,
     whole: Annotated[bool, Option("--whole", help="Show long fields in full.")] = False,
     html: Annotated[Path | None, Option("--html", help="Write an interactive page instead of lines.")] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing page.")] = False,
@@ -88,18 +90,32 @@ def explain(
 
     example:  kodec explain logs/orders-0/00000000000000000000.log --offset 20 --count 1
 
+    With --schema, types whose columns `kodec scan` makes of Python objects are named with the reason.
+
     exit:     0 done   1 damaged bytes, or a bad schema   2 bad usage
     """
+    if schema is None:
+        for name, value in (("-I", import_path), ("--overlay", overlay), ("--param", param)):
+            if value:
+                raise BadParameter(f"{name}: goes with --schema")
+    if version is not None and param:
+        raise BadParameter("--version and --param exclude each other")
     if offset is not None and at is not None:
         raise BadParameter("--offset and --at exclude each other")
     with errors_reported(), stdin_as_file(file, ".log" if schema is None else "") as here:
         try:
-            sections = _sections(here, schema, import_path or [], type, version, at, offset)
+            explainer = None if schema is None else Explainer(schema, import_path or [], overlay or [])
+            arguments = () if version is None else (version,)
+            if explainer is not None and version is None:
+                arguments = explainer.arguments_of(param or [], type)
+            sections = _sections(here, explainer, type, arguments, at, offset)
             chosen = islice(sections, count)
             if html is None:
                 wrong = _print(chosen, whole)
             else:
                 wrong = write_page(html, file, chosen, overwrite=overwrite)
+            for name, reason in () if explainer is None else explainer.fallbacks.items():
+                output.warn(f"columns of `{name}` are made of Python objects, many times slower: {reason}")
         except ValueError as error:
             raise BadParameter(str(error)) from None
     raise Exit(FAILED if wrong else 0)
@@ -117,35 +133,31 @@ def _print(sections: Iterator[_Section], whole: bool) -> bool:
 
 def _sections(
     file: Path,
-    schema: Path | None,
-    import_path: Sequence[Path],
+    explainer: Explainer | None,
     type: str | None,
-    version: int | None,
+    arguments: tuple[Any, ...],
     at: int | None,
     offset: int | None,
 ) -> Iterator[_Section]:
     """The parts of a file, one after the other. Raises ValueError for options that do not fit the file."""
-    if schema is None:
+    if explainer is None:
         # as it was in a log directory
         file = as_segment(file) or file
     kind = file.name.rpartition(".")[2]
-    if schema is None and kind in ("log", "checkpoint"):
+    if explainer is None and kind in ("log", "checkpoint"):
         return _batches(file, at or 0, offset)
     if offset is not None:
         raise ValueError("--offset needs a segment, as in 00000000000000000000.log")
-    if schema is None and kind in _ENTRIES:
+    if explainer is None and kind in _ENTRIES:
         return _entries(file, *_ENTRIES[kind], at or 0)
     if at is not None:
         raise ValueError("--at needs one of Kafka's logs or indexes")
     if file.stat().st_size > _MOST:
         raise ValueError(f"{file}: larger than {_MOST >> 20} MiB, the limit with a schema")
-    arguments = () if version is None else (version,)
-    if schema is None and kind == "snapshot":
-        explainer = _of_kafka("producer_snapshot")
-    elif schema is None:
+    if explainer is None and kind != "snapshot":
         raise ValueError(f"{file.name} is not one of Kafka's logs or indexes: give --schema")
-    else:
-        explainer = Explainer(schema, import_path)
+    if explainer is None:
+        explainer = _of_kafka("producer_snapshot")
     return iter([_Section("", explainer.explain(file.read_bytes(), type, arguments=arguments))])
 
 

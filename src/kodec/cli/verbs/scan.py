@@ -10,7 +10,7 @@ from typing import Annotated
 from kodec.cli import lines
 from kodec.cli.compressions import PARQUET
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
-from kodec.cli.schemas import IMPORT_PATH, OVERLAY
+from kodec.cli.schemas import IMPORT_PATH, OVERLAY, PARAM
 from kodec.cli.stdin import stdin_as_file
 from kodec.runtime.errors import KodecError, MissingDependency
 from kodec.runtime.extras import install_command
@@ -84,6 +84,10 @@ def scan(
     ] = None,
     import_path: Annotated[list[Path] | None, IMPORT_PATH] = None,
     overlay: Annotated[list[str] | None, OVERLAY] = None,
+    param: Annotated[list[str] | None, PARAM] = None,
+    check: Annotated[
+        bool, Option("--check", help="Compare checksums and other -derive fields; many times slower.")
+    ] = False,
     compression: Annotated[str, PARQUET] = "zstd",
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
@@ -127,8 +131,9 @@ def scan(
                 for each in found:
                     check_target(to, readable(each), overwrite=overwrite)
             several = len(found) > 1 or len(files) > 1 or found != [str(names[0])]
+            format_of_all = load_schema(schema, overlay or (), import_path=import_path or ())
             reader = scan_files(
-                load_schema(schema, overlay or (), import_path=import_path or ()),
+                format_of_all,
                 found,
                 rows,
                 column or None,
@@ -137,6 +142,8 @@ def scan(
                 where=where,
                 nested=nested,
                 enums=enums,
+                parameters=format_of_all.parameters_of(param or ()),
+                check=check,
             )
             if to is None:
                 sys.stdout.flush()
@@ -156,6 +163,8 @@ def scan(
         lines.warn(f"no column: {path}: {reason}")
     for problem in reader.problems:
         lines.warn(f"kodec: {problem}")
+    if reader.through_objects and not check:
+        lines.warn(f"read through Python objects, many times slower: {reader.through_objects}")
     of = f" of {len(found):,} files" if len(found) > 1 else ""
     if to is not None:
         lines.show(f"{count:,} rows of {reader.rows}{of} to {to}")
