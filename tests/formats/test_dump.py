@@ -123,7 +123,10 @@ def test_unknown_enum_values_stay_numbers(dump: Dump) -> None:
 
 def test_bytes_after_the_end_are_reported(dump: Dump) -> None:
     code, _, err = dump(DATA + bytes(7), "--json")
-    assert code == 0 and "7 bytes after the end of the format are not shown" in err
+    assert code == 0 and "7 bytes after the fields are not shown" in err
+    code, _, err = dump(DATA + bytes(7), "--json", "--instances")
+    assert code == 0 and "7 bytes that the schema does not describe are not shown" in err
+    assert dump(DATA + bytes(7), "--path", "kind")[2] == ""
 
 
 def test_damage_is_an_error_with_its_byte(dump: Dump) -> None:

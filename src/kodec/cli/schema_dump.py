@@ -39,7 +39,7 @@ def dump_by_schema(
     Raises: BadParameter for a path that does not exist, and for parameters; Exit; KodecError.
     """
     from kodec.formats import load_schema
-    from kodec.formats.dump import plain, select, tree_lines
+    from kodec.formats.dump import bytes_left, plain, select, tree_lines
     from kodec.formats.live import MOST_BYTES
 
     if form == "yaml":
@@ -62,7 +62,7 @@ def dump_by_schema(
         with stdin_as_file(file) as here:
             data = here.read_bytes()
         try:
-            found, left = format._start(data, parameters)
+            found = format._start(data, parameters)
             value = plain(select(found, path or ""), instances=instances, as_base64=base64)
         except FormatError as error:
             raise error.in_source(str(file)) from None
@@ -80,8 +80,12 @@ def dump_by_schema(
     else:
         for line in tree_lines(value, whole=whole):
             print(lines.printable(line))
-    if left:
-        lines.warn(f"{file}: {left:,} bytes after the end of the format are not shown")
+    left = 0 if path else bytes_left(found, len(data))
+    if left and found._seeks and not instances:
+        hint = "`--instances` shows what the schema reads at positions"
+        lines.warn(f"{file}: {left:,} bytes after the fields are not shown: {hint}")
+    elif left:
+        lines.warn(f"{file}: {left:,} bytes that the schema does not describe are not shown")
 
 
 def _as_yaml(value: Any) -> str:

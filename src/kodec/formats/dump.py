@@ -15,7 +15,7 @@ from kodec.runtime.dataclass import fields
 from kodec.runtime.errors import FormatError
 from kodec.runtime.streams import StreamNode
 
-__all__ = ["plain", "select", "tree_lines"]
+__all__ = ["bytes_left", "plain", "select", "tree_lines"]
 
 _STEP = re.compile(r"\.?([a-z_][a-z0-9_]*)|\[([0-9]{1,12})\]")
 _MOST_ITEMS, _MOST_TEXT = 100, 200
@@ -56,6 +56,19 @@ def select(value: Any, path: str) -> Any:
             raise ValueError(f"{here} has no `{step[1]}`{f'; {hint}' if hint else ''}")
         value = known[step[1]]()
     return value
+
+
+def bytes_left(value: Any, size: int) -> int:
+    """How many bytes of a file of `size` bytes are after its object, and in none of the instances that were
+    read."""
+    if not isinstance(value, StreamNode) or value._io is None:
+        return 0
+    at = value._stop
+    left = 0
+    for start, stop in [*sorted(value._places_in(value._io.buf)), (size, size)]:
+        left += max(0, start - at)
+        at = max(at, stop)
+    return left
 
 
 def plain(value: Any, *, instances: bool = False, as_base64: bool = False) -> Any:

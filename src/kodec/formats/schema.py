@@ -526,12 +526,9 @@ class Format:
         """An object of a file, which may go on after what its schema describes; a layout describes all."""
         return self._read(kind, data, options, arguments, exact=not self._schema.streamed)
 
-    def _start(self, data: Buffer, parameters: Mapping[str, Any] | None = None) -> tuple[Any, int]:
-        """The object that bytes start with, and the number of bytes after it. Raises: ValueError for
-        parameters; FormatError.
-        """
-        found = self._of_file(self._kind, data, DEFAULT_READ, self._arguments(parameters))
-        return found, len(data) - found._stop if self._schema.streamed else 0
+    def _start(self, data: Buffer, parameters: Mapping[str, Any] | None = None) -> Any:
+        """The object that bytes start with. Raises: ValueError for parameters; FormatError."""
+        return self._of_file(self._kind, data, DEFAULT_READ, self._arguments(parameters))
 
     def _each(
         self,
