@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import zlib
 from pathlib import Path
 
 import pytest
 
 from kodec.cli.main import main
+from kodec.formats import load_schema
 
 ROOT = Path(__file__).parents[2]
 LOGS = ROOT / "tests" / "data" / "kafka-4.3.1" / "logs"
@@ -99,3 +101,63 @@ def test_a_page_has_each_byte_and_each_field_once(tmp_path: Path, capsys: pytest
     assert page.stat().st_size < len(text)
     before = LOG.read_bytes()
     assert main(["explain", str(LOG), "--html", str(LOG), "--overwrite"]) == 2 and LOG.read_bytes() == before
+
+
+SCHEMA = """
+meta: {id: moving, endian: be}
+seq: [{id: all, type: row, repeat: expr, repeat-expr: 2}, {id: crc, type: u4}]
+types: {row: {seq: [{id: n, type: u1}], instances: {next: {pos: 0, type: u1}}}}
+"""
+
+
+def test_overlays_and_plans(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KODEC_CACHE", str(tmp_path / "cache"))
+    schema, file = tmp_path / "moving.ksy", tmp_path / "file"
+    schema.write_text(SCHEMA)
+    file.write_bytes(b"\1\2" + zlib.crc32(b"\1\2").to_bytes(4, "big"))
+    keys = tmp_path / "keys" / "moving.overlay.yaml"
+    keys.parent.mkdir()
+    keys.write_text("schema: moving\nkeys:\n  crc: {-derive: crc32(all..all)}\n")
+    command = ["explain", str(file), "--schema"]
+    assert main([*command, str(schema)]) == 0
+    plain = capsys.readouterr()
+    assert "all[1].n = 2" in plain.out and plain.err == ""
+    assert main([*command, str(schema), "--overlay", str(keys)]) == 0
+    assert capsys.readouterr() == plain
+    plan = tmp_path / "moving.kodec"
+    load_schema(schema, [str(keys)]).save(plan)
+    assert main([*command, str(plan)]) == 0
+    assert capsys.readouterr() == plain
+    for wrong, said in (
+        ([str(schema), "--overlay", "png"], "an overlay of `png`, which the schema does not use"),
+        ([str(schema), "--overlay", "nothing"], "no overlay `nothing`"),
+        ([str(plan), "--overlay", str(keys)], "its overlays and imports were chosen when it was saved"),
+    ):
+        assert main([*command, *wrong]) == 2
+        assert said in capsys.readouterr().err
+    for option, value in (("--overlay", "png"), ("--param", "a=1"), ("-I", str(tmp_path))):
+        assert main(["explain", str(LOG), option, value]) == 2
+        assert f"{option}: goes with --schema" in capsys.readouterr().err
+
+
+def test_types_whose_columns_are_made_of_objects_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KODEC_CACHE", str(tmp_path / "cache"))
+    schema, file = tmp_path / "moving.ksy", tmp_path / "file"
+    schema.write_text(SCHEMA.replace("pos: 0, ", ""))
+    file.write_bytes(b"\1\2crc_next")
+    assert main(["explain", str(file), "--schema", str(schema)]) == 0
+    reason = "the instance `next` is read where the stream stands, not at a position"
+    assert capsys.readouterr().err == (
+        f"columns of `moving::row` are made of Python objects, many times slower: {reason}\n"
+    )
+    scan = ["scan", str(file), "--schema", str(schema), "--column", "n"]
+    assert main(scan) == 0
+    assert capsys.readouterr().err == ""
+    assert main([*scan, "--column", "next"]) == 0
+    assert capsys.readouterr().err == (
+        f"read through Python objects, many times slower: `moving::row`: {reason}\n"
+    )

@@ -617,9 +617,9 @@ class Format:
         options: ReadOptions,
         batch_rows: int,
     ) -> FormatReader:
-        spec = self._schema.root.fields[0]
-        path = spec.id
-        kind: Any = self._shapes("numbers").class_of(cast("Ref", spec.type).target)
+        path = self._schema.root.fields[0].id
+        target = cast("Ref", self._schema.root.fields[0].type).target
+        kind: Any = self._shapes("numbers").class_of(target)
 
         def objects() -> Iterator[Any]:
             # one by one: rows before damage are given
@@ -639,10 +639,17 @@ class Format:
         def pure(after: int) -> Iterator[pa.RecordBatch]:
             return _pure(lambda: islice(objects(), after, None), columns, name, batch_rows)
 
+        def left(after: int) -> Iterator[pa.RecordBatch]:
+            yield from pure(after)
+            # no error was raised: the bytes were right
+            found.through_objects = f"`{target}`: a value that the kernel does not support"
+
         kernel = None if os.environ.get("KODEC_PURE") == "1" else self._modules.kernel(self.id)
         backend = "pure" if kernel is None else "native"
-        batches = pure(0) if kernel is None else _native(kernel, data, columns, options, batch_rows, pure)
-        return _reader(columns[:shown], path, {}, _filtered(batches, test, shown), backend=backend)
+        found = _reader(columns[:shown], path, {}, iter(()), backend=backend)
+        batches = pure(0) if kernel is None else _native(kernel, data, columns, options, batch_rows, left)
+        found._batches = _filtered(batches, test, shown)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
