@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
+from kodec.generator.parts import fields_of
 from kodec.generator.plan.steps import (
     Align,
     Bits,
@@ -104,6 +105,7 @@ __all__ = [
     "Statement",
     "UnitCode",
     "code_of",
+    "codes_in",
     "is_scalar",
     "stored",
 ]
@@ -277,6 +279,19 @@ def is_reference(kind: Type) -> bool:
     if isinstance(kind, OneOf):
         return all(map(is_reference, kind.types))
     return isinstance(kind, ObjectOf) or kind == OBJECT
+
+
+def codes_in(part: Any) -> Iterator[Code]:
+    """The operations of statements, of instances or of an operation, this one first."""
+    if isinstance(part, Code):
+        yield part
+        part = part.args
+    if isinstance(part, tuple):
+        for each in part:
+            yield from codes_in(each)
+    elif isinstance(part, (Statement, InstanceCode)):
+        for name in fields_of(type(part)) or ():
+            yield from codes_in(getattr(part, name))
 
 
 def code_of(program: Program) -> tuple[dict[str, UnitCode], list[tuple[str, str, str]]]:

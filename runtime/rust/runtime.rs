@@ -215,8 +215,11 @@ pub struct Options {
     pub check_derived: bool,
     /// The most elements of one list.
     pub max_elements: usize,
-    /// The most bytes that the compressed fields of one input may become together.
+    /// The most bytes that the compressed fields of one input may become together. In a streamed schema, the most
+    /// that each process may return, and that its expressions may make together.
     pub max_decompressed: usize,
+    /// How deep objects and instances of streamed schemas may nest.
+    pub max_depth: usize,
 }
 
 impl Default for Options {
@@ -226,19 +229,50 @@ impl Default for Options {
             check_derived: true,
             max_elements: 4_000_000,
             max_decompressed: 256 << 20,
+            max_depth: 100,
         }
     }
 }
 
-type Row = Box<[OnceCell<Vec<u8>>]>;
+type Row<T> = Box<[OnceCell<T>]>;
+const MOST_ROWS: usize = usize::BITS as usize;
+
+/// Values of one type, which never move.
+#[derive(Debug)]
+pub(crate) struct Rows<T> {
+    count: Cell<usize>,
+    // row n has 2^n places
+    rows: OnceCell<Row<Row<T>>>,
+}
+
+impl<T> Default for Rows<T> {
+    fn default() -> Self {
+        Self {
+            count: Cell::new(0),
+            rows: OnceCell::new(),
+        }
+    }
+}
+
+impl<T> Rows<T> {
+    /// Keeps a value.
+    pub fn add(&self, value: T) -> &T {
+        let number = self.count.get() + 1;
+        self.count.set(number);
+        let row = number.ilog2() as usize;
+        let rows = self.rows.get_or_init(|| places(MOST_ROWS));
+        let row_places = rows[row].get_or_init(|| places(1 << row));
+        row_places[number - (1 << row)].get_or_init(|| value)
+    }
+}
+
+fn places<T>(count: usize) -> Row<T> {
+    (0..count).map(|_| OnceCell::new()).collect()
+}
 
 /// Keeps decompressed bytes as long as values borrow from them.
 #[derive(Debug, Default)]
-pub struct Arena {
-    count: Cell<usize>,
-    // row n has 2^n places, which never move
-    rows: [OnceCell<Row>; 32],
-}
+pub struct Arena(Rows<Vec<u8>>);
 
 impl Arena {
     /// An empty one.
@@ -253,12 +287,7 @@ impl Arena {
 
     /// Keeps bytes.
     pub fn keep(&self, data: Vec<u8>) -> &[u8] {
-        let number = self.count.get() + 1;
-        self.count.set(number);
-        let row = number.ilog2();
-        let places = self.rows[row as usize]
-            .get_or_init(|| (0..1_usize << row).map(|_| OnceCell::new()).collect());
-        places[number - (1 << row)].get_or_init(|| data)
+        self.0.add(data)
     }
 }
 

@@ -9,11 +9,14 @@ from pathlib import Path
 
 from kodec.generator.driver import generate, load
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.steps import Unit
-from kodec.generator.plan.values import ObjectOf, OneOf
+from kodec.generator.plan.stream_code import UnitCode
+from kodec.generator.plan.values import STREAM, EnumOf, ListOf, Maybe, ObjectOf, OneOf, Type
 from kodec.generator.targets.rust.expressions import Types
-from kodec.generator.targets.rust.names import Names, member
+from kodec.generator.targets.rust.names import Names, member, method
 from kodec.generator.targets.rust.printer import packing
+from kodec.generator.targets.rust.streams import StreamTypes
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent / "rust"
@@ -45,9 +48,14 @@ def build(schemas: Path, folder: Path, *, release: bool = False) -> list[str]:
 
 def _types(schemas: Path) -> str:
     """Each type as JSON and back, and the table of those that are given nothing but their version."""
-    program = program_of(load(schemas))
-    types = Types(Names(load(schemas)), program)
-    lines = ["use crate::{decoded, encoded, hear_into, is_of, object, Codec, Spoken, Wrong};"]
+    model = load(schemas)
+    program = program_of(model)
+    names = Names(model)
+    types = Types(names, program)
+    lines = ["#![allow(non_snake_case, unused)]"]
+    lines += [
+        "use crate::{decoded, encoded, failed, hear_into, is_of, object, Codec, Reader, Spoken, Wrong};"
+    ]
     lines += ["use formats::Arena;", "use serde_json::{Map, Value};"]
     enums: dict[str, None] = {}
     for unit in program.units.values():
@@ -55,13 +63,80 @@ def _types(schemas: Path) -> str:
             for kind in types.declare(field.type, unit.name, field.name):
                 lines += _one_of(types, kind)
             enums |= dict.fromkeys(_enums(field.type))
-    lines += [line for enum in enums for line in _enum(types.names.type(enum))]
+    lines += [line for enum in enums for line in _enum(types.names.enum(enum))]
     units = [each for each in program.units.values() if each.stands_for is None]
     lines += [line for unit in units for line in _object(types, unit)]
     told = [each for each in units if [p.name for p in each.parameters] in ([], [each.version_name])]
     unpacking = packing(program)
     lines += ["pub static CODECS: &[Codec] = &[", *(_codec(types, unit, unpacking) for unit in told), "];"]
+    streams = StreamPackage.of(model)
+    stream_types = StreamTypes(names, streams)
+    for choice in (each for several in stream_types.declared.values() for each in several):
+        lines += _stream_choice(stream_types, choice)
+    lines += [line for code in streams.codes.values() for line in _stream(stream_types, code)]
+    lines += ["pub static READERS: &[Reader] = &["]
+    for code in streams.codes.values():
+        assert code.unit.streamed is not None
+        if not code.parameters and not code.unit.streamed.part:
+            name = names.type(code.unit.name)
+            lines += [
+                f'    Reader {{ name: "{code.unit.name}", read: |data, options, deep| {{',
+                "        let objects = formats::Objects::new();",
+                f"        let (found, size) = formats::{name}::read(data, &objects, options)?;",
+                f"        Ok((show_{name}(found, deep), size))",
+                "    }},",
+            ]
+    lines += ["];"]
     return "\n".join([*lines, ""])
+
+
+def _stream(types: StreamTypes, code: UnitCode) -> list[str]:
+    """The function that makes JSON of an object, with instances in `deep` instances."""
+    name = types.names.type(code.unit.name)
+    lines = [
+        f"fn show_{name}<'a>(x: &'a formats::{name}<'a>, deep: i32) -> Value {{",
+        "    let mut found = Map::new();",
+    ]
+    for field in code.unit.fields:
+        kind = dict(code.fields)[field.name]
+        text = _shown(types, kind, f"x.{method(field.name)}()")
+        lines.append(f'    found.insert("{field.name}".to_owned(), {text});')
+    if code.instances:
+        lines += ["    if deep > 0 {", "        let deep = deep - 1;"]
+        for each in code.instances:
+            text = f"match x.{method(each.name)}() {{ Ok(x) => {_shown(types, each.type, 'x')}, "
+            lines.append(
+                f'        found.insert("{each.name}".to_owned(), {text}Err(error) => failed(&error) }});'
+            )
+        lines += ["    }"]
+    return [*lines, "    Value::Object(found)", "}"]
+
+
+def _stream_choice(types: StreamTypes, kind: OneOf) -> list[str]:
+    name = types.choice(kind)
+    arms = [
+        f"        formats::{name}::{variant}(x) => {_shown(types, each, 'x')},"
+        for variant, each in types.variants(kind).items()
+    ]
+    head = f"fn show_{name}<'a>(x: formats::{name}{types.suffix(kind)}, deep: i32) -> Value {{"
+    return [head, "    match x {", *arms, "    }", "}"]
+
+
+def _shown(types: StreamTypes, kind: Type, text: str) -> str:
+    """A value as JSON. A list of bytes has the type that bytes have."""
+    match kind:
+        case Maybe(of):
+            return f"{text}.map_or(Value::Null, |x| {_shown(types, of, 'x')})"
+        case ListOf(item):
+            inner = _shown(types, item, "x")
+            return f"Value::Array({text}.iter().cloned().map(|x| {inner}).collect())"
+        case ObjectOf(unit):
+            return f"show_{types.names.type(unit)}({text}, deep)"
+        case OneOf():
+            return f"show_{types.choice(kind)}({text}, deep)"
+        case EnumOf():
+            return f"{text}.0.speak()"
+    return 'Value::from("stream")' if kind == STREAM else f"{text}.speak()"
 
 
 def _enums(kind: object) -> list[str]:

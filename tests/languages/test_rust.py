@@ -11,7 +11,7 @@ import kodec
 from kodec.generator.driver import generate
 from kodec.generator.problems import SchemaError
 
-from . import rust_testee
+from . import rust_testee, stream_cases
 from .cases import ask, cases
 from .compilers import is_here
 from .rust_testee import cargo
@@ -36,16 +36,31 @@ def test_rust_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: P
     cargo("fmt", "--check", folder=tmp_path / "rust")
 
 
+def test_rust_reads_streams_as_the_plan_says(tmp_path: Path) -> None:
+    inputs = stream_cases.write_schemas(tmp_path / "schemas", "rust")
+    told = list(stream_cases.stream_cases(tmp_path / "schemas", inputs))
+    program = rust_testee.build(tmp_path / "schemas", tmp_path)
+    assert list(stream_cases.differences(program, told)) == []
+    assert len(inputs) > 50 and stream_cases.refused(told) > 100
+    cargo("clippy", "--", "-D", "warnings", folder=tmp_path / "rust")
+    cargo("fmt", "--check", folder=tmp_path / "rust")
+
+
 def test_what_rust_does_not_have_is_a_problem_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "x.ksy").write_text(
         "meta: {id: x, endian: be}\nseq:\n  - {id: t, type: str, size: 2, encoding: UTF-16LE}\n"
         "  - {id: n, type: u8}\n  - {id: b, size: n * 2}\ntypes: {a_1: {}, a1: {}}\n"
     )
-    (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: z, type: strz, encoding: UTF-8}]\n")
+    (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: z, size: 1, process: ours}]\n")
     with pytest.raises(SchemaError) as caught:
         generate(tmp_path, tmp_path / "out", targets=["rust"])
     told = str(caught.value)
-    for text in ("`XA1` in Rust, as would", "text in UTF-16LE", "beyond 64 bits", "read from streams"):
+    for text in (
+        "`XA1` in Rust, as would",
+        "text in UTF-16LE",
+        "beyond 64 bits",
+        "y.z: it cannot be read from streams in Rust: its process",
+    ):
         assert text in told
     assert not (tmp_path / "out").exists()
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from importlib.resources import files
 from typing import ClassVar
 
-from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.printing import Package, collisions, lacking, wide_bits
 from kodec.generator.plan.steps import Chars, Checksum, Choice, Nested, Program, Unit, values_of
 from kodec.generator.plan.values import Maybe, MemberOf, ObjectOf, OneOf, is_number
 from kodec.generator.problems import SchemaProblem
-from kodec.generator.schema.model import EnumItem, Model
+from kodec.generator.schema.model import EnumItem, Model, Schema
 from kodec.generator.target import File, Request, documentation, mark
 from kodec.generator.targets.rust.expressions import Types, beyond
 from kodec.generator.targets.rust.names import Names
 from kodec.generator.targets.rust.printer import Printer, packing
+from kodec.generator.targets.rust.streams import StreamPrinter, StreamTypes, lacking_of, processes_of
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text, markdown
 from kodec.generator.wire import ENCODINGS
@@ -27,6 +29,7 @@ __all__ = ["TARGET"]
 FOLDER = "rust"
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _TEMPLATES = Templates("kodec.generator.targets.rust")
+_USED = ("runtime as rt", "streams as st")
 _CODECS = {
     "gzip": ('flate2 = { version = "1.1", optional = true }',),
     "lz4": (
@@ -61,14 +64,20 @@ class _Rust:
     options: ClassVar[dict[str, str]] = {"crate": "the name of the Rust crate; `formats`"}
 
     def lacks(self, request: Request) -> Iterator[SchemaProblem]:
-        """Streamed schemas, texts that are not UTF-8, numbers beyond 64 bits, parts of what may be null."""
+        """Texts that are not UTF-8, numbers beyond 64 bits, parts of what may be null; what streams lack."""
         plan = self.plan(request)
         if _NAME.fullmatch(plan.name) is None:
             text = "letters, digits, `_` and `-`, in lower case"
             raise ValueError(f"`{plan.name}` is no name of a Rust crate: {text}")
-        yield from read_from_streams(plan.model, plan.model.schemas, "Rust types yet")
-        types = Names(plan.model).type
-        yield from collisions(plan.model, plan.program, "Rust", lambda name: [types(name)])
+        streams = StreamPackage.of(plan.model)
+        names = Names(plan.model)
+        if any(streams.problems("Rust")):
+            yield from streams.problems("Rust")
+        else:
+            more = replace(streams, lacking=list(lacking_of(StreamTypes(names, streams), streams)))
+            yield from more.problems("Rust")
+        for program in (plan.program, streams.program):
+            yield from collisions(plan.model, program, "Rust", names.declared)
         yield from wide_bits(plan.model, plan.program, "Rust")
         for unit in plan.program.units.values():
             yield from lacking(plan.model, unit, _lacking)
@@ -83,11 +92,14 @@ class _Rust:
         for unit in plan.program.units.values():
             for field in unit.fields:
                 choices.setdefault(unit.name, []).extend(types.declare(field.type, unit.name, field.name))
+        streams = StreamPackage.of(plan.model)
+        stream_types = StreamTypes(names, streams)
         called, unpacking = _called(plan.program), packing(plan.program)
         modules = []
         for schema in plan.model.schemas:
             units = plan.program.units_of(schema)
             body = "".join(_enum(names, each.name, schema.id, each.items) for each in schema.enums)
+            body += self._streams(streams, stream_types, schema)
             for unit in units:
                 if unit.stands_for is not None and unit.name not in called:
                     continue
@@ -100,14 +112,34 @@ class _Rust:
             if not body:
                 continue
             module = names.module(schema)
-            shown = any(each.stands_for is None for each in units) or bool(schema.enums)
-            modules.append((module, shown))
-            text = _TEMPLATES.render("file.rs.j2", mark=mark(schema), body=body.lstrip("\n"))
+            shown = any(each.stands_for is None for each in units) or bool(schema.enums) or schema.streamed
+            modules.append((module, shown, schema.streamed))
+            used = [each for each in _USED if re.search(rf"\b{each.rpartition(' ')[2]}::", body)]
+            text = _TEMPLATES.render("file.rs.j2", mark=mark(schema), used=used, body=body.lstrip("\n"))
             yield File(f"{FOLDER}/src/{module}.rs", text, schema)
-        yield from self._frame(plan, modules)
+        yield from self._frame(plan, modules, streams, names)
 
     @staticmethod
-    def _frame(plan: Package, modules: list[tuple[str, bool]]) -> Iterator[File]:
+    def _streams(streams: StreamPackage, types: StreamTypes, schema: Schema) -> str:
+        """The streamed types of a schema, each after an empty line; nothing if it has none."""
+        body = ""
+        for unit in streams.program.units_of(schema):
+            body += "".join(_stream_choice(types, each, unit.name) for each in types.declared[unit.name])
+            struct = streams.model.struct(unit.name)
+            comments = _comments(streams.model, unit)
+            about = [(each.id, each.doc or Text(f"`{each.id}` is given.")) for each in struct.params]
+            for each in struct.instances:
+                about.append((f"{each.id}()", each.doc or Text(f"`{each.id}` of the schema.")))
+            comments |= {name: _doc(doc, "    ") for name, doc in about}
+            code, is_held = streams.codes[unit.name], unit.name in streams.held
+            printer = StreamPrinter(types, code, comments, is_held=is_held)
+            body += _TEMPLATES.render("stream.rs.j2", p=printer, several=len(streams.codes) > 1)
+        return body
+
+    @staticmethod
+    def _frame(
+        plan: Package, modules: list[tuple[str, bool, bool]], streams: StreamPackage, names: Names
+    ) -> Iterator[File]:
         parts = [*values_of([(each.steps, each.packed) for each in plan.program.units.values()])]
         checksums = sorted({each.function for each in parts if isinstance(each, Checksum)})
         packed = [each.packed for each in plan.program.units.values() if each.packed is not None]
@@ -122,15 +154,30 @@ class _Rust:
         if packed:
             text = runtime.joinpath("codecs.rs").read_text("utf-8")
             yield File(f"{FOLDER}/src/codecs.rs", f"// {mark()}\n\n{text}")
-        names = {"mark": mark(), "crate": plan.name, "modules": sorted(modules), "packed": bool(packed)}
-        yield File(f"{FOLDER}/src/lib.rs", _TEMPLATES.render("lib.rs.j2", **names))
-        lines = [line for each in codecs.values() for line in each] + [_CHECKSUMS[name] for name in checksums]
+        if streams.codes:
+            text = runtime.joinpath("streams.rs").read_text("utf-8")
+            if "zlib" in processes_of(streams):
+                text += runtime.joinpath("zlib.rs").read_text("utf-8")
+                codecs, used = codecs | {"zlib": _CODECS["gzip"]}, used | {"zlib"}
+            yield File(f"{FOLDER}/src/streams.rs", f"// {mark()}\n\n{text}")
+            units = [names.type(name) for name in streams.codes]
+            text = _TEMPLATES.render("objects.rs.j2", mark=mark(), units=units)
+            yield File(f"{FOLDER}/src/objects.rs", text)
+        told = {
+            "mark": mark(),
+            "crate": plan.name,
+            "modules": sorted(modules),
+            "packed": bool(packed),
+            "streamed": bool(streams.codes),
+        }
+        yield File(f"{FOLDER}/src/lib.rs", _TEMPLATES.render("lib.rs.j2", **told))
+        lines = {line for each in codecs.values() for line in each} | {_CHECKSUMS[name] for name in checksums}
         features = {
             name: [f"dep:{line.partition(' ')[0]}" for line in found] for name, found in codecs.items()
         }
         default = [name for name in codecs if name in used]
-        names |= {"dependencies": sorted(lines), "features": features, "default": default}
-        yield File(f"{FOLDER}/Cargo.toml", _TEMPLATES.render("Cargo.toml.j2", **names))
+        told |= {"dependencies": sorted(lines), "features": features, "default": default}
+        yield File(f"{FOLDER}/Cargo.toml", _TEMPLATES.render("Cargo.toml.j2", **told))
 
 
 def _called(program: Program) -> set[str]:
@@ -143,7 +190,7 @@ def _called(program: Program) -> set[str]:
 
 def _enum(names: Names, name: str, schema: str, items: Iterable[EnumItem]) -> str:
     """A number with constants: others than these are kept as they are."""
-    text = names.type(name)
+    text = names.enum(name)
     lines = [
         "",
         f"/// Numbers of `{schema}` that have names.",
@@ -175,10 +222,33 @@ def _choice(types: Types, kind: OneOf, unit: str) -> str:
             f"    {variant}({f'Box<{text}>' if types.boxed(each) else text}),",
         ]
     zero = types.zero(variants[first])
-    zero = f"Box::new({zero})" if types.boxed(variants[first]) else zero
+    zero = "Box::default()" if types.boxed(variants[first]) else zero
     lines += ["}", "", f"impl Default for {name}{'<' + chr(39) + '_>' if lifetime else ''} {{"]
     lines += ["    fn default() -> Self {", f"        Self::{first}({zero})", "    }", "}", ""]
     return "\n".join(lines)
+
+
+def _stream_choice(types: StreamTypes, kind: OneOf, unit: str) -> str:
+    """The same for a value that is read from streams: it owns nothing."""
+    name, lifetime = types.choice(kind), types.suffix(kind)
+    variants = types.variants(kind)
+    lines = ["", f"/// What a field of `{unit}` may be."]
+    lines += ["#[derive(Clone, Copy, Debug)]", f"pub enum {name}{lifetime} {{"]
+    for variant, each in variants.items():
+        lines += [f"    /// `{variant}`.", f"    {variant}({types.of(each)}),"]
+    lines.append("}")
+    if objects := {variant: each for variant, each in variants.items() if isinstance(each, ObjectOf)}:
+        rest = [] if len(objects) == len(variants) else ["            _ => None,"]
+        lines += ["", f"impl<'a> {name}<'a> {{"]
+        lines += ["    pub(crate) fn _node(self) -> Option<crate::Node<'a>> {", "        match self {"]
+        for variant in objects:
+            lines.append(f"            Self::{variant}(found) => Some(crate::Node::{variant}(found)),")
+        lines += [*rest, "        }", "    }", ""]
+        lines += ["    pub(crate) fn _of(node: crate::Node<'a>) -> Option<Self> {", "        match node {"]
+        for variant in objects:
+            lines.append(f"            crate::Node::{variant}(found) => Some(Self::{variant}(found)),")
+        lines += ["            _ => None,", "        }", "    }", "}"]
+    return "\n".join([*lines, ""])
 
 
 def _comments(model: Model, unit: Unit) -> dict[str, str]:

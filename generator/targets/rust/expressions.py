@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, get_args
@@ -39,7 +38,7 @@ from kodec.generator.plan.values import (
 )
 from kodec.generator.targets.rust.names import Names, camel, member
 
-__all__ = ["Expressions", "Types", "beyond", "literal", "rust_whole"]
+__all__ = ["Expressions", "Types", "beyond", "byte_string", "literal", "rust_whole"]
 
 _PLAIN = {FLAG: "bool", TEXT: "rt::Text", OCTETS: "&[u8]", IDENTITY: "rt::Uuid", SECTION: "Vec<rt::RawTag>"}
 _BORROWED = (TEXT, OCTETS, SECTION)
@@ -63,10 +62,22 @@ def literal(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return f'"{"".join(map(_character, value))}"'
     if isinstance(value, bytes):
         return "[" + ", ".join(f"0x{each:02x}" for each in value) + "]"
     return repr(value)
+
+
+def byte_string(value: bytes) -> str:
+    """A constant of bytes that may be text, as an array."""
+    shown = (chr(each) if 32 <= each < 127 and each not in b'"\\' else f"\\x{each:02x}" for each in value)
+    return f'b"{"".join(shown)}"'
+
+
+def _character(each: str) -> str:
+    if each in '"\\':
+        return f"\\{each}"
+    return each if each.isprintable() else f"\\u{{{ord(each):x}}}"
 
 
 @dataclass
@@ -90,7 +101,7 @@ class Types:
             case Real(bits):
                 return f"f{bits}"
             case EnumOf(enum):
-                return f"crate::{self.names.type(enum)}"
+                return f"crate::{self.names.enum(enum)}"
             case ObjectOf(unit):
                 inner = self.inner(unit)
                 return (
@@ -177,7 +188,7 @@ class Types:
                 inner = self.inner(unit)
                 return self.names.type(unit) if inner is None else self.variant(inner)
             case EnumOf(enum):
-                return self.names.type(enum)
+                return self.names.enum(enum)
             case OneOf():
                 return self._choices[kind]
             case Whole() | Real():
@@ -208,8 +219,8 @@ class Types:
                 assert isinstance(value, (int, float))
                 return literal(float(value))
         if isinstance(value, str):
-            text = literal(value)
-            return f"rt::Text(b{text})" if value.isascii() else f"rt::Text({text}.as_bytes())"
+            text = byte_string(value.encode()) if value.isascii() else f"{literal(value)}.as_bytes()"
+            return f"rt::Text({text})"
         return f"&{literal(value)}" if isinstance(value, bytes) else literal(value)
 
     def zero(self, kind: Type) -> str:

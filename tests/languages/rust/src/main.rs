@@ -14,6 +14,12 @@ pub struct Codec {
     pub encode: for<'a> fn(&'a Value, i16, &'a Arena) -> Result<Written, Wrong>,
 }
 
+/// What a type of a streamed schema is read as, with instances in so many instances, and its size.
+pub struct Reader {
+    pub name: &'static str,
+    pub read: fn(&[u8], Options, i32) -> Result<(Value, usize), Error>,
+}
+
 pub type Written = Result<Vec<u8>, Error>;
 
 /// A value, how many bytes it takes, and what it is written as.
@@ -290,10 +296,15 @@ fn problem(error: &Error) -> Value {
     found
 }
 
+pub fn failed(error: &Error) -> Value {
+    json!({"error": problem(error)})
+}
+
 fn answer(request: &Value) -> Result<Value, String> {
     let text = |name: &str| request[name].as_str().ok_or_else(|| format!("no {name}"));
     if text("do")? == "hello" {
-        let types: Vec<&str> = types::CODECS.iter().map(|codec| codec.name).collect();
+        let readers = types::READERS.iter().map(|reader| reader.name);
+        let types: Vec<&str> = types::CODECS.iter().map(|codec| codec.name).chain(readers).collect();
         let does = ["decode", "encode", "round_trip"];
         return Ok(json!({
             "protocol": 1, "name": "kodec-rust", "language": "Rust", "version": env!("RUSTC_VERSION"),
@@ -301,6 +312,9 @@ fn answer(request: &Value) -> Result<Value, String> {
         }));
     }
     let name = text("type")?;
+    if let Some(reader) = types::READERS.iter().find(|reader| reader.name == name) {
+        return read(reader, request);
+    }
     let Some(codec) = types::CODECS.iter().find(|codec| codec.name == name) else {
         return Ok(json!({"unsupported": format!("no type {name}")}));
     };
@@ -337,6 +351,32 @@ fn answer(request: &Value) -> Result<Value, String> {
             json!({"value": found.value, "encode_error": problem(&error)})
         }
         (other, _) => json!({"unsupported": format!("cannot {other}")}),
+    })
+}
+
+/// The answer to a request about a streamed type.
+fn read(reader: &Reader, request: &Value) -> Result<Value, String> {
+    let mut options = Options::default();
+    for (name, limit) in [
+        ("limit", &mut options.max_decompressed),
+        ("elements", &mut options.max_elements),
+        ("depth", &mut options.max_depth),
+    ] {
+        if let Some(found) = request[name].as_u64() {
+            *limit = found as usize;
+        }
+    }
+    if request["do"] == "encode" {
+        return Err("streamed types are only read".to_owned());
+    }
+    let data = unhex(request["bytes"].as_str().ok_or("no bytes")?)?;
+    let deep = if request["instances"] == true { 4 } else { 0 };
+    Ok(match (reader.read)(&data, options, deep) {
+        Err(error) => failed(&error),
+        Ok((_, size)) if request["exact"] == true && size != data.len() => {
+            json!({"error": {"code": "malformed", "path": "", "at": size}})
+        }
+        Ok((value, _)) => json!({"value": value}),
     })
 }
 
