@@ -431,7 +431,7 @@ impl<'a> Stream<'a> {
         self.walk(name, Goal::End, false)
     }
 
-    /// A list up to an element that says so.
+    /// A list up to an element with which it ends.
     pub(crate) fn repeated(&'a self, name: &'static str) -> Walk<'a> {
         self.walk(name, Goal::Element, true)
     }
@@ -708,7 +708,7 @@ impl<'a> Base<'a> {
         })
     }
 
-    /// Says which object it is.
+    /// The object that it is of.
     pub(crate) fn of(&self, node: Node<'a>) {
         if self.root.get().is_none() {
             self.root.set(Some(node));
@@ -1191,7 +1191,7 @@ pub(crate) fn trimmed<'a>(data: &'a [u8], pad: i64, mark: &[u8], include: bool) 
     }
 }
 
-/// Where the characters of a text start; each byte that is no UTF-8 is one.
+/// Where the characters of a text start; each byte that is not UTF-8 is one.
 fn characters(text: Text<'_>) -> impl Iterator<Item = usize> + '_ {
     let mut at = 0;
     text.0.utf8_chunks().flat_map(move |chunk| {

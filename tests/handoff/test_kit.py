@@ -94,11 +94,11 @@ def test_the_changelog_says_what_is_new(schemas: Path, tmp_path: Path, packed: b
 def test_what_a_language_cannot_express_is_named(schemas: Path) -> None:
     (schemas / "lines.ksy").write_text(
         "meta: {id: lines}\nseq:\n- {id: all, type: line, repeat: eos}\n"
-        "types:\n  line:\n    seq:\n    - {id: text, type: str, terminator: 10, encoding: UTF-8}\n"
+        "types:\n  line:\n    seq:\n    - {id: text, type: str, terminator: 10, encoding: SHIFT_JIS}\n"
     )
     kit = make_kit(schemas)
-    assert list(kit.without["rust"]) == ["lines.ksy"] and "go" not in kit.without
-    assert "code/rust/src/order.rs" in kit.files and "code/go/lines.go" in kit.files
+    assert list(kit.without["rust"]) == ["lines.ksy"] and "java" not in kit.without
+    assert "code/rust/src/order.rs" in kit.files and "code/java/formats/Lines.java" in kit.files
     assert "| rust | `lines.ksy` |" in kit.files["README.md"].decode()
 
 
