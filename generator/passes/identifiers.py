@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from kodec.generator.parts import fields_of
 from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import ARROW_TYPE, Bits, Column, Model, Prim, Schema, Str
+from kodec.generator.schema.model import ARROW_TYPE, Bits, Column, Model, Prim, Process, Schema, Str
 from kodec.generator.text import Text
 
 __all__ = ["check_identifiers"]
@@ -22,6 +22,7 @@ _OTHERS: dict[tuple[type, str], re.Pattern[str]] = {
     (Str, "encoding"): re.compile(r"[A-Z0-9]+([-_][A-Z0-9]+)*\Z"),
     (Column, "type"): ARROW_TYPE,
     (ex.Cast, "type"): re.compile(rf"{_NAME.pattern[:-2]}(\[\])?\Z"),
+    (Process, "name"): re.compile(rf"{_NAME.pattern[:-2]}(\.{_NAME.pattern[:-2]})*\Z"),
     (ex.SizeOf, "type"): re.compile(rf"{_NAME.pattern[:-2]}\Z"),
     (ex.Unary, "op"): re.compile(r"(not|[-~])\Z"),
     (ex.Binary, "op"): re.compile(r"(or|and|[-+*/%&|^<>]|[=!<>]=|<<|>>)\Z"),

@@ -139,7 +139,7 @@ class Fields(Types):
             return None
         if not isinstance(parsed, ex.Call):
             return None
-        return Process(name.strip().replace(".", "__"), parsed.args)
+        return Process(name.strip(), parsed.args)
 
     def enum_of(self, node: Node, scope: str, path: str) -> str | None:
         """The full name of the enum that `enum` names."""

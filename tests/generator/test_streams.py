@@ -516,7 +516,7 @@ def test_bits_that_no_field_names_are_zeros_in_what_is_new(codec: Codec) -> None
 
 def test_a_registered_process(codec: Codec) -> None:
     register(
-        "test.swap".replace(".", "__"),
+        "test.swap",
         decode=lambda data, n: data[n:] + data[:n],
         encode=lambda data, n: data[-n:] + data[:-n],
     )

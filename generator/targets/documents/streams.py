@@ -65,7 +65,7 @@ def ends(spec: Field, show: _Show) -> Iterator[str]:
         yield f"Padded with `{spec.pad_right:02x}`."
     if spec.process is not None:
         arguments = f"({', '.join(map(ex.text_of, spec.process.args))})" if spec.process.args else ""
-        yield f"Encoded with {show(ex.Name(spec.process.name.replace('__', '.') + arguments))}."
+        yield f"Encoded with {show(ex.Name(spec.process.name + arguments))}."
 
 
 def _terminator(spec: Field) -> bytes | None:
