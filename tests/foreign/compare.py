@@ -8,19 +8,23 @@ as well (`exceptions.yaml`).
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import dataclasses
 import enum
 import importlib
 import io
+import keyword
 import linecache
 import math
 import random
 import re
 import signal
+import struct
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -42,9 +46,13 @@ __all__ = [
     "NoOracle",
     "Note",
     "Reader",
+    "Tally",
+    "Twin",
     "inputs",
     "judge",
+    "keeping",
     "led",
+    "mended",
     "mixes_bits",
     "same",
 ]
@@ -56,6 +64,13 @@ DEPTH = 12
 PATIENCE = 3.0
 OPTIONS = ReadOptions(elements=20_000, decompressed_bytes=1 << 20)
 MOST_SHIFT = 128
+# encodings of which kodec keeps invalid bytes (docs/kaitai-differences.md), as ksc's Python spells them
+KEPT = re.compile(r"""\.decode\((u"(?:ASCII|UTF-8)")\)""")
+ESCAPED = "text that is not of its encoding"
+NO_CASE = "a list in which a switch has no case"
+# ksc is run as JavaScript, which has no other numbers: `24000.` is 24000 there
+WHOLE = "a float that ksc writes as a whole number"
+ROTATED = "a rotation by more than 8 bits"
 ABSENT_INSTANCE = "an absent instance"
 ASKS_REFUSED = "an instance that ksc refuses"
 BITS_OF_BOTH_ORDERS = "bits of both orders in one byte"
@@ -76,15 +91,21 @@ class Finding:
     """What came of one input: agree, stricter, laxer, wrong or crash, why, and what rules explain.
 
     Attributes:
-        both: where ours failed and where ksc's did, where both refuse.
+        both: where ours failed and where ksc's did, where both refuse the whole.
+        refused: the instances that both refuse.
         values: how many values were compared.
+        members: the members that were compared, by ksc's class.
+        cut: whether there were more values than are compared.
     """
 
     verdict: str
     reason: str = ""
     notes: tuple[Note, ...] = ()
     both: Note | None = None
+    refused: tuple[Note, ...] = ()
     values: int = 0
+    members: frozenset[str] = frozenset()
+    cut: bool = False
 
 
 class NoOracle(Exception):
@@ -100,6 +121,67 @@ def _stop(number: int, frame: object) -> None:
 
 
 signal.signal(signal.SIGVTALRM, _stop)
+
+
+class _Keeping:
+    """How `mended` modules of ksc decode text: as stock ones, or keeping invalid bytes as kodec does."""
+
+    keeps = False
+    rotated = False
+
+    def __call__(self, error: UnicodeError) -> Any:
+        if self.keeps:
+            return codecs.lookup_error("surrogateescape")(error)
+        raise error
+
+
+_keeping = _Keeping()
+codecs.register_error("kept", _keeping)
+_stock_rotate = KaitaiStream.process_rotate_left
+
+
+def _rotate(data: bytes, amount: int, size: int) -> Any:
+    """As ksc's Python rotates, which loses bits where it is by more than a byte: kept here, and noted."""
+    if not 0 <= amount <= 8:
+        _keeping.rotated = True
+    return _stock_rotate(data, amount % 8, size)
+
+
+KaitaiStream.process_rotate_left = staticmethod(_rotate)
+
+
+@contextlib.contextmanager
+def keeping() -> Iterator[None]:
+    """Have `mended` modules of ksc keep invalid text."""
+    _keeping.keeps = True
+    try:
+        yield
+    finally:
+        _keeping.keeps = False
+
+
+_WORDS = "|".join(each for each in keyword.kwlist if each not in ("None", "True", "False"))
+_RESERVED = re.compile(rf"(?<=[a-zA-Z_]\.)(?:{_WORDS})\b|^ +(?:{_WORDS})(?= = \d+$)", re.MULTILINE)
+
+
+def mended(folder: Path) -> None:
+    """Have the modules of ksc in a folder be imported, and keep the bytes of invalid text when asked to.
+
+    ksc writes names that Python reserves, and backslashes in documentation. It refuses text that is not of
+    its encoding, so the rest of its objects could not be compared.
+    """
+    for path in folder.glob("*.py"):
+        text = KEPT.sub(r'.decode(\1, "kept")', path.read_text("utf-8"))
+        text = _RESERVED.sub(r"\g<0>_", text).replace(r"\N", r"\\N").replace(r"\U", r"\\U")
+        path.write_text(text, "utf-8")
+
+
+@dataclasses.dataclass(frozen=True)
+class Twin:
+    """An object of each side, as an argument of a type."""
+
+    mine: Any
+    theirs: Any
 
 
 class _Differs(Exception):
@@ -146,16 +228,22 @@ class Reader:
         return cls(getattr(found, name), getattr(stock_module, title), arguments)
 
     def read_ours(self, data: bytes) -> Any:
-        named = {attribute(name): value for name, value in self.arguments.items()}
+        named = {attribute(name): self._side(value, "mine") for name, value in self.arguments.items()}
         if issubclass(self.ours, StreamNode):
             return self.ours.from_bytes(data, opt=OPTIONS, exact=False, **named)
         return self.ours.from_bytes(data, OPTIONS, exact=False, **named)  # type: ignore[attr-defined]  # generated
+
+    def _side(self, value: Any, side: str) -> Any:
+        if isinstance(value, list):
+            return [self._side(each, side) for each in value]
+        return getattr(value, side) if isinstance(value, Twin) else value
 
     def read_theirs(self, data: bytes) -> Any:
         """Raises: whatever ksc's Python does; Endless."""
         signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
         try:
-            found = self.theirs(*self.arguments.values(), KaitaiStream(io.BytesIO(data)))
+            given = [self._side(value, "theirs") for value in self.arguments.values()]
+            found = self.theirs(*given, KaitaiStream(io.BytesIO(data)))
             if self.debug:
                 found._read()
             return found
@@ -164,7 +252,10 @@ class Reader:
 
     def judge(self, data: bytes, nodes: int = NODES) -> Finding:
         """Both readers on the same bytes; no more than a number of values are compared."""
+        _keeping.rotated = False
         found = self._judge(data, nodes)
+        if found.verdict == "agree" and _keeping.rotated:
+            found = dataclasses.replace(found, notes=(*found.notes, Note("laxer", "", ROTATED)))
         if found.verdict == "wrong" and self.mixes_bits:
             # what follows such a byte is at another place, too
             return Finding("laxer", found.reason, (Note("laxer", "", BITS_OF_BOTH_ORDERS),))
@@ -184,6 +275,12 @@ class Reader:
             theirs = self.read_theirs(data)
         except Exception as error:
             their_error = error
+        if isinstance(their_error, UnicodeDecodeError) and not _keeping.keeps:
+            # the same again with a reader that keeps such bytes: everything else has to be equal
+            found = self._kept(data, nodes)
+            if found is not None:
+                verdict = "laxer" if found.verdict == "agree" and found.both is None else found.verdict
+                return dataclasses.replace(found, verdict=verdict)
         if my_error is not None and their_error is not None:
             places = f"{_place(my_error.path)} / {_where(their_error)}"
             return Finding("agree", both=Note("both", places, "both refuse the sample"))
@@ -192,6 +289,7 @@ class Reader:
             note = Note("stricter", _place(my_error.path), why or "")
             return Finding("stricter" if why else "wrong", f"refused: {my_error}", (note,) if why else ())
         comparison = _Comparison(nodes)
+        cut = False
         if their_error is not None:
             why = why_laxer(their_error, mine)
             note = Note("laxer", _where(their_error), why or "")
@@ -202,10 +300,28 @@ class Reader:
         except _Differs as error:
             return Finding("wrong", str(error))
         except _Enough:
-            pass
+            cut = True
         except Exception as error:
             return Finding("crash", _said(error))
-        return Finding("agree", notes=tuple(sorted(comparison.notes)), values=comparison.nodes)
+        if any(note.why == ESCAPED for note in comparison.notes) and not _keeping.keeps:
+            found = self._kept(data, nodes)
+            if found is not None:
+                return found
+        return Finding(
+            "agree",
+            notes=tuple(sorted(comparison.notes)),
+            refused=tuple(sorted(comparison.both)),
+            values=comparison.nodes,
+            members=frozenset(comparison.members_seen),
+            cut=cut,
+        )
+
+    def _kept(self, data: bytes, nodes: int) -> Finding | None:
+        """The comparison with ksc's reader keeping invalid text; None where its module cannot (`mended`)."""
+        with keeping():
+            found = self._judge(data, nodes)
+        unkept = found.both is None and any(note.why == ESCAPED for note in found.notes)
+        return None if unkept else found
 
     def written(self, data: bytes) -> Finding:
         """The result of writing what was read, with all its instances."""
@@ -299,9 +415,9 @@ def why_laxer(error: BaseException, mine: Any) -> str | None:
     """The rule by which ksc refuses what we read as `mine`; None if there is none."""
     match error:
         case UnicodeDecodeError() if _has(mine, lambda value: isinstance(value, str) and _escaped(value)):
-            return "text that is not of its encoding"
+            return ESCAPED
         case IndexError() if "self._raw_" in _line(error) or "_io__raw_" in _line(error):
-            return "a list in which a switch has no case"
+            return NO_CASE
         case AttributeError(name="_is_le"):
             return "a byte order that is not known yet"
         case AttributeError() if isinstance(error.obj, KaitaiStruct) and _absent_in(mine, error):
@@ -408,8 +524,14 @@ class _Comparison:
     def __init__(self, most: int = NODES) -> None:
         self.most = most
         self.nodes = 0
-        self.seen: set[int] = set()
+        # pairs of objects, which are kept: the id of one that is gone may be that of another
+        self.seen: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self.partners: dict[int, Any] = {}
+        # the class of ours for each of ksc's, and the other way round
+        self.kinds: dict[type, type] = {}
         self.notes: set[Note] = set()
+        self.both: set[Note] = set()
+        self.members_seen: set[str] = set()
         # instances that ksc has refused, by object
         self.refused: set[tuple[int, str]] = set()
 
@@ -417,33 +539,44 @@ class _Comparison:
         self.nodes += 1
         if self.nodes > self.most:
             raise _Enough
-        if isinstance(theirs, enum.Enum):
-            if not isinstance(mine, enum.IntEnum):
-                raise _Differs(f"{path}: {_short(mine)} is no value of an enum, {theirs} is")
-            theirs = theirs.value
         if isinstance(theirs, KaitaiStream):
             if (mine.pos, mine.size) != (theirs.pos(), theirs.size()):
                 raise _Differs(f"{path}: a stream of {mine.size} bytes != one of {theirs.size()}")
         elif dataclasses.is_dataclass(mine):
             if not (isinstance(theirs, KaitaiStruct) or type(theirs) is type(mine)):
                 raise _Differs(f"{path}: {_short(mine)} != {_short(theirs)}")
-            if id(mine) in self.seen or path.count(".") > 2 * DEPTH:
+            if (id(mine), id(theirs)) in self.seen or path.count(".") > 2 * DEPTH:
                 return
-            self.seen.add(id(mine))
+            self.seen[id(mine), id(theirs)] = mine, theirs
+            self.placed(mine, theirs, path)
             self.members(mine, theirs, path)
         elif isinstance(mine, list):
             if isinstance(theirs, list) and len(theirs) < len(mine):
                 # elements of a switch that have no case: ksc leaves them out
                 mine = [each for each in mine if each is not None]
-            if not isinstance(theirs, (list, bytes)) or len(mine) != len(theirs):
+                self.notes.add(Note("laxer", _place(path), NO_CASE))
+            if not isinstance(theirs, list) or len(mine) != len(theirs):
                 raise _Differs(f"{path}: {_short(mine)} != {_short(theirs)}")
             for index, (first, second) in enumerate(zip(mine, theirs, strict=True)):
                 self.same(first, second, f"{path}[{index}]")
-        elif isinstance(mine, float) and isinstance(theirs, (int, float)):
-            if not (mine == theirs or (math.isnan(mine) and math.isnan(theirs))):
-                raise _Differs(f"{path}: {mine} != {theirs}")
-        elif mine != theirs or isinstance(mine, bool) != isinstance(theirs, bool):
+        elif isinstance(mine, float) and type(theirs) is int and mine == theirs:
+            self.notes.add(Note("laxer", _place(path), WHOLE))
+        elif not _equal(mine, theirs):
             raise _Differs(f"{path}: {_short(mine)} != {_short(theirs)}")
+
+    def placed(self, mine: Any, theirs: Any, path: str) -> None:
+        """That both are of one type, in the same stream at the same place, and have the same parent."""
+        pair = type(mine), type(theirs)
+        if pair != (self.kinds.setdefault(pair[1], pair[0]), self.kinds.setdefault(pair[0], pair[1])):
+            raise _Differs(f"{path}: {pair[0].__qualname__} != {pair[1].__qualname__}")
+        if not (isinstance(mine, StreamNode) and isinstance(theirs, KaitaiStruct)):
+            return
+        self.partners[id(mine)] = theirs
+        known = self.partners.get(id(mine._parent), theirs._parent)
+        if (mine._parent is None) != (theirs._parent is None) or known is not theirs._parent:
+            raise _Differs(f"{path}._parent: {_short(mine._parent)} != {_short(theirs._parent)}")
+        if mine._io is not None:
+            self.same(mine._io, theirs._io, f"{path}._io")
 
     def members(self, mine: Any, theirs: Any, path: str) -> None:
         """Every field, parameter and instance of ksc's object; then that ours has no others."""
@@ -452,6 +585,7 @@ class _Comparison:
             if not hasattr(mine, attribute(name)):
                 raise _Differs(f"{path}.{name}: ksc has it, ours has not")
             self.same(getattr(mine, attribute(name)), getattr(theirs, name), f"{path}.{name}")
+            self.members_seen.add(f"{type(theirs).__qualname__}.{name}")
         known = {attribute(name) for name in fields}
         for spec in dataclasses.fields(mine):
             first = getattr(mine, spec.name)
@@ -484,15 +618,20 @@ class _Comparison:
                 raise _Differs(f"{path}: ksc refuses: {_said(error)}, ours is {_short(first)}") from error
             if why is not None:
                 self.notes.add(Note("laxer", member, why))
-            return None
+            if failed is not None:
+                self.both.add(Note("both", member, "both refuse the instance"))
+            return
         if failed is not None:
             why = why_stricter(failed) or (ABSENT_INSTANCE if _absent(failed, theirs) else None)
             if why is None:
                 raise _Differs(f"{path}: refused: {failed}")
             self.notes.add(Note("stricter", member, why))
-            return None
+            return
         try:
-            return self.same(first, second, path)
+            self.same(first, second, path)
+            if second is not None:
+                self.members_seen.add(member)
+            return
         except _Differs:
             # ksc has read again what it refused before, from where the stream stands now
             why = self.asks_refused(theirs, name)
@@ -500,13 +639,28 @@ class _Comparison:
                 raise
             self.refused.add((id(theirs), name))
             self.notes.add(Note("laxer", member, why))
-            return None
+            return
 
     def asks_refused(self, theirs: Any, name: str) -> str | None:
         """The rule for an instance whose expression asks for one of its object that ksc has refused."""
         found = getattr(type(theirs), name, None)
         asked = found.fget.__code__.co_names if isinstance(found, property) and found.fget else ()
         return ASKS_REFUSED if any((id(theirs), each) in self.refused for each in asked) else None
+
+
+def _equal(mine: Any, theirs: Any) -> bool:
+    """Whether two plain values are the same: kinds of numbers, names of enums, and bits of floats too."""
+    if isinstance(theirs, enum.Enum):
+        named = isinstance(mine, enum.Enum) and mine.name.lower().strip("_") == theirs.name.lower().strip("_")
+        return named and mine == (theirs if isinstance(theirs, int) else theirs.value)
+    if isinstance(mine, enum.Enum):
+        return False  # ksc has no member for the number
+    if isinstance(mine, float) and isinstance(theirs, float):
+        both_nan = math.isnan(mine) and math.isnan(theirs)
+        return both_nan or struct.pack(">d", mine) == struct.pack(">d", theirs)
+    plain = bool, int, float, str, bytes
+    kinds = {next((each for each in plain if isinstance(value, each)), None) for value in (mine, theirs)}
+    return len(kinds) == 1 and bool(mine == theirs)
 
 
 def _members(value: Any) -> tuple[list[str], list[str]]:
@@ -587,15 +741,14 @@ def _short(value: Any) -> str:
     return f"{value!r:.60}"
 
 
-def inputs(sample: bytes | None, reader: Reader, seed: str) -> Iterator[tuple[str, bytes]]:
-    """The bytes to read: the sample, cut, and changed; without one, bytes led past what must stand there."""
+def inputs(bases: list[tuple[bytes, int]], seed: str) -> Iterator[tuple[str, bytes]]:
+    """The bytes to read: each base, cut, and changed so many times."""
     draw = random.Random(seed)
-    bases = [sample] if sample is not None else [led(reader, base) for base in _made(draw)]
-    for base in bases:
+    for base, changes in bases:
         yield "whole", base
         for cut in _cuts(len(base), draw):
             yield "cut", base[:cut]
-        for _ in range(20 if sample is not None else 4):
+        for _ in range(changes):
             changed = bytearray(base)
             for _ in range(draw.choice((1, 1, 1, 2, 4))):
                 if changed:
@@ -638,30 +791,57 @@ def led(reader: Reader, base: bytes) -> bytes:
     return bytes(data)
 
 
+@dataclasses.dataclass
+class Tally:
+    """What came of all inputs of a schema.
+
+    Attributes:
+        verdicts: how many inputs came to which; those that both refuse are apart.
+        reasons: what is wrong, or not written back.
+        back: what came of writing back.
+        notes: what rules explain.
+        members: the members that were compared.
+        values: how many values were.
+    """
+
+    verdicts: Counter[str] = dataclasses.field(default_factory=Counter)
+    reasons: list[str] = dataclasses.field(default_factory=list)
+    back: Counter[str] = dataclasses.field(default_factory=Counter)
+    notes: set[Note] = dataclasses.field(default_factory=set)
+    members: set[str] = dataclasses.field(default_factory=set)
+    values: int = 0
+
+
 def judge(
-    reader: Reader, sample: bytes | None, seed: str, seconds: float
-) -> tuple[Counter[str], list[str], Counter[str], set[Note]]:
-    """The verdicts of all inputs, what is wrong, what came of writing back, and what rules explain."""
-    verdicts: Counter[str] = Counter()
-    back: Counter[str] = Counter()
-    reasons: list[str] = []
-    notes: set[Note] = set()
+    reader: Reader, sample: bytes | None, seed: str, seconds: float, others: Sequence[bytes] = ()
+) -> Tally:
+    """Both readers on a test's own bytes (generated ones without it) and on others; cut and changed too."""
+    tally = Tally()
     stop = time.process_time() + seconds
-    for what, data in inputs(sample, reader, seed):
+    bases = [(each, 8) for each in others]
+    if sample is not None:
+        bases.insert(0, (sample, 20))
+    else:
+        bases += [(led(reader, base), 4) for base in _made(random.Random(seed))]
+    for what, data in inputs(bases, seed):
         found = reader.judge(data)
-        verdicts[found.verdict] += 1
-        notes.update(found.notes)
-        if sample is not None and what == "whole" and found.both is not None:
-            notes.add(found.both)
-        if found.verdict in ("wrong", "crash") and len(reasons) < 5:
-            reasons.append(f"{found.verdict} on {what} bytes: {found.reason}")
+        tally.verdicts["both refuse" if found.both is not None else found.verdict] += 1
+        tally.verdicts["cut short"] += found.cut
+        tally.notes.update(found.notes)
+        tally.members |= found.members
+        tally.values += found.values
+        if data is sample:
+            tally.notes.update(found.refused if found.both is None else (found.both,))
+        if found.verdict in ("wrong", "crash") and len(tally.reasons) < 5:
+            tally.reasons.append(f"{found.verdict} on {what} bytes: {found.reason}")
         if what != "cut" and found.verdict in ("agree", "laxer"):
             made = reader.written(data)
-            back[made.verdict] += 1
+            tally.back[made.verdict] += 1
             if what == "whole" and made.verdict in ("refused", "differs", "crash"):
-                reasons.append(f"written back: {made.verdict}: {made.reason}")
+                tally.reasons.append(f"written back: {made.verdict}: {made.reason}")
             elif made.verdict == "crash":
-                reasons.append(f"written back: crash: {made.reason}")
+                tally.reasons.append(f"written back: crash: {made.reason}")
         if time.process_time() > stop:
+            tally.verdicts["out of time"] += 1
             break
-    return verdicts, reasons, back, notes
+    return tally

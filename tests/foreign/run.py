@@ -1,26 +1,32 @@
 """Every schema of the public Kaitai corpora, read by stock ksc and by ours: `make foreign`.
 
-    python -m tests.foreign.run [--tests PATH_OR_URL] [--formats PATH_OR_URL] [--table FILE] [NAME...]
+    python -m tests.foreign.run [--tests PATH_OR_URL] [--formats PATH_OR_URL] [--samples DIR] [--table FILE]
+        [NAME...]
 
 The corpora are the repositories kaitai_struct_tests and kaitai_struct_formats of the Kaitai project: folders,
 or URLs that git can clone. They stay outside. A schema is taken, or refused by name; one that is
-taken is read from the test's own bytes (from generated ones if there are none), also cut and changed, and is
-written back.
+taken is read from the test's own bytes and from bytes that a search finds (`--samples`: and from files
+DIR/gallery/SCHEMA/*), also cut and changed, and is written back. How many of the members that schemas declare
+were compared is counted too.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import importlib
 import json
 import multiprocessing
 import posixpath
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -28,11 +34,14 @@ from typing import Any
 import yaml
 
 from kodec.generator import passes
-from kodec.generator.driver import render_all
+from kodec.generator.driver import load, render_all
 from kodec.generator.problems import SchemaError
-from kodec.generator.schema.model import Schema
+from kodec.generator.schema.model import Model, Schema
+from kodec.generator.search import samples
+from kodec.runtime.errors import EncodeError
+from kodec.runtime.process import register
 from kodec.runtime.streams import StreamNode
-from tests.foreign.compare import NoOracle, Note, Reader, judge
+from tests.foreign.compare import NoOracle, Note, Reader, Tally, Twin, judge, mended
 from tests.ksc import oracle
 
 CACHE = oracle.CACHE / "foreign"
@@ -41,6 +50,9 @@ URL = "https://github.com/kaitai-io/{}.git"
 SECONDS = 30
 PATIENCE = 600
 EXCEPTIONS = Path(__file__).parent / "exceptions.yaml"
+SEARCHED = 3
+# what an object is read from that is an argument
+BEHIND = b"\4\0\0\0\7\0\0\0"
 # what the parameters of an outermost type are given
 ARGUMENTS: dict[str, Any] = {"bool": True, "b1": True, "str": "ab", "bytes": b"ab"}
 
@@ -55,6 +67,9 @@ class Result:
     reasons: list[str] = field(default_factory=list)
     inputs: dict[str, int] = field(default_factory=dict)
     back: dict[str, int] = field(default_factory=dict)
+    values: int = 0
+    members: list[str] = field(default_factory=list)
+    declared: list[str] = field(default_factory=list)
     notes: list[tuple[str, str, str]] = field(default_factory=list)
 
 
@@ -67,6 +82,7 @@ class Corpus:
     ksc: Path
     refused: dict[str, str]
     samples: dict[str, Path]
+    others: Path | None = None
 
 
 def fetched(source: str) -> Path:
@@ -79,15 +95,37 @@ def fetched(source: str) -> Path:
     return place
 
 
-def corpus(name: str, root: Path, schemas: Path, scratch: Path) -> Corpus:
+def corpus(name: str, root: Path, schemas: Path, scratch: Path, others: Path | None = None) -> Corpus:
     out = scratch / f"ksc-{name}"
     refused = {each.schema: each.error for each in oracle.compile_schemas(out, ("python",), schemas)}
+    mended(out / "python")
     samples: dict[str, Path] = {}
     for path in (root / "spec" / "ks").glob("*.kst"):
         data = yaml.safe_load(path.read_text("utf-8").split("asserts:")[0]).get("data")
         if data and (root / "src" / data).is_file():
             samples[path.stem] = root / "src" / data
-    return Corpus(name, oracle.schemas(schemas), out / "python", refused, samples)
+    processes(root / "spec" / "python" / "extra")
+    found = None if others is None else others / name
+    return Corpus(name, oracle.schemas(schemas), out / "python", refused, samples, found)
+
+
+def processes(folder: Path) -> None:
+    """Have both sides use the processes of the tests, which are classes of the corpus."""
+    if not folder.is_dir():
+        return
+    sys.path.append(str(folder))
+    for path in folder.rglob("*.py"):
+        module = ".".join(path.relative_to(folder).with_suffix("").parts)
+        for name, kind in vars(importlib.import_module(module)).items():
+            if isinstance(kind, type):
+                words = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+                # by a name alone, it is in a module of this name
+                spelled = words if words == module else f"{module}.{words}"
+                register(
+                    spelled,
+                    decode=lambda data, *given, kind=kind: kind(*given).decode(data),
+                    encode=lambda data, *given, kind=kind: kind(*given).encode(data),
+                )
 
 
 def exceptions() -> set[tuple[str, Note]]:
@@ -115,16 +153,47 @@ def as_exceptions(results: list[Result]) -> str:
     return str(yaml.safe_dump(lines, sort_keys=False, width=110, default_flow_style=None))
 
 
-def arguments(tree: dict[str, Any]) -> dict[str, Any] | None:
-    """Something for each parameter of the outermost type; None if one is an object."""
+def arguments(tree: dict[str, Any], twin: Callable[[str], Twin]) -> dict[str, Any]:
+    """Something for each parameter of the outermost type; `twin` gives an object of an imported type."""
     found: dict[str, Any] = {}
+    imports = [path.rpartition("/")[2] for path in tree["meta"].get("imports") or []]
     for param in tree.get("params") or []:
         kind = str(param.get("type", "bytes"))
         number = kind[0] in "usbf" and kind[1:2].isdigit()
-        if kind not in ARGUMENTS and not number:
-            return None
-        found[param["id"]] = ARGUMENTS.get(kind, 2)
+        if kind in ARGUMENTS or number:
+            found[param["id"]] = ARGUMENTS.get(kind, 2)
+        else:
+            # what a `struct` is used as, is imported
+            each = twin(imports[0] if kind == "struct" else kind.removesuffix("[]"))
+            found[param["id"]] = [each, each] if kind.endswith("[]") else each
     return found
+
+
+def declared(tree: dict[str, Any], path: str = "") -> Iterator[str]:
+    """The fields, parameters and instances of a schema's types, by ksc's class."""
+    path = path or camel(str(tree["meta"]["id"]))
+    names = [str(each.get("id", f"_unnamed{index}")) for index, each in enumerate(tree.get("seq") or [])]
+    names += [str(each["id"]) for each in tree.get("params") or []]
+    yield from (f"{path}.{name}" for name in (*names, *(tree.get("instances") or ())))
+    for name, inner in (tree.get("types") or {}).items():
+        yield from declared(inner, f"{path}.{camel(name)}")
+
+
+def camel(name: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def searched(model: Model, reader: Reader) -> list[bytes]:
+    """Bytes from which a schema can be read, found by following the errors of ours."""
+
+    def read(data: bytes) -> tuple[Any, int]:
+        value = reader.read_ours(data)
+        return value, value._io.pos if isinstance(value, StreamNode) else len(value.to_bytes())
+
+    try:
+        return [made.data for made in islice(samples(model, read), SEARCHED)]
+    except EncodeError:
+        return []
 
 
 def closure(files: dict[str, Path], name: str) -> list[str]:
@@ -153,18 +222,18 @@ def copy_closure(files: dict[str, Path], name: str, folder: Path) -> list[str]:
     return names
 
 
-def examine(corpus: Corpus, name: str, *, quick: bool) -> Result:
+def examine(corpus: Corpus, name: str, *, quick: bool, seed: str = "") -> Result:
     """Generate and compare one schema, in this process."""
     with tempfile.TemporaryDirectory() as folder:
         schemas = Path(folder) / "schemas"
         copy_closure(corpus.files, name, schemas)
         tree = oracle.load_yaml(corpus.files[name])
-        given = arguments(tree)
         ident = str(tree["meta"]["id"])
-        title = "".join(part[:1].upper() + part[1:] for part in ident.split("_"))
+        title = camel(ident)
         sample = corpus.samples.get(posixpath.basename(name))
         data = None if sample is None else sample.read_bytes()
-        result = Result(corpus.name, name, "taken")
+        result = Result(corpus.name, name, "taken", declared=sorted(declared(tree)))
+        others = [path.read_bytes() for path in sorted((corpus.others or Path(folder)).glob(f"{name}/*"))]
         module = Schema(ident, f"{name}.ksy", "").module.replace("/", ".")
         # layouts are compared in streams too
         for package in (Path(folder) / "as_chosen", Path(folder) / "as_streams"):
@@ -174,15 +243,23 @@ def examine(corpus: Corpus, name: str, *, quick: bool) -> Result:
                 return Result(corpus.name, name, "refused", [str(each) for each in error.problems[:3]])
             except Exception as error:
                 return Result(corpus.name, name, "crash", [f"generator: {type(error).__name__}: {error}"])
-            if given is None:
-                return Result(corpus.name, name, "unmeasured", ["the outermost type needs an object"])
+
+            def twin(ident: str, package: Path = package) -> Twin:
+                path = next(each for each in corpus.files if each.rpartition("/")[2] == ident)
+                place = Schema(ident, f"{path}.ksy", "").module.replace("/", ".")
+                found = Reader.load(package, place, camel(ident), corpus.ksc, ident)
+                return Twin(found.read_ours(BEHIND), found.read_theirs(BEHIND))
+
             try:
+                given = arguments(tree, twin)
                 reader = Reader.load(package, module, title, corpus.ksc, ident, given)
             except NoOracle as error:
                 return Result(corpus.name, name, "unmeasured", [str(error)])
             except Exception as error:
                 return Result(corpus.name, name, "crash", [f"import: {type(error).__name__}: {error}"])
-            add(result, judge(reader, data, name, 0 if quick else SECONDS))
+            if package.name == "as_chosen" and not quick:
+                others += searched(load(schemas), reader)
+            add(result, judge(reader, data, f"{name}{seed}", 0 if quick else SECONDS, others))
             if issubclass(reader.ours, StreamNode):
                 break
         return result
@@ -203,15 +280,17 @@ def written(schemas: Path, package: Path) -> None:
         place.write_text(text, "utf-8")
 
 
-def add(result: Result, found: tuple[Counter[str], list[str], Counter[str], set[Note]]) -> None:
+def add(result: Result, found: Tally) -> None:
     """Put what `judge` found to a schema's result: a difference that is not listed is wrong."""
-    verdicts, reasons, back, notes = found
+    verdicts, back = found.verdicts, found.back
     known = exceptions()
-    unknown = [note for note in sorted(notes) if (f"{result.corpus}/{result.name}", note) not in known]
+    unknown = [note for note in sorted(found.notes) if (f"{result.corpus}/{result.name}", note) not in known]
     result.inputs = dict(Counter(result.inputs) + verdicts)
     result.back = dict(Counter(result.back) + back)
-    result.notes = sorted({*result.notes, *((note.side, note.member, note.why) for note in notes)})
-    result.reasons += reasons
+    result.values += found.values
+    result.members = sorted({*result.members, *found.members})
+    result.notes = sorted({*result.notes, *((note.side, note.member, note.why) for note in found.notes)})
+    result.reasons += found.reasons
     result.reasons += [f"not listed: {note.side}: {note.member}: {note.why}" for note in unknown]
     if verdicts["crash"] or back["crash"]:
         result.verdict = "crash"
@@ -219,12 +298,13 @@ def add(result: Result, found: tuple[Counter[str], list[str], Counter[str], set[
         result.verdict = "wrong"
 
 
-def alone(corpus: Corpus, name: str, *, quick: bool) -> Result:
+def alone(corpus: Corpus, name: str, *, quick: bool, seed: str = "") -> Result:
     """`examine` in a process of its own, which is ended where it takes too long."""
     if name in corpus.refused:
         return Result(corpus.name, name, "ksc refuses", [corpus.refused[name].strip()[:200]])
     mine, other = multiprocessing.Pipe()
-    process = multiprocessing.get_context("fork").Process(target=_send, args=(other, corpus, name, quick))
+    given = other, corpus, name, quick, seed
+    process = multiprocessing.get_context("fork").Process(target=_send, args=given)
     process.start()
     other.close()
     try:
@@ -238,11 +318,11 @@ def alone(corpus: Corpus, name: str, *, quick: bool) -> Result:
     return Result(**found)
 
 
-def _send(pipe: Connection, corpus: Corpus, name: str, quick: bool) -> None:
+def _send(pipe: Connection, corpus: Corpus, name: str, quick: bool, seed: str) -> None:
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-    pipe.send(asdict(examine(corpus, name, quick=quick)))
+    pipe.send(asdict(examine(corpus, name, quick=quick, seed=seed)))
 
 
 def table(results: list[Result]) -> str:
@@ -259,16 +339,21 @@ def table(results: list[Result]) -> str:
         lines.append(f"| {' | '.join(map(str, [*cells, count['ksc refuses']]))} |")
     lines += [
         "",
-        "| inputs of supported schemas | agree | stricter | laxer | wrong |",
-        "|---|---|---|---|---|",
+        "| inputs of supported schemas | same values | both refuse | stricter | laxer | wrong |",
+        "|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(result.corpus for result in results):
         total: Counter[str] = Counter()
         for result in results:
             total.update(result.inputs if result.corpus == name else {})
-        lines.append(
-            f"| {name} | {total['agree']} | {total['stricter']} | {total['laxer']} | {total['wrong']} |"
-        )
+        cells = [total[kind] for kind in ("agree", "both refuse", "stricter", "laxer", "wrong")]
+        lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
+    lines += ["", "| what schemas declare | members | compared | values compared |", "|---|---|---|---|"]
+    for name in dict.fromkeys(result.corpus for result in results):
+        own = [result for result in results if result.corpus == name]
+        members = {each for result in own for each in result.declared}
+        seen = members & {each for result in own for each in result.members}
+        lines.append(f"| {name} | {len(members)} | {len(seen)} | {sum(each.values for each in own)} |")
     lines += ["", "| members listed as exceptions | stricter | laxer | both refuse |"]
     lines.append("|---|---|---|---|")
     for name in dict.fromkeys(result.corpus for result in results):
@@ -292,6 +377,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--formats", default=URL.format("kaitai_struct_formats"))
     parser.add_argument("--table", type=Path, help="the file whose table is rewritten")
     parser.add_argument("--quick", action="store_true", help="whole samples only")
+    parser.add_argument("--seed", default="", help="for other changes of bytes")
+    parser.add_argument("--samples", type=Path, help="a folder with more files, as gallery/image/png/*")
     parser.add_argument("--corpus", choices=("tests", "gallery"), help="only this one")
     parser.add_argument("--exceptions", type=Path, help="a file for all differences that a rule explains")
     parser.add_argument("--part", default="1/1", help="one part of the schemas, as 2/3")
@@ -301,8 +388,8 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         tests, formats = fetched(given.tests), fetched(given.formats)
         corpora = [
-            corpus("tests", tests, tests / "formats", Path(scratch)),
-            corpus("gallery", formats, formats, Path(scratch)),
+            corpus("tests", tests, tests / "formats", Path(scratch), given.samples),
+            corpus("gallery", formats, formats, Path(scratch), given.samples),
         ]
         jobs = [
             (each, name)
@@ -314,7 +401,7 @@ def main(arguments: list[str]) -> int:
         jobs = jobs[part - 1 :: parts]
         results = []
         for index, (each, name) in enumerate(jobs):
-            found = alone(each, name, quick=given.quick)
+            found = alone(each, name, quick=given.quick, seed=given.seed)
             results.append(found)
             if found.verdict not in ("taken", "ksc refuses"):
                 print(f"{index + 1}/{len(jobs)} {found.corpus} {name}: {found.verdict}", flush=True)

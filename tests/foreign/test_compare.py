@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import enum
 import importlib
 import sys
 import tempfile
@@ -16,11 +17,23 @@ import yaml
 
 from kodec.generator.driver import load, render_all
 from kodec.runtime.streams import ByteSource, StreamNode
-from tests.foreign import run
-from tests.foreign.compare import ASKS_REFUSED, BITS_OF_BOTH_ORDERS, Note, Reader, judge, mixes_bits
+from tests.foreign import compare, run
+from tests.foreign.compare import ASKS_REFUSED, BITS_OF_BOTH_ORDERS, Note, Reader, Twin, judge, mixes_bits
 from tests.ksc import oracle
 
 Readers = Callable[[str], Reader]
+
+
+class Ours(enum.IntEnum):
+    ONE = 1
+    TWO = 2
+
+
+class Theirs(enum.IntEnum):
+    one = 1
+    two = 2
+
+
 STREAM = """
 seq:
 - {id: n, type: u1}
@@ -50,6 +63,7 @@ def readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Readers:
             monkeypatch.delitem(sys.modules, name)
         importlib.invalidate_caches()
         monkeypatch.setattr(sys, "path", list(sys.path))
+        compare.mended(tmp_path / "ksc" / "python")
         found = Reader.load(package, "compared", "Compared", tmp_path / "ksc" / "python", "compared")
         found.mixes_bits = mixes_bits(load(tmp_path))
         return found
@@ -103,8 +117,115 @@ def test_an_instance_that_ksc_could_not_read_leaves_its_stream_where_it_was(read
 TEXT = "seq:\n- {id: a, size: 2, type: p}\n- {id: z, terminator: 0}\ntypes:\n  p: {seq: [{id: t, type: str, size: 1, encoding: ASCII}]}\n"
 
 
-def test_a_member_that_a_rule_explains_is_named(readers: Readers) -> None:
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        (1, 1.0), (1.0, 2), (True, 1), (0, False), (0.0, -0.0), (b"a", "a"), ("a", b"a"), (b"", None), ([], None),
+        ([], b""), ([97], b"a"), (None, []), (Ours.ONE, 1), (1, Theirs.one), (Ours.TWO, Theirs.one),
+        (Ours.ONE, Theirs.two), (2**64, 2.0**64),
+    ],
+)  # fmt: skip
+def test_values_that_only_look_alike_differ(mine: Any, theirs: Any) -> None:
+    with pytest.raises(compare._Differs):
+        compare._Comparison().same(mine, theirs, "x")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [(1, 1), (True, True), (-0.0, -0.0), (float("nan"), float("nan")), (b"a", b"a"), ("é", "é"),
+     (Ours.ONE, Theirs.one), (2**70, 2**70), ([[1], []], [[1], []]), (None, None)],
+)  # fmt: skip
+def test_the_same_values_are_the_same(mine: Any, theirs: Any) -> None:
+    compare._Comparison().same(mine, theirs, "x")
+
+
+def test_a_whole_number_in_the_place_of_a_float_is_a_case() -> None:
+    comparison = compare._Comparison()
+    comparison.same(24000.0, 24000, ".rows[3].seconds")
+    assert comparison.notes == {Note("laxer", "rows.seconds", compare.WHOLE)}
+
+
+PLACED = """
+seq: [{id: n, type: u1}, {id: a, type: p, size: 2}, {id: b, type: q, size: 2}]
+types:
+  p: {seq: [{id: x, type: u1}]}
+  q: {seq: [{id: x, type: u1}], instances: {y: {pos: 0, type: p}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "found"),
+    [
+        ("_parent", None, "._parent: "),
+        ("_io", ByteSource.of(b"ab"), "._io: "),
+    ],
+)
+def test_objects_are_in_the_same_place(readers: Readers, name: str, value: Any, found: str) -> None:
+    reader = readers(PLACED)
+    assert reader.judge(b"\1ab12").verdict == "agree"
+    read = type(reader.read_ours(b"\1ab12").b)._read
+
+    def moved(self: Any, io: ByteSource) -> None:
+        read(self, io)
+        setattr(self, name, value)
+
+    kind = type(reader.read_ours(b"\1ab12").b)
+    reader.ours._native = kind._native = None  # type: ignore[attr-defined]  # generated
+    kind._read = moved
+    assert reader.judge(b"\1ab12").reason.startswith(f".b{found}")
+
+
+def test_a_type_of_ours_is_one_of_ksc_s(readers: Readers) -> None:
+    reader = readers(PLACED)
+    kinds = sys.modules[reader.ours.__module__]
+    read = reader.ours._read  # type: ignore[attr-defined]  # generated
+    reader.ours._native = None  # type: ignore[attr-defined]  # generated
+
+    def with_another(self: Any, io: ByteSource) -> None:
+        read(self, io)
+        other = kinds.P(self.b.x)
+        other._io, other._parent = self.b._io, self
+        self.b = other
+
+    reader.ours._read = with_another  # type: ignore[attr-defined]  # generated
+    assert reader.judge(b"\1ab12").reason == ".b: P != Compared.Q"
+
+
+def test_text_that_ksc_refuses_hides_nothing(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = readers(TEXT + "instances: {i: {value: z.size}}\n")
+    found = reader.judge(b"\xffa\0")
+    # everything else is the same: there is nothing to explain
+    assert (found.verdict, found.notes) == ("laxer", ()) and "Compared.z" in found.members
+    monkeypatch.setattr(reader.ours, "i", property(lambda self: 7))
+    found = reader.judge(b"\xffa\0")
+    assert found.verdict == "wrong" and found.reason.startswith(".i: 7")
+
+
+def test_names_that_python_reserves_are_read(readers: Readers) -> None:
+    reader = readers(
+        "doc: 'a \\N path'\nseq: [{id: class, type: u1, enum: e}]\ninstances: {ok: {value: class == e::not}}\n"
+        "enums: {e: {6: not, 7: global}}\n"
+    )
+    found = reader.judge(b"\6")
+    assert found.verdict == "agree" and found.members == {"Compared.class_", "Compared.ok"}, found.reason
+
+
+def test_objects_are_arguments(readers: Readers) -> None:
+    reader = readers(
+        "params: [{id: given, type: p}, {id: all, type: 'p[]'}]\nseq: [{id: n, size: given.x}]\n"
+        "types: {p: {seq: [{id: x, type: u1}]}}\n"
+    )
+    kinds = sys.modules[reader.ours.__module__]
+    inner = Reader(kinds.P, reader.theirs.P)
+    twin = Twin(inner.read_ours(b"\2"), inner.read_theirs(b"\2"))
+    reader.arguments = {"given": twin, "all": [twin, twin]}
+    found = reader.judge(b"abc")
+    assert found.verdict == "agree" and {"Compared.given", "Compared.all", "Compared.P.x"} <= found.members
+
+
+def test_a_member_that_a_rule_explains_is_named(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = readers(TEXT)
+    monkeypatch.setattr(reader, "_kept", lambda data, nodes: None)  # as in modules that are not `mended`
     finding = reader.judge(b"\xffa\0")
     why = "text that is not of its encoding"
     assert (finding.verdict, finding.notes) == ("laxer", (Note("laxer", "Compared.P.t", why),))
@@ -137,8 +258,7 @@ def test_what_no_case_lists_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_sample_that_both_refuse_is_a_case_too(readers: Readers) -> None:
     reader = readers(TEXT)
-    _, _, _, notes = judge(reader, b"a", "seed", 0)
-    assert notes == {Note("both", "a / Compared.a", "both refuse the sample")}
+    assert judge(reader, b"a", "seed", 0).notes == {Note("both", "a / Compared.a", "both refuse the sample")}
 
 
 def test_the_cases_are_in_order() -> None:
@@ -177,7 +297,9 @@ def test_bits_of_both_orders_in_one_byte_are_undefined(readers: Readers, fields:
     assert mixes or reader.judge(data).verdict == "agree"
 
 
-def test_what_asks_for_an_instance_that_ksc_refuses_is_explained(readers: Readers) -> None:
+def test_what_asks_for_an_instance_that_ksc_refuses_is_explained(
+    readers: Readers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reader = readers(
         """
 seq:
@@ -188,6 +310,9 @@ instances:
   c: {value: 'a[0]'}
 """
     )
+    found = reader.judge(b"\x01\xffabcdefgh")
+    assert (found.verdict, found.notes) == ("agree", ()), found.reason
+    monkeypatch.setattr(reader, "_kept", lambda data, nodes: None)
     found = reader.judge(b"\x01\xffabcdefgh")
     assert found.verdict == "agree", found.reason
     assert {(each.member, each.why) for each in found.notes} == {

@@ -220,6 +220,34 @@ def test_rows_before_the_damage_are_yielded(capture: kodec.formats.Format) -> No
     assert [next(reader).num_rows for _ in range(3)] == [1, 1, 1]
     with pytest.raises(Truncated, match=r"packets\[3\]\.extra"):
         next(reader)
+    # from objects too, in whatever batches
+    scan = schemas._Scan(
+        capture, capture._planned(None, None, None, False, "names"), DATA[:-3], None, DEFAULT_READ, 8192, None
+    )
+    rows = scan.pure()
+    assert next(rows).num_rows == 3
+    with pytest.raises(Truncated, match=r"packets\[3\]\.extra"):
+        next(rows)
+
+
+@pytest.mark.parametrize("form", ["u1", "u2", "u4", "u8", "s1", "s2", "s4", "s8"])
+@pytest.mark.parametrize("alone", [False, True])
+def test_enums_of_each_width_are_their_names(
+    made: Callable[[str], kodec.formats.Format], form: str, alone: bool
+) -> None:
+    more = "" if alone else ", {id: n, type: u1}"
+    format = made(
+        f"meta: {{id: enums_{form}_{alone:d}, endian: be}}\nseq: [{{id: all, type: row, repeat: eos}}]\n"
+        f"types: {{row: {{seq: [{{id: kind, type: {form}, enum: kinds}}{more}]}}}}\n"
+        "enums: {kinds: {0: none, 3: three, 16: many}}\n"
+    )
+    numbers = [16, 3, 0, 77, 16, 1, 77, 3] * 3
+    size = int(form[1])
+    data = b"".join(each.to_bytes(size, "big") + b"\1" * (not alone) for each in numbers)
+    names = {0: "none", 3: "three", 16: "many"}
+    found = format.scan(data).read_all()
+    found.validate(full=True)
+    assert found["kind"].to_pylist() == [names.get(each, str(each)) for each in numbers]
 
 
 def test_more_than_64_columns(made: Callable[[str], kodec.formats.Format]) -> None:

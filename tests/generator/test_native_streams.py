@@ -106,13 +106,18 @@ def _plain(value: object, known: dict[int, str], path: str) -> Any:
     return found
 
 
-def _read(module: ModuleType, data: bytes, *, natively: bool, opt: ReadOptions | None = None) -> Any:
+def read_plain(kind: type[StreamNode], data: bytes, *, natively: bool, opt: ReadOptions | None = None) -> Any:
+    """Everything about the object that bytes are, or the error."""
     io = ByteSource.of(data, opt or ReadOptions())
     io.state.native = natively
     try:
-        return _plain(io.read(module.X(), None, ""), {}, "x")
+        return _plain(io.read(kind(), None, ""), {}, "x")
     except FormatError as error:
         return type(error), str(error)
+
+
+def _read(module: ModuleType, data: bytes, *, natively: bool, opt: ReadOptions | None = None) -> Any:
+    return read_plain(module.X, data, natively=natively, opt=opt)
 
 
 def _inputs(data: bytes, seed: int) -> Iterator[bytes]:
