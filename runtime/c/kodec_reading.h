@@ -110,6 +110,16 @@ static inline void ks_align(kodec_stream *s) {
 }
 KD_INTERNAL bool ks_take(kodec_stream *s, const char *name, int64_t size, kodec_bytes *out);
 KD_INTERNAL bool ks_short(kodec_stream *s, const kd_field *fields, size_t count);
+/* The next bytes of a number; NULL is an error. */
+static inline const uint8_t *ks_next(kodec_stream *s, const char *name, int64_t size) {
+  if (size > s->end - s->at) {
+    const kd_field field = {name, (size_t)size};
+    ks_short(s, &field, 1);
+    return NULL;
+  }
+  s->at += size;
+  return s->buf + (s->at - size);
+}
 /* The next bytes, of fixed width; NULL is an error, which names the first field that is not whole. */
 static inline const uint8_t *ks_fixed(kodec_stream *s, int64_t size, const kd_field *fields, size_t count) {
   if (size > s->end - s->at) {

@@ -43,17 +43,28 @@ LIBRARIES = ("-lz", "-lzstd", "-lm")
 
 def build(schemas: Path, folder: Path, compiler: str = "cc", flags: Sequence[str] = SANITIZED) -> list[str]:
     """The command that runs the program; the compiler had nothing to say of the library."""
-    generate(schemas, folder, targets=["c"])
-    made = folder / "c"
     for name in ("testee.c", "testee.h"):
         shutil.copyfile(HERE / name, folder / name)
     (folder / "types.c").write_text(table(schemas))
+    return linked(schemas, folder, [folder / "types.c", folder / "testee.c"], compiler, flags)
+
+
+def linked(
+    schemas: Path,
+    folder: Path,
+    sources: Sequence[Path],
+    compiler: str = "cc",
+    flags: Sequence[str] = SANITIZED,
+) -> list[str]:
+    """The command that runs a program of some sources with the library that is generated of schemas."""
+    generate(schemas, folder, targets=["c"])
+    made = folder / "c"
     includes = [f"-I{made / 'include'}", f"-I{made / 'src'}", f"-I{folder}"]
     have = [part for part in (*CODECS, *LIBRARIES) if "ZSTD" not in part.upper() or _has_zstd()]
     codecs, libraries = ([each for each in have if each.startswith(start)] for start in ("-D", "-l"))
     objects = folder / "objects"
     objects.mkdir()
-    own = [*sorted((made / "src").glob("*.c")), folder / "types.c", folder / "testee.c"]
+    own = [*sorted((made / "src").glob("*.c")), *sources]
     commands = [
         [
             compiler,
@@ -69,7 +80,7 @@ def build(schemas: Path, folder: Path, compiler: str = "cc", flags: Sequence[str
         for each in own
     ]
     _run_all(commands)
-    program = folder / "testee"
+    program = folder / sources[-1].stem
     parts = [str(objects / f"{each.stem}.o") for each in own]
     _run_all([[compiler, *flags, *parts, "-o", str(program), *libraries]])
     return [str(program)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,6 +70,37 @@ def test_c_reads_streams_as_the_plan_says(tmp_path: Path) -> None:
     assert len(inputs) > 50 and stream_cases.refused(told) > 100
     # a constant of an enum has 32 bits
     assert "#define KODEC_WIDE_BIG_ONE INT64_C(5000000000)" in (tmp_path / "c/include/kodec.h").read_text()
+
+
+ARCHIVE = """
+meta: {id: archive, endian: le}
+seq:
+  - {id: magic, contents: AR}
+  - {id: count, type: u1}
+  - {id: entries, type: entry, repeat: expr, repeat-expr: count}
+types:
+  entry:
+    seq: [{id: offset, type: u2}, {id: size, type: u2}]
+    instances:
+      body: {pos: offset, size: size, type: node}
+      end: {value: offset + size}
+  node:
+    seq:
+      - {id: name, type: strz, encoding: IBM437}
+      - {id: next, type: node, if: not _io.eof}
+"""
+
+
+def test_streams_need_little_of_the_stack_and_no_more_memory_than_there_may_be(tmp_path: Path) -> None:
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "archive.ksy").write_text(ARCHIVE)
+    program = c_testee.linked(tmp_path / "schemas", tmp_path, [c_testee.HERE / "streams.c"])
+
+    def little() -> None:
+        resource.setrlimit(resource.RLIMIT_STACK, (256 << 10, 256 << 10))
+
+    done = subprocess.run(program, capture_output=True, text=True, check=False, preexec_fn=little)
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 def test_the_library_is_built_installed_and_used_to_read_real_logs(tmp_path: Path) -> None:

@@ -168,6 +168,9 @@ class StreamPrinter(CodePrinter):
         """The statements that return a value through `out`, and keep it."""
         with self._captured() as lines:
             value = self(code)
+            if not kept and self._is_filled(value):
+                call = lines[-1].removeprefix("if (!").removesuffix(f"&{value})) return false;")
+                return self._indented([*lines[:-2], f"return {call}out);"], deep)
         ends = [f"*out = {value};", "return true;"]
         if kept:
             ends = [
@@ -244,6 +247,8 @@ class StreamPrinter(CodePrinter):
 
     def set(self, target: Code, value: Code) -> str:
         place = self(target)
+        if value.op == "convert" and value.args[0].op == "read" and self._is_alike(value):
+            value = value.args[0]
         if value.op == "read":
             self._read(f"&{place}", *value.args)
             return ""
@@ -262,6 +267,10 @@ class StreamPrinter(CodePrinter):
             self._before[-2:] = [f"{kind};", self._before[-1].replace(f"&{shown})", f"&{name})")]
             return ""
         return f"{'const ' if _is_number(value.type) else ''}{kind} = {shown};"
+
+    def _is_alike(self, code: Code) -> bool:
+        """Whether a conversion changes nothing in C."""
+        return self.c(code.type) == self.c(code.args[0].type)
 
     def _is_filled(self, name: str) -> bool:
         """Whether a local was declared only to take what the last call returns."""
@@ -609,9 +618,12 @@ class StreamPrinter(CodePrinter):
             self._before.append(line)
 
     def of_number(self, code: Code, io: Code, wire: str, order: str, name: str) -> str:
-        stream = self(io)
-        found = self._found(OCTETS, f"ks_take({stream}, {text(name)}, {WIRE[wire].least}")
-        return self._loaded(wire, order, f"{found}.data")
+        stream, at = self(io), self._new()
+        self._before += [
+            f"const uint8_t *const {at} = ks_next({stream}, {text(name)}, {WIRE[wire].least});",
+            _failing_if(f"{at} == NULL"),
+        ]
+        return self._loaded(wire, order, at)
 
     def of_load(self, code: Code, run: Code, wire: str, order: str, offset: int) -> str:
         return self._loaded(wire, order, f"{self(run)}{f' + {offset}' if offset else ''}")
