@@ -33,6 +33,7 @@ from kodec.generator.plan.values import (
 from kodec.generator.targets.c.expressions import Types, is_null
 from kodec.generator.targets.c.names import Names, member
 from kodec.generator.targets.c.printer import Printer
+from kodec.generator.targets.c.streams import types_of
 
 HERE = Path(__file__).resolve().parent / "c"
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wconversion")
@@ -321,10 +322,7 @@ def table(schemas: Path) -> str:
     model = load(schemas)
     program = program_of(model)
     codes = StreamPackage.of(model).codes
-    types = Types(Names(model), program, codes)
-    for code in codes.values():
-        instances = ((each.name, each.type) for each in code.instances)
-        types.add(code.unit.name, (*code.parameters, *code.fields, *instances))
+    types = types_of(Names(model), program, codes)
     table = _Table(types, program)
     objects = [unit for unit in program.units.values() if unit.stands_for is None]
     lines = ["#include <stdio.h>", "#include <stdlib.h>", "", '#include "testee.h"', ""]
@@ -342,8 +340,7 @@ def table(schemas: Path) -> str:
             rows.append(f'    {{"{unit.name}", sizeof({name}), {calls}}},')
     for code in codes.values():
         name = types.names.type(code.unit.name)
-        lines.append(f"static void show_{name}({name} *v, int deep);")
-        lines.append(f"static void (*const used_{name})({name} *, int) = show_{name};")
+        lines.append(f"__attribute__((unused)) static void show_{name}({name} *v, int deep);")
     for code in codes.values():
         lines += table.streamed(code)
         if not code.parameters and code.unit.streamed is not None and not code.unit.streamed.part:
@@ -351,6 +348,4 @@ def table(schemas: Path) -> str:
             rows.append(
                 f'    {{"{code.unit.name}", sizeof(void *), NULL, read_{name}, NULL, print_{name}, NULL}},'
             )
-    uses = [f"  (void)used_{types.names.type(code.unit.name)};" for code in codes.values()]
-    lines += ["void use_all(void);", "void use_all(void) {", *uses, "}"]
     return "\n".join([*lines, "const type types[] = {", *rows, "    {0},", "};", ""])

@@ -31,7 +31,7 @@ from kodec.generator.targets.c.expressions import Types, literal
 from kodec.generator.targets.c.folding import folded
 from kodec.generator.targets.c.names import PREFIX, Names, member
 from kodec.generator.targets.c.printer import Defaults, Printer
-from kodec.generator.targets.c.streams import StreamPrinter, characters, table_of
+from kodec.generator.targets.c.streams import StreamPrinter, characters, table_of, types_of
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text, line_comment
 from kodec.generator.wire import ENCODINGS
@@ -93,10 +93,7 @@ class _C:
     def emit(self, plan: _Plan) -> Iterator[File]:
         names = Names(plan.model)
         codes = plan.streams.codes
-        types = Types(names, plan.program, codes)
-        for unit_code in codes.values():
-            instances = ((each.name, each.type) for each in unit_code.instances)
-            types.add(unit_code.unit.name, (*unit_code.parameters, *unit_code.fields, *instances))
+        types = types_of(names, plan.program, codes)
         defaults = Defaults(types, plan.program)
         units = plan.program.units
         packed = any(unit.packed is not None for unit in units.values())

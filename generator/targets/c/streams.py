@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from kodec.generator.plan.code_printing import CodePrinter, is_table, may_be_negative, upper_half
+from kodec.generator.plan.steps import Program
 from kodec.generator.plan.stream_code import (
     LONG,
     ULONG,
@@ -40,11 +41,12 @@ from kodec.generator.plan.values import (
     narrowest,
 )
 from kodec.generator.targets.c.expressions import Types, is_null, literal, text
-from kodec.generator.targets.c.names import member
+from kodec.generator.targets.c.names import Names, member
 from kodec.generator.wire import WIRE
 
-__all__ = ["StreamPrinter"]
+__all__ = ["StreamPrinter", "characters", "table_of", "types_of"]
 
+_STRING = re.compile(r'"(?:\\.|[^"\\])*"')
 _NAME = re.compile(r"[A-Za-z_][\w.>-]*")
 # calls of the runtime that cannot fail, and are given no object
 _SURE = frozenset(["at_most", "plus_real", "minus_real", "times_real", "size_of_text", "substring"])
@@ -145,8 +147,7 @@ class StreamPrinter(CodePrinter):
 
     def unused(self, body: str, name: str) -> str:
         """The statement for a name that some statements do not need."""
-        code = re.sub(r'"(?:\\.|[^"\\])*"', "", body)
-        return "" if re.search(rf"\b{name}\b", code) else f"(void){name};"
+        return "" if re.search(rf"\b{name}\b", _STRING.sub("", body)) else f"(void){name};"
 
     def parameter(self, name: str) -> str:
         return f"given_{name}"
@@ -184,7 +185,7 @@ class StreamPrinter(CodePrinter):
     def returned_unless(self, test: Code, null: str, deep: int = 1) -> str:
         """The statements that return null unless a condition holds."""
         with self._captured() as lines:
-            shown = self.of_not(test, test)
+            shown = _unwrapped(self.of_not(test, test))
         return self._indented([*lines, f"if ({shown}) {{", f"  *out = {null};", "  return true;", "}"], deep)
 
     def opened(self, instance: InstanceCode, deep: int = 1) -> str:
@@ -224,7 +225,7 @@ class StreamPrinter(CodePrinter):
 
     def _if(self, each: If) -> Iterator[str]:
         with self._captured() as lines:
-            test = self(each.test)
+            test = _unwrapped(self(each.test))
         yield from lines
         yield f"if ({test}) {{"
         yield from self.block(each.then)
@@ -301,7 +302,7 @@ class StreamPrinter(CodePrinter):
         yield f"    {target}.items[{target}.count++] = item;"
         if each.until is not None:
             with self._captured() as lines:
-                until = self(each.until)
+                until = _unwrapped(self(each.until))
             yield from (f"    {line}" for line in (*lines, f"if ({until}) break;"))
         yield "  }"
         yield "  if (walk.failed) return false;"
@@ -470,7 +471,8 @@ class StreamPrinter(CodePrinter):
         inner = bare(want)
         if bare(have) == inner or self.c(bare(have)) == self.c(inner):
             return self(of)
-        shown = self._pinned(of) if isinstance(have, Maybe) or isinstance(bare(have), OneOf) else self(of)
+        is_there = of.op in ("read", "this") or not isinstance(bare(have), (ObjectOf, OneOf))
+        shown = self(of) if is_there and not isinstance(have, Maybe) else self._pinned(of)
         if inner == OBJECT:
             return self._object(bare(have), shown, of)
         assert isinstance(inner, OneOf)
@@ -478,8 +480,7 @@ class StreamPrinter(CodePrinter):
             return self.types.conversion(bare(have), inner, shown)
         part = self.types.part(inner, bare(have))
         assert part is not None
-        if isinstance(bare(have), ObjectOf) and of.op not in ("read", "this"):
-            shown = self._pinned(of)
+        if not is_there:
             have = Maybe(bare(have))
         held = f"*{shown}" if self.types.is_pointer(have) else shown
         made = self.types.held_in(inner, part, held)
@@ -552,6 +553,7 @@ class StreamPrinter(CodePrinter):
 
     def of_choose(self, code: Code, test: Code, yes: Code, no: Code) -> str:
         shown = self(test, tight=True)
+        head = _unwrapped(shown)
         ways = []
         for each in (yes, no):
             with self._captured() as lines:
@@ -563,7 +565,7 @@ class StreamPrinter(CodePrinter):
             cast = f"({self.c(code.type)})" if {yes.op, no.op} == {"const"} and _is_number(code.type) else ""
             return f"{cast}({shown} ? {one} : {two})" if cast else f"{shown} ? {one} : {two}"
         name = self._new()
-        self._before += [f"{self.declared(code.type, name)};", f"if ({shown}) {{"]
+        self._before += [f"{self.declared(code.type, name)};", f"if ({head}) {{"]
         self._before += [f"  {line}" for line in (*before, f"{name} = {one};")]
         self._before.append("} else {")
         self._before += [f"  {line}" for line in (*other, f"{name} = {two};")]
@@ -812,6 +814,15 @@ class StreamPrinter(CodePrinter):
         return name
 
 
+def types_of(names: Names, program: Program, codes: Mapping[str, UnitCode]) -> Types:
+    """The types of all units, of layouts and of streams."""
+    types = Types(names, program, codes)
+    for code in codes.values():
+        instances = ((each.name, each.type) for each in code.instances)
+        types.add(code.unit.name, (*code.parameters, *code.fields, *instances))
+    return types
+
+
 def table_of(encoding: str) -> str:
     """The array of an encoding's characters."""
     return f"ks_{re.sub(r'[^a-z0-9]', '_', encoding.lower())}"
@@ -868,6 +879,18 @@ def _ends(code: Code) -> tuple[int, int] | None:
         return None
     signed, bits = narrowest(kind)
     return (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+
+
+def _unwrapped(shown: str) -> str:
+    """A condition without parentheses around all of it."""
+    if not shown.startswith("(") or not shown.endswith(")"):
+        return shown
+    depth = 0
+    for place, sign in enumerate(_STRING.sub(lambda found: " " * len(found[0]), shown)):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0:
+            return shown[1:-1] if place == len(shown) - 1 else shown
+    return shown
 
 
 def _failing(call: str) -> str:
