@@ -996,9 +996,8 @@ class ByteSink:
         node._taught = solve
         state = self.state
         state.nodes.add(id(node))
-        for field, blank in node._follows.items():
-            if blank is not None and getattr(node, field) is None:
-                state.fill(node, field, blank)
+        for field in node._blank_fields():
+            state.fill(node, field, node._follows[field])
         self._stands(node)
         marks, node._marks = node._marks, None
         try:
@@ -1635,13 +1634,26 @@ class StreamNode:
             return state.run(partial(self._written, state))
         except FormatError as error:
             raise EncodeError(error.path, f"cannot be computed: {error}") from error
+        except (AttributeError, TypeError) as error:
+            # of an expression
+            raise EncodeError("", f"a value is missing, or of another type: {error}") from error
         finally:
             state.restore()
             state.active = False
 
     def _written(self, state: _Writing) -> bytes:
         """The bytes, and what changes with them."""
-        data = self._pass(state)
+        try:
+            data = self._pass(state)
+        except TypeError:
+            # a number may be None that stands in an object behind
+            blank = [(node, name) for node in self._nodes() for name in node._blank_fields()]
+            if not blank:
+                raise
+            for node, name in blank:
+                state.fill(node, name, node._follows[name])
+            state.begin()
+            data = self._pass(state)
         if not state.changes:
             state.relocate()
         if not state.changes:
@@ -1657,6 +1669,12 @@ class StreamNode:
         for write in state.later:
             write()
         return out.finish(self)
+
+    def _blank_fields(self) -> list[str]:
+        """The fields that are None, and follow from others."""
+        return [
+            name for name, blank in self._follows.items() if blank is not None and getattr(self, name) is None
+        ]
 
     def _nodes(self) -> Iterator[StreamNode]:
         """This object and all that it holds, also in instances that were read."""
@@ -1793,7 +1811,8 @@ class StreamNode:
             key = (id(self), name)
             if key not in state.origins:
                 state.origins[key] = None
-                with contextlib.suppress(FormatError, EncodeError):
+                # an object that is missing is reported when it is written
+                with contextlib.suppress(FormatError, EncodeError, AttributeError, TypeError):
                     state.origins[key] = position(self)
 
     # -- what is computed of bytes ----------------------------------------------------------------

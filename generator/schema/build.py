@@ -9,7 +9,7 @@ from pathlib import Path
 from kodec.generator.problems import Place, Problems, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.fields import Fields
-from kodec.generator.schema.files import IDENT, Unit, load_unit, schemas_in
+from kodec.generator.schema.files import IDENT, Unit, load_unit
 from kodec.generator.schema.keys import NEWEST
 from kodec.generator.schema.load import Node, word_of
 from kodec.generator.schema.model import (
@@ -74,7 +74,8 @@ def load_units(
     import_path: Sequence[Path] = (),
 ) -> dict[str, Unit]:
     """The files of a model by their ids, with the arguments of `build`."""
-    files = sorted(schemas_in(folder))
+    # editors keep locks and other data in hidden files
+    files = sorted(file for file in folder.rglob("*.ksy") if not file.name.startswith("."))
     if not files:
         problems.add(Place(folder.name, 1, 1), "", "no .ksy file in this folder")
     units: dict[str, Unit] = {}

@@ -139,6 +139,7 @@ _IN: Mapping[tuple[str, str], tuple[_Shape, str]] = {
     ("meta", "license"): (_TEXT, "The licence of this file (SPDX)."),
     ("meta", "ks-version"): (_TEXT, "The Kaitai Struct version that it needs."),
     ("meta", "ks-debug"): (_FLAG, "For other tools."),
+    ("meta", "ks-opaque-types"): (_FLAG, "Types that it does not have are schemas beside it."),
     ("meta", "imports"): (_list(_TEXT), "Schemas whose types are used, as paths without .ksy."),
     ("meta", "endian"): (_or(_ORDER, _ref("switch")), "The byte order of numbers."),
     ("meta", "bit-endian"): (_ORDER, "The order of bit fields."),

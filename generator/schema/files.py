@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kodec.generator.problems import Problems
+from kodec.generator.problems import Place, Problems
 from kodec.generator.schema.load import Node, load_file, word_of
 from kodec.generator.schema.overlay import apply_overlay, overlay_beside
 
-__all__ = ["IDENT", "Unit", "found_in", "imported", "load_unit", "schemas_in"]
+__all__ = ["IDENT", "Unit", "found_in", "imported", "load_unit", "opaque"]
 
 IDENT = re.compile(r"[a-z][a-z0-9_]*\Z")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_BUILT_IN = re.compile(r"([usf][1248]|b[0-9]+)(le|be)?|strz?|bool|bytes|struct|io|any")
+_NONE = Node(None, Place("", 1, 1), {})
 
 
 @dataclass(slots=True)
@@ -33,22 +35,31 @@ class Unit:
     enums: dict[str, Node]
 
 
-def schemas_in(folder: Path) -> Iterator[Path]:
-    """The .ksy files of a folder and of those in it, in order.
-
-    Hidden ones are left out: editors keep locks and other data in them.
-    """
-    for place, folders, files in os.walk(folder):
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
-        yield from (
-            Path(place) / each for each in sorted(files) if each.endswith(".ksy") and not each.startswith(".")
-        )
-
-
 def imported(importer: str, path: str) -> str:
     """The name of an imported file, relative to the folders of schemas, as its importer is named."""
     target = path[1:] if path.startswith("/") else posixpath.join(posixpath.dirname(importer), path)
     return posixpath.normpath(target) + ".ksy"
+
+
+def opaque(root: Node) -> set[str]:
+    """The types outside of a schema with `ks-opaque-types`: those that it names, but does not have.
+
+    Stock Kaitai leaves them to classes of the user; here, schemas of these names are imported.
+    """
+    flag = root.get("meta") and root.map["meta"].get("ks-opaque-types")
+    if not flag or flag.value is not True:
+        return set()
+    named, own = set[str](), set[str]()
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        todo += [*node.items, *node.map.values()]
+        own.update(str(key) for key in (node.get("types") or _NONE).map)
+        kind = node.get("type") or _NONE
+        for each in (kind, *(kind.get("cases") or _NONE).map.values()):
+            if isinstance(each.value, str) and (word := _NAME.match(each.value)):
+                named.add(word[0])
+    return {each for each in named - own if not _BUILT_IN.fullmatch(each)}
 
 
 def found_in(name: str, folders: Sequence[Path]) -> Path | None:
@@ -99,6 +110,10 @@ def load_unit(
         else:
             imports.append(posixpath.basename(path))
             needs.append(target)
+    for each in sorted(opaque(root) - {*imports}):
+        if found_in(imported(name, each), folders) is not None:
+            imports.append(each)
+            needs.append(imported(name, each))
     types: dict[str, Node] = {}
     enums: dict[str, Node] = {}
     _collect(root, ident.value, types, enums, problems)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["IGNORED", "KEYS", "NEWEST", "UNSUPPORTED", "Keys"]
+__all__ = ["IGNORED", "KEYS", "NEWEST", "Keys"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ _TYPE = (
 KEYS: Mapping[str, Keys] = {
     "meta": _keys(
         "id title application file-extension xref tags license ks-version imports encoding endian bit-endian "
-        "ks-debug -orig-id"
+        "ks-debug ks-opaque-types -orig-id"
     ),
     "schema": _keys(f"meta {_TYPE}"),
     "type": _keys(f"meta {_TYPE}"),
@@ -68,8 +68,3 @@ IGNORED = re.compile(r"-((webide|imhex|vendor)(-.*)?|affected-by|license)\Z")
 
 NEWEST = (0, 11)
 """The version of Kaitai Struct whose language this is."""
-
-UNSUPPORTED: Mapping[str, str] = {
-    "ks-opaque-types": "all types must be in the schemas",
-}
-"""Kaitai's keys that are not supported, each with what to do instead."""

@@ -6,6 +6,7 @@ import re
 
 from kodec.generator.problems import Place, nearest
 from kodec.generator.schema import expr as ex
+from kodec.generator.schema.files import opaque
 from kodec.generator.schema.hints import like_encoding
 from kodec.generator.schema.load import Node, word_of
 from kodec.generator.schema.model import Bits, Bytes, Prim, Ref, Str, Switch, TypeRef
@@ -103,7 +104,9 @@ class Types(Values):
             name = text
         target = self.resolve(name, scope, lambda unit: unit.types)
         if target is None:
-            self.bad(at, path, f"unknown type `{name}`", self.like_type(name, scope))
+            outside = name in opaque(self.units[scope.partition("::")[0]].root)
+            hint = f"{name}.ksy beside this file: an opaque type is another schema" if outside else ""
+            self.bad(at, path, f"unknown type `{name}`", hint or self.like_type(name, scope))
             return Bytes()
         wanted = len((self.units[target.partition("::")[0]].types[target].get("params") or _NONE).items)
         if wanted != len(args):

@@ -10,7 +10,7 @@ from kodec.generator.problems import Place, Problems, cut, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.files import IDENT, Unit
 from kodec.generator.schema.hints import like_ident, misspelled, of_word
-from kodec.generator.schema.keys import IGNORED, KEYS, UNSUPPORTED
+from kodec.generator.schema.keys import IGNORED, KEYS
 from kodec.generator.schema.load import Node, Scalar, word_of
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.text import NO_TEXT, Text, not_text
@@ -47,9 +47,7 @@ class Values:
             name = str(key)
             if name in known or IGNORED.match(name):
                 continue
-            if name in UNSUPPORTED:
-                self.bad(place, path, f"`{name}` is not supported", UNSUPPORTED[name])
-            elif kind == "meta" and not (hint := misspelled(name, [*known.plain, *known.own])):
+            if kind == "meta" and not (hint := misspelled(name, [*known.plain, *known.own])):
                 self.problems.note(place, path, f"`{name}` is a key of another tool, and ignored")
             elif kind == "meta":
                 self.bad(place, path, f"unknown key `{name}`", hint)

@@ -209,6 +209,9 @@ def closure(files: dict[str, Path], name: str) -> list[str]:
         for path in meta.get("imports") or []:
             joined = posixpath.normpath(posixpath.join(posixpath.dirname(each), path))
             todo.append(path[1:] if path.startswith("/") else joined)
+        if meta.get("ks-opaque-types"):
+            words = set(re.findall(r"[a-z][a-z0-9_]*", files[each].read_text("utf-8")))
+            todo += sorted(words & {*files} - {*found})
     return found
 
 

@@ -79,6 +79,11 @@ CASES: dict[str, Case] = {
         "x.X(a=[7], z=b'')", b"\x02\x07\0",
         "r.a += [8, 9]", b"\x04\x07\x08\x09\0",
     ),
+    "a count in an object that stands behind": Case(
+        "seq:\n- {id: a, type: u1, repeat: expr, repeat-expr: h.n}\n" + Z + "instances:\n  h: {pos: 4, type: h}\ntypes:\n  h: {seq: [{id: n, type: u1}]}\n",
+        "given(x.X(a=[1, 2], z=b''), h=x.H())", b"\1\2\0\0\2",
+        "r.h.n, r.a = None, [7]", b"\7\0\0\0\1",
+    ),
     "nested sizes, computed from the inside": Case(
         "seq:\n- {id: n, type: u2}\n- {id: a, size: n, type: p}\n" + Z + "types:\n  p: {seq: [{id: k, type: u1}, {id: b, size: k, type: q}]}\n  q: {seq: [{id: c, type: u1}, {id: d, type: u1, repeat: expr, repeat-expr: c}]}\n",
         "x.X(a=x.P(b=x.Q(d=[5])), z=b'')", b"\0\3\2\1\5\0",
@@ -312,6 +317,8 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "derived from each other": ("seq:\n- {id: c, type: u4, -derive: crc32(d..a)}\n- {id: d, type: u4, -derive: crc32(c)}\n- {id: a, terminator: 0}\n", "x.X(a=b'')", "X."),
     "not what is left of the stream": ("seq:\n- {id: a, size: _io.size - 2}\n- {id: b, type: u1}\n" + Z, "x.X(a=b'abc', b=1, z=b'z')", "a: wrong size (need 4 bytes, have '3 bytes')"),
     "not half of the stream": ("seq:\n- {id: a, type: u1, repeat: expr, repeat-expr: _io.size / 2}\n- {id: b, type: u1}\n", "x.X(a=[1, 2, 3], b=4)", "a: wrong number of elements (need 2, have 3)"),
+    "an object that is missing": ("seq:\n- {id: h, type: h}\n" + Z + "instances:\n  d: {pos: h.o, size: 1}\ntypes:\n  h: {seq: [{id: o, type: u1}]}\n", "given(x.X.from_bytes(b'\\1\\0'), h=None)", "h: not given"),
+    "a value of another type": ("seq:\n- {id: a, type: u1, repeat: expr, repeat-expr: h.n}\n" + Z + "instances:\n  h: {pos: 4, type: h}\ntypes:\n  h: {seq: [{id: n, type: u1}]}\n", "given(x.X(a=[1], z=b''), h=x.H(n='x'))", "a value is missing, or of another type: '<' not supported"),
     "bytes that nothing describes": ("seq:\n- {id: n, type: u1}\n- {id: a, size: n, type: p}\n" + Z + "types:\n  p: {seq: [{id: k, type: u1}, {id: b, size: k}]}\n", "given(x.X.from_bytes(b'\\4\\1bxy\\0').a, b=b'longer')._parent", "a: bytes after it that the schema does not describe"),
 }  # fmt: skip
 

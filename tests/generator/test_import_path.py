@@ -111,3 +111,32 @@ def test_folders_that_no_first_line_can_hold_are_refused(folder: str, tmp_path: 
     write(tmp_path / "schemas", {f"{folder}/x.ksy": "meta: {id: x}\nseq: [{id: a, type: u1}]\n"})
     with pytest.raises(SchemaError, match="in the file's path is not a name"):
         generate(tmp_path / "schemas", tmp_path / "out")
+
+
+OPAQUE = (
+    "meta: {id: outer, ks-opaque-types: true}\nseq:\n- {id: a, type: inner(2)}\n"
+    "- {id: b, type: {switch-on: 'a.v[0]', cases: {1: own, 2: other::part}}}\n"
+    "types:\n  own: {seq: [{id: w, type: u1}]}\n"
+)
+OUTSIDE = {
+    "x/outer.ksy": OPAQUE,
+    "x/inner.ksy": "meta: {id: inner}\nparams: [{id: n, type: u1}]\nseq: [{id: v, size: n}]\n",
+    "other.ksy": "meta: {id: other}\nseq: []\ntypes: {part: {seq: [{id: z, terminator: 0}]}}\n",
+}
+
+
+def test_opaque_types_are_schemas_beside_it(tmp_path: Path) -> None:
+    schemas = write(tmp_path / "schemas", {**OUTSIDE, "x/other.ksy": OUTSIDE["other.ksy"]})
+    (schemas / "other.ksy").unlink()
+    found = load_schema(schemas / "x/outer.ksy").read(b"\2!zz\0")
+    assert (found.a.v, found.b.z, found.to_bytes()) == (b"\2!", b"zz", b"\2!zz\0")
+    # a folder of the import path may have one too
+    (library := tmp_path / "library" / "x").mkdir(parents=True)
+    (schemas / "x/other.ksy").rename(library / "other.ksy")
+    assert load_schema(schemas / "x/outer.ksy", import_path=[library.parent]).read(b"\1!w").b.w == ord("w")
+
+
+def test_an_opaque_type_without_a_schema_is_a_problem(tmp_path: Path) -> None:
+    write(tmp_path / "schemas", {"outer.ksy": OPAQUE})
+    with pytest.raises(SchemaError, match=r"unknown type `inner`\n +inner\.ksy beside this file: an opaque"):
+        load(tmp_path / "schemas")

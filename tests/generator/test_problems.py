@@ -30,7 +30,6 @@ UNSUPPORTED: dict[str, tuple[str, str, str, str]] = {
     "pad-right": ("seq:\n- {id: a, size: 4, pad-right: 0}\n", "5:31", "`pad-right` is not supported", "field of its own"),
     "io": ("seq: []\ninstances:\n  a: {pos: 0, size: 4, io: _root._io}\n", "6:28", "`io` is not supported", "stream at hand"),
     "parent": ("seq:\n- {id: a, size: 4, parent: false}\n", "5:28", "`parent` is not supported", "parent"),
-    "opaque types": ("seq:\n- {id: a, type: elsewhere}\n", "5:17", "unknown type `elsewhere`", ""),
     "little-endian bits": ("seq:\n- {id: a, type: b4le}\n- {id: b, type: b4}\n", "5:17", "little-endian bit fields are not supported", "bit-endian: be"),
     "endian by switch": ("-endian: x\nseq: []\n", "4:1", "unknown extension key `-endian`", ""),
     "_parent, _root": ("seq:\n- {id: a, size: _parent.n}\n", "5:17", "`_parent` is not supported", "parameter"),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kodec.generator.problems import Problems, SchemaError
-from kodec.generator.schema.files import found_in, imported
+from kodec.generator.schema.files import found_in, imported, opaque
 from kodec.generator.schema.load import load_file
 from kodec.generator.schema.model import Model, Schema
 from kodec.generator.schema.overlay import overlay_beside, overlay_files
@@ -27,12 +27,18 @@ def collect(schema: Path, import_path: Sequence[Path] = ()) -> tuple[str, dict[s
     """
     schema = schema.resolve()
     problems: list[SchemaError] = []
+    found: list[tuple[str, dict[str, bytes]]] = []
     for folder in schema.parents:
         try:
             name = schema.relative_to(folder).as_posix()
-            return name, _closure([folder, *import_path], name)
+            files, whole = _closure([folder, *import_path], name)
+            found.append((name, files))
+            if whole:
+                return found[-1]
         except SchemaError as error:
             problems.append(error)
+    if found:
+        return found[0]
     raise problems[0]
 
 
@@ -64,8 +70,10 @@ def collected(
     return model, next(each for each in model.schemas if each.path == name)
 
 
-def _closure(folders: Sequence[Path], first: str) -> dict[str, bytes]:
+def _closure(folders: Sequence[Path], first: str) -> tuple[dict[str, bytes], bool]:
+    """The files, and whether all opaque types are among them. Raises: SchemaError for a missing import."""
     found: dict[str, bytes] = {}
+    whole = True
     todo = [first]
     problems = Problems()
     while todo:
@@ -80,6 +88,12 @@ def _closure(folders: Sequence[Path], first: str) -> dict[str, bytes]:
             found[posixpath.join(posixpath.dirname(name), beside.name)] = beside.read_bytes()
         meta = root.get("meta") if root else None
         imports = meta.get("imports") if meta else None
+        paths = {str(item.value).rpartition("/")[2] for item in imports.items} if imports else set()
+        for each in sorted(opaque(root) - paths) if root else ():
+            target = imported(name, each)
+            there = found_in(target, folders) is not None
+            todo += [target] if there else []
+            whole = whole and there
         for item in imports.items if imports else []:
             path = str(item.value)
             target = imported(name, path)
@@ -91,4 +105,4 @@ def _closure(folders: Sequence[Path], first: str) -> dict[str, bytes]:
             else:
                 todo.append(target)
         problems.raise_if_any()
-    return found
+    return found, whole

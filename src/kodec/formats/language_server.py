@@ -8,6 +8,7 @@ names follow the generator's model (`occurrences.py`), and need schemas without 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -20,7 +21,7 @@ from kodec.formats.outline import Entry, Outline, at_path
 from kodec.generator.driver import load
 from kodec.generator.occurrences import Occurrence, Unsure, occurrences, renamed
 from kodec.generator.problems import SchemaError, SchemaProblem
-from kodec.generator.schema.files import imported, schemas_in
+from kodec.generator.schema.files import imported
 from kodec.runtime.logger import logger
 
 __all__ = ["LanguageServer"]
@@ -209,6 +210,11 @@ class LanguageServer:
                 return
             yield found[1]
 
+    def outside(self, outline: Outline) -> Iterator[str]:
+        """The words that may be types of other schemas, with `ks-opaque-types`."""
+        if any("ks-opaque-types: true" in line for line in outline.lines):
+            yield from dict.fromkeys(re.findall(r"\b[a-z][a-z0-9_]*", "\n".join(outline.lines)))
+
     # -- hover and definition ---------------------------------------------------------------------
 
     def hover(self, params: dict[str, Any]) -> dict[str, Any] | None:
@@ -260,7 +266,7 @@ class LanguageServer:
         members = [(inside, each) for name, inside, each in outline.members() if name == parts[-1]]
         if members:
             return uri, outline, max(members, key=lambda each: _shared(each[0], scope))[1]
-        for path in self.imports(outline):
+        for path in (*self.imports(outline), *self.outside(outline)):
             if path.rpartition("/")[2] == parts[0]:
                 return self.in_file(uri, path, parts[1:])
         return None
@@ -352,7 +358,8 @@ class LanguageServer:
         todo, seen = [*names], {*names}
         while todo:
             name = todo.pop()
-            for each in self.imports(Outline(self.text_of(root / name))):
+            outline = Outline(self.text_of(root / name))
+            for each in (*self.imports(outline), *self.outside(outline)):
                 inner = imported(name, each)
                 if inner not in seen and not inner.startswith("..") and (root / inner).is_file():
                     seen.add(inner)
@@ -363,7 +370,7 @@ class LanguageServer:
 
     def importers(self, name: str, root: Path) -> set[str]:
         """The files of a folder that import one, and those that import these."""
-        files = list(islice(schemas_in(root), _MOST_FILES + 1))
+        files = list(islice(_schemas(root), _MOST_FILES + 1))
         if len(files) > _MOST_FILES:
             raise Unsure(f"more than {_MOST_FILES:,} schemas in {root}, which may use the name")
         texts = {file.relative_to(root).as_posix(): self.text_of(file) for file in files}
@@ -372,7 +379,9 @@ class LanguageServer:
             stem = Path(todo.pop()).stem
             for each, text in texts.items():
                 if each not in found and stem in text:
-                    needs = (imported(each, path) for path in self.imports(Outline(text)))
+                    outline = Outline(text)
+                    paths = (*self.imports(outline), *self.outside(outline))
+                    needs = (imported(each, path) for path in paths)
                     if not found.isdisjoint(needs):
                         found.add(each)
                         todo.append(each)
@@ -433,6 +442,14 @@ def _diagnostic(problem: SchemaProblem, name: str, lines: list[str]) -> dict[str
 def _units(text: str, column: int) -> int:
     """A column in UTF-16, in which the protocol counts."""
     return len(text[:column].encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _schemas(root: Path) -> Iterator[Path]:
+    """The schemas of a folder and of those in it, without hidden ones: editors keep locks in such files."""
+    for place, folders, files in os.walk(root):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        names = (each for each in sorted(files) if each.endswith(".ksy") and not each.startswith("."))
+        yield from (Path(place) / each for each in names)
 
 
 def _path(uri: str) -> Path:
