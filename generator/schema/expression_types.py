@@ -156,7 +156,7 @@ class Kinds:
         self._asked: set[tuple[str, str]] = set()
         self._known: dict[tuple[str, str], Kind] = {}
         self._inside: dict[str, set[str]] = {}
-        self._names: set[str] | None = None
+        self._names: dict[bool, set[str]] = {}
         self._outside: dict[str, tuple[bool, bool, list[str]]] = {}
         self.parents: dict[str, set[str]] = {}
         self._orphans: set[str] = set()
@@ -443,17 +443,44 @@ class Kinds:
             self._inside[schema] = found
         return self._inside[schema]
 
-    def asked(self, name: str) -> bool:
-        """Whether any expression uses that name."""
-        if self._names is None:
-            self._names = {
-                part.name
+    def asked(self, name: str, *, derived: bool = True) -> bool:
+        """Whether any expression uses that name; without `derived`, any that reading needs."""
+        if derived not in self._names:
+            self._names[derived] = {
+                part
                 for struct in self._structs.values()
-                for expr in self.expressions(struct)
-                for part in ex.walk(expr)
-                if isinstance(part, (ex.Name, ex.Attr))
+                for expr in self.expressions(struct, derived=derived)
+                for part in _names_in(expr)
             }
-        return name in self._names
+        return name in self._names[derived]
+
+    def needed_by(self, instances: Iterable[str]) -> set[str]:
+        """The names that instances of these names, of any type, use, and what these need in turn."""
+        found = set[str]()
+        todo, types = list(instances), list[str]()
+        seen = set[str]()
+        while todo or types:
+            exprs = list[ex.Expr]()
+            if types:
+                struct = self._structs[types.pop()]
+                exprs += self.expressions(struct, derived=False)
+                held = [kind for spec in struct.fields for kind in types_in(spec.type)]
+            else:
+                name, held = todo.pop(), []
+                for struct in self._structs.values():
+                    instance = struct.instance(name)
+                    if instance is None:
+                        continue
+                    exprs += _parts_of(instance)
+                    if instance.reads is not None:
+                        exprs += _in_field(instance.reads, derived=False)
+                        held += types_in(instance.reads.type)
+            types += [kind.target for kind in held if isinstance(kind, Ref) and kind.target not in seen]
+            seen |= set(types)
+            new = {part for expr in exprs for part in _names_in(expr)} - found
+            found |= new
+            todo += new
+        return found
 
     def needs_others(self, struct: Struct) -> bool:
         """Whether an object of an inner type can be read and written only as a part of its root."""
@@ -482,35 +509,15 @@ class Kinds:
             self._outside[name] = far, ex.Name("_parent") in parts, list(inner)
         return self._outside[name]
 
-    def expressions(self, struct: Struct) -> Iterator[ex.Expr]:
-        """Every expression of a type."""
+    def expressions(self, struct: Struct, *, derived: bool = True) -> Iterator[ex.Expr]:
+        """Every expression of a type; without `derived`, those of `-derive` are left out."""
         if struct.endian is not None:
             yield struct.endian.on
             yield from (case for case, _ in struct.endian.cases if case is not None)
         for spec in self.parsed(struct):
-            given = (spec.size, spec.condition, spec.repeat_expr, spec.repeat_until)
-            yield from (expr for expr in given if expr is not None)
-            yield from spec.process.args if spec.process is not None else ()
-            if isinstance(spec.type, Switch):
-                yield spec.type.on
-                yield from (case for case, _ in spec.type.cases)
-            for kind in types_in(spec.type):
-                if isinstance(kind, Ref):
-                    yield from kind.args
-                    if isinstance(kind.parent, ex.Expr):
-                        yield kind.parent
-            if spec.valid is not None:
-                yield from spec.valid.rules
-            for derive in spec.derive.each if spec.derive is not None else ():
-                calls, value = derive.parts
-                yield from (each for each in (derive.when, value) if each is not None)
-                for call in calls:
-                    yield from (each for each in (call.of, call.where) if each is not None)
-                    # of what is named in a range, the bytes are asked for
-                    yield from map(ex.Name, (call.first, call.last))
+            yield from _in_field(spec, derived=derived)
         for instance in struct.instances:
-            parts = (instance.value, instance.position, instance.io, instance.condition)
-            yield from (part for part in parts if part is not None)
+            yield from _parts_of(instance)
 
     def width(self, of: ex.Expr, scope: Scope) -> int:
         """The bits of a member, for `_sizeof`. Raises KindError if they vary."""
@@ -658,3 +665,36 @@ def _common(kinds: Iterable[Kind]) -> Kind:
     if names == {"type"}:
         return Kind("type", maybe=maybe)
     return Kind("any", maybe=maybe)
+
+
+def _names_in(expr: ex.Expr) -> Iterator[str]:
+    return (part.name for part in ex.walk(expr) if isinstance(part, (ex.Name, ex.Attr)))
+
+
+def _parts_of(instance: Instance) -> Iterator[ex.Expr]:
+    parts = (instance.value, instance.position, instance.io, instance.condition)
+    return (part for part in parts if part is not None)
+
+
+def _in_field(spec: Field, *, derived: bool) -> Iterator[ex.Expr]:
+    """The expressions of a field, or of what an instance reads."""
+    given = (spec.size, spec.condition, spec.repeat_expr, spec.repeat_until)
+    yield from (expr for expr in given if expr is not None)
+    yield from spec.process.args if spec.process is not None else ()
+    if isinstance(spec.type, Switch):
+        yield spec.type.on
+        yield from (case for case, _ in spec.type.cases)
+    for kind in types_in(spec.type):
+        if isinstance(kind, Ref):
+            yield from kind.args
+            if isinstance(kind.parent, ex.Expr):
+                yield kind.parent
+    if spec.valid is not None:
+        yield from spec.valid.rules
+    for derive in spec.derive.each if derived and spec.derive is not None else ():
+        calls, value = derive.parts
+        yield from (each for each in (derive.when, value) if each is not None)
+        for call in calls:
+            yield from (each for each in (call.of, call.where) if each is not None)
+            # of what is named in a range, the bytes are asked for
+            yield from map(ex.Name, (call.first, call.last))

@@ -780,6 +780,7 @@ typedef struct {
   int begun, done;
   int64_t skip, most, size; /* elements that are left out, and how many there may be; the bytes of each, or 0 */
   int64_t stop;             /* the element before which to stop, or -1 */
+  int whole;                /* whether all is read before the first row, as columns need what stands after it */
   int early;                /* whether columns can be filled while rows are read */
 } kr_rows;
 
@@ -802,7 +803,7 @@ static int kr_enter(kr_rows *rows, kf_node *node, kf_stream *io) {
   kf_run *const run = &rows->run;
   kr_level *const level = &rows->level[rows->depth];
   *level = (kr_level){.node = node, .io = io, .before = -1};
-  if (rows->depth < rows->parts && rows->depth + 2 < KF_LEVELS) {
+  if (!rows->whole && rows->depth < rows->parts && rows->depth + 2 < KF_LEVELS) {
     const kr_part *const part = &rows->part[rows->depth];
     const int last = rows->depth + 1 == rows->parts;
     Py_ssize_t number;
@@ -1348,15 +1349,17 @@ static int kr_condition_of(kr_rows *rows, PyObject *form, kw_condition *to) {
 /* ------------------------------------------------------------------ the class */
 
 static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"cls", "data", "path", "group", "columns", "conditions", "row", "names", "decode", "limits", "parameters", "part", NULL};
+  static char *names[] = {"cls", "data", "path", "group", "columns", "conditions", "row", "names", "decode", "limits", "parameters", "whole", "part",
+                          NULL};
   PyObject *cls, *data, *path, *group, *conditions, *row, *asked, *decode, *parameters, *member, *guard;
   long long depth, elements, decompressed, skip = 0, most = -1;
+  int whole;
   Py_ssize_t count;
   kr_rows *self;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!O!nO!OO!O(LLL)O!|(LL)", names, &PyType_Type, &cls, &data, &PyTuple_Type,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!O!nO!OO!O(LLL)O!p|(LL)", names, &PyType_Type, &cls, &data, &PyTuple_Type,
                                    &path, &PyTuple_Type, &group, &count, &PyTuple_Type, &conditions, &row,
-                                   &PyFrozenSet_Type, &asked, &decode, &depth, &elements, &decompressed, &PyTuple_Type, &parameters, &skip,
-                                   &most))
+                                   &PyFrozenSet_Type, &asked, &decode, &depth, &elements, &decompressed, &PyTuple_Type, &parameters, &whole,
+                                   &skip, &most))
     return NULL;
   self = (kr_rows *)type->tp_alloc(type, 0);
   if (self == NULL) return NULL;
@@ -1369,6 +1372,7 @@ static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) 
   self->run.deepest = depth;
   self->run.elements = elements;
   self->run.decompressed = decompressed;
+  self->whole = whole;
   self->skip = skip;
   self->most = most;
   self->stop = -1;

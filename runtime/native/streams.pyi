@@ -22,6 +22,7 @@ class Rows:
         decode: Callable[..., bytes],
         limits: tuple[int, int, int],
         parameters: tuple[Any, ...],
+        whole: bool,
         part: tuple[int, int] = (0, -1),
     ) -> None: ...
     def run(self, rows: int, size: int) -> tuple[str, int, Any, int]: ...

@@ -680,6 +680,9 @@ def test_an_overlay_changes_no_column(tmp_path: Path) -> None:
                 == pure(other, data, rows, columns=columns)
             )
     assert natively(other, data, "rows", where="tail > 1") == natively(plain, data, "rows", where="tail > 1")
+    # ranges of bytes ask for no values: rows are read one by one, and parts of them are passed over
+    plans: list[Any] = [each._planned("rows", ["tail"], None, False, "names") for each in (plain, other)]
+    assert plans[0].filling.names == plans[1].filling.names == {"head", "count", "len", "tail"}
     with pytest.raises(KodecError):
         other.read(data)
     reader = other.scan(data, "rows", check=True)
@@ -687,3 +690,40 @@ def test_an_overlay_changes_no_column(tmp_path: Path) -> None:
         reader.read_all()
     assert reader.through_objects == "what follows from bytes is checked"
     assert plain.scan(data, "rows", check=True).read_all().num_rows == 3
+
+
+AHEAD = """
+meta: {id: ahead, encoding: UTF-8}
+seq:
+  - {id: count, type: u2le}
+  - {id: rows, type: row, repeat: expr, repeat-expr: count}
+  - {id: names, type: names, size-eos: true}
+types:
+  row:
+    seq: [{id: at, type: u1}]
+    instances:
+      name: {io: _root.names._io, pos: at, type: strz}
+      twice: {value: at * 2}
+  names: {seq: [{id: all, type: strz, repeat: eos}]}
+"""
+
+
+def test_columns_may_need_what_stands_after_the_rows(made: Callable[[str], kodec.formats.Format]) -> None:
+    ahead = made(AHEAD)
+    # more than a batch
+    data = struct.pack("<H", 20_000) + b"\0\4" * 10_000 + b"one\0two\0"
+    found = natively(ahead, data, columns=["at", "name"])
+    assert found == pure(ahead, data, columns=["at", "name"])
+    assert found == [{"at": 0, "name": "one"}, {"at": 4, "name": "two"}] * 10_000
+    assert len(natively(ahead, data, columns=["at"], where="name == 'two'")) == 10_000
+    for columns, parts in ((["at"], 4), (["name"], 1)):
+        assert len(ahead.row_parts(data, "rows", columns, most=4)) == parts
+    with pytest.raises(ValueError, match="columns need what stands after them"):
+        ahead.scan(data, columns=["name"], part=(10, 10))
+    # only rows of one batch are in memory, unless such a column is asked for
+    plans: list[Any] = [ahead._planned(None, [name], None, False, "names") for name in ("twice", "name")]
+    assert [each.filling.whole for each in plans] == [False, True]
+    for cut in range(len(data) - 8, len(data)):
+        want = outcome(lambda cut=cut: pure(ahead, data[:cut], columns=["name"]))
+        got = outcome(lambda cut=cut: ahead.scan(data[:cut], columns=["name"]).read_all().to_pylist())
+        assert want == got

@@ -190,13 +190,18 @@ def test_objects_hold_references_of_their_own(codec: Codec) -> None:
             for _ in range(50):
                 _read(module, data[:cut], natively=True)
 
+    def counted() -> tuple[int, ...]:
+        gc.collect()
+        return len(gc.get_objects()), sys.getrefcount(None), sys.getrefcount(0)
+
     many()
-    gc.collect()
-    before = len(gc.get_objects()), sys.getrefcount(None), sys.getrefcount(0)
-    many()
-    gc.collect()
-    after = len(gc.get_objects()), sys.getrefcount(None), sys.getrefcount(0)
-    assert all(abs(one - two) < 200 for one, two in zip(before, after, strict=True)), (before, after)
+    # what other tests have left may go meanwhile, once
+    changes = []
+    for _ in range(3):
+        before = counted()
+        many()
+        changes.append([abs(one - two) for one, two in zip(before, counted(), strict=True)])
+    assert min(map(max, changes)) < 200, changes
 
 
 def test_a_state_that_is_not_native_is_left_alone(codec: Codec) -> None:

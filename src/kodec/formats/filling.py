@@ -46,14 +46,23 @@ class Filling:
     Args:
         cls: the class of a file.
         conditions: those that are checked while a row is read (`conditions.natively`).
+        whole: whether the file is read before its first row, as columns need what stands after it.
     """
 
     def __init__(
-        self, shapes: Shapes, cls: type, rows: Rows, columns: Sequence[Column], conditions: Sequence[Any]
+        self,
+        shapes: Shapes,
+        cls: type,
+        rows: Rows,
+        columns: Sequence[Column],
+        conditions: Sequence[Any],
+        *,
+        whole: bool,
     ) -> None:
         self.cls = cls
         self.columns = list(columns)
         self.conditions = tuple(conditions)
+        self.whole = whole
         self.path = tuple((step.member, step.guard) for step in rows.steps)
         self.row = shapes.class_of(rows.shape.target) if rows.shape.target else None
         self.tree = _Group(("group", None, self.row, None, ()))
@@ -66,7 +75,7 @@ class Filling:
             for schema in shapes.model.schemas
             for struct in schema.structs
             for spec in struct.fields
-            if shapes.kinds.asked(spec.id)
+            if shapes.kinds.asked(spec.id, derived=False)
         )
 
     def rows(
@@ -97,6 +106,7 @@ class Filling:
             _decode,
             limits,
             arguments,
+            self.whole,
         )
         return native.Rows(*given) if part is None else native.Rows(*given, part)
 

@@ -336,9 +336,11 @@ class Format:
         self,
         source: Source,
         rows: str | None = None,
+        columns: Iterable[str] | None = None,
         *,
         most: int,
         least: int = 1,
+        where: Where | None = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> list[tuple[int, int]]:
         """Parts of a file that can be read alone (see `scan`): at most `most`, of `least` rows or more.
@@ -346,14 +348,14 @@ class Format:
         Rows can be counted without reading them if they all have as many bytes: a type of fixed width, or a
         `size` that is the same for each. Any other file is one part.
 
-        Args: source, rows and parameters are as in `scan`.
+        Args: source, rows, columns, where and parameters are as in `scan`.
         Raises: as `scan`.
         """
         arguments = self._arguments(parameters)
         data, _ = bytes_of(source)
-        plan = self._planned(rows, None, None, False, "names")
+        plan = self._planned(rows, columns, where, False, "names")
         found = plan.filling.rows(data, DEFAULT_READ, arguments) if isinstance(plan, _Plan) else None
-        if found is None or most < 2:
+        if not isinstance(plan, _Plan) or found is None or most < 2 or plan.filling.whole:
             return [(0, -1)]
         status, counted, *_ = found.run(1, 1)
         size, left = found.fixed()
@@ -418,7 +420,8 @@ class Format:
                 columns.append(known[name])
         conditions = [] if test is None else list(natively(test, known))
         kind = shapes.class_of(root.name)
-        filling = Filling(shapes, kind, rows, columns, conditions)
+        whole = shapes.looks_ahead(rows, columns)
+        filling = Filling(shapes, kind, rows, columns, conditions, whole=whole)
         return _Plan(kind, path, rows.give, columns, shown, left_out, test, filling)
 
     def _objects(
@@ -431,7 +434,8 @@ class Format:
         check: bool = False,
     ) -> Iterator[Any]:
         """The rows' objects. Elements of a list outside other lists are read on demand."""
-        first = self._outermost_list([] if plan.rows == "." else plan.rows.replace("[]", "").split("."))
+        whole = plan.rows == "." or plan.filling.whole
+        first = self._outermost_list([] if whole else plan.rows.replace("[]", "").split("."))
         if self._schema.streamed and not check:
             options = replace(options, check_crc=False, verify=False)
         if first:
@@ -669,8 +673,10 @@ class _Scan:
     def reader(self) -> FormatReader:
         plan = self.plan
         rows = plan.filling.rows(self.data, self.options, self.arguments, self.part)
-        if self.part not in (None, (0, -1)) and (rows is None or self.check):
+        if self.part not in (None, (0, -1)) and (rows is None or self.check or plan.filling.whole):
             reason = "which does not check them" if self.check else "which was not built"
+            if plan.filling.whole:
+                reason = "and columns need what stands after them"
             raise ValueError(f"part: rows are counted by the native reader, {reason}")
         backend = "pure" if rows is None else "native"
         found = _reader(plan.columns[: plan.shown], plan.rows, dict(plan.left_out), iter(()), backend=backend)

@@ -54,8 +54,8 @@ class FilesReader(FormatReader):
     Example: see `scan_files`.
     """
 
-    def __init__(self, schema: pa.Schema, rows: str, left_out: dict[str, str], files: list[str]) -> None:
-        super().__init__(schema, rows, left_out, "native", iter(()))
+    def __init__(self, schema: pa.Schema, first: FormatReader, files: list[str]) -> None:
+        super().__init__(schema, first.rows, first.left_out, first.backend, iter(()))
         self.problems: list[FileProblem] = []
         self.files = files
 
@@ -151,7 +151,7 @@ def scan_files(
                 f"a column is called `{path_column}`: choose another name for the path of the file"
             )
         schema = pa.schema([pa.field(path_column, pa.dictionary(pa.int32(), pa.string())), *schema])
-    reader = FilesReader(schema, first.rows, first.left_out, files)
+    reader = FilesReader(schema, first, files)
 
     def batches() -> Iterator[pa.RecordBatch]:
         for path in files:

@@ -636,6 +636,24 @@ class Shapes:
 
         return Rows(give, shape, tuple(steps), tuple(owners))
 
+    def looks_ahead(self, rows: Rows, columns: Sequence[Column]) -> bool:
+        """Whether columns may need what stands after a row: one is an instance, and it, or what it needs,
+        asks for a field after a list of the path.
+        """
+        paths = {step.member for column in columns for step in column.steps}
+        structs = [struct for schema in self.model.schemas for struct in schema.structs]
+        chosen = {each.id for struct in structs for each in struct.instances if attribute(each.id) in paths}
+        if not chosen:
+            return False
+        needed = self.kinds.needed_by(chosen)
+        members = [step.member for step in rows.steps if step.member is not None]
+        for owner, member in zip(rows.owners, members, strict=True):
+            names = [attribute(each.id) for each in owner.fields]
+            after = owner.fields[names.index(member) + 1 :] if member in names else ()
+            if any(each.id in needed for each in after):
+                return True
+        return False
+
 
 def _spread(there: pa.Array, values: Values) -> pa.Array:
     """The array of values of which only those that are not None are there."""

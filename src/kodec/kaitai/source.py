@@ -41,6 +41,7 @@ OPTIONS: Mapping[str, str] = {
     "check": "true: compare checksums and other `-derive` fields, through Python objects",
     "pathColumn": "a column with the path of the file; by default none",
     "importPath": "further folders with imported schemas, between commas",
+    "overlay": "files with further keys for schemas, or ids of those that kodec has, between commas",
     "tasks": "how many tasks there should be, where files can be split (default: twice the driver's cores)",
     "minRows": "the least rows of a task, where a file is split (default: 100000)",
 }
@@ -145,7 +146,15 @@ class KaitaiReader(DataSourceReader):
             FilePartition(path, part)
             for path in files
             for part in (
-                format.row_parts(path, self.settings.rows, most=most, least=least, parameters=self.parameters)
+                format.row_parts(
+                    path,
+                    self.settings.rows,
+                    self._chosen(),
+                    most=most,
+                    least=least,
+                    where=self.settings.where,
+                    parameters=self.parameters,
+                )
                 if most > 1
                 else [(0, -1)]
             )
@@ -217,8 +226,11 @@ def _settings(given: Mapping[str, str]) -> _Settings:
 
 
 def _format(given: Mapping[str, str]) -> Format:
-    folders = [each.strip() for each in given.get("importPath", "").split(",") if each.strip()]
-    return load_schema(given["schema"], import_path=folders)
+    folders, overlays = (
+        [each.strip() for each in given.get(name, "").split(",") if each.strip()]
+        for name in ("importPath", "overlay")
+    )
+    return load_schema(given["schema"], overlays, import_path=folders)
 
 
 @cache
