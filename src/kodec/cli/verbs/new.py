@@ -41,6 +41,7 @@ def new(
     """
     try:
         from kodec.formats import load_schema
+        from kodec.formats.dump import bytes_left
         from kodec.formats.guess import guess
     except ImportError as error:
         raise MissingDependency(f"schemas need `{error.name}`: {install_command('generator')}") from error
@@ -62,7 +63,7 @@ def new(
             schema = Path(folder) / f"{ident}.ksy"
             schema.write_text(found.text, "utf-8")
             format = load_schema(schema)
-            left = sum(format._start(each)[1] for each in data)
+            left = sum(bytes_left(format._start(each), len(each)) for each in data)
         if to is None:
             sys.stdout.write(found.text)
         else:
