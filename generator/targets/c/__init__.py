@@ -31,7 +31,8 @@ from kodec.generator.targets.c.expressions import Types, literal
 from kodec.generator.targets.c.folding import folded
 from kodec.generator.targets.c.names import PREFIX, Names, member
 from kodec.generator.targets.c.printer import Defaults, Printer
-from kodec.generator.targets.c.streams import StreamPrinter, characters, table_of, types_of
+from kodec.generator.targets.c.stream_values import characters, table_of
+from kodec.generator.targets.c.streams import StreamPrinter, types_of
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text, line_comment
 from kodec.generator.wire import ENCODINGS
