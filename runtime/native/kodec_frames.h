@@ -765,16 +765,43 @@ static int kf_parsed(const kf_val *text, const kf_val *base, kf_val *to) {
   return kf_set_int(to, negative ? -found : found);
 }
 
+/* The bytes of the character that stands at `p`; 0 where they are not UTF-8. */
+static int kf_char(const uint8_t *p, Py_ssize_t left) {
+  const int size = *p < 0x80 ? 1 : *p < 0xC2 ? 0 : *p < 0xE0 ? 2 : *p < 0xF0 ? 3 : *p < 0xF5 ? 4 : 0;
+  if (size > left) return 0;
+  for (int i = 1; i < size; i++)
+    if ((p[i] & 0xC0) != 0x80) return 0;
+  /* too long, a surrogate, or too large */
+  if (size == 3 && ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F))) return 0;
+  if (size == 4 && ((p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F))) return 0;
+  return size;
+}
+
+/* Whether each byte of a text is a character. */
+static int kf_is_narrow(const kf_val *text) { return text->encoding != KF_AS_UTF8 || kf_is_ascii(text->as.p, text->size); }
+
 /* The characters of a text from one index to before another. */
 static int kf_part(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
-  int64_t start, stop;
-  if (kf_eval(run, at, expr->part[0], to) < 0 || to->kind != KF_TEXT || !kf_is_ascii(to->as.p, to->size)) return -1;
+  int64_t start, stop, i = 0;
+  Py_ssize_t from = 0, here = 0;
+  if (kf_eval(run, at, expr->part[0], to) < 0 || to->kind != KF_TEXT) return -1;
   if (kf_eval_whole(run, at, expr->part[1], &start) < 0 || kf_eval_whole(run, at, expr->part[2], &stop) < 0) return -1;
   if (start < 0 || stop < 0) return -1;
-  if (stop > to->size) stop = to->size;
   if (start > stop) start = stop;
-  to->as.p += start;
-  to->size = (Py_ssize_t)(stop - start);
+  if (kf_is_narrow(to)) {
+    from = start < to->size ? (Py_ssize_t)start : to->size;
+    here = stop < to->size ? (Py_ssize_t)stop : to->size;
+  } else {
+    for (from = start ? to->size : 0; here < to->size && i < stop; i++) {
+      const int size = kf_char(to->as.p + here, to->size - here);
+      if (size == 0) return -1;
+      if (i == start) from = here;
+      here += size;
+    }
+    if (i <= start) from = here;
+  }
+  to->as.p += from;
+  to->size = here - from;
   return 0;
 }
 
@@ -792,9 +819,14 @@ static int kf_truncated(const kf_val *of, kf_val *to) {
 /* A text from its end to its start. */
 static int kf_reversed(kf_run *run, const kf_val *of, kf_val *to) {
   uint8_t *p;
-  if (of->kind != KF_TEXT || (of->encoding != KF_AS_LATIN1 && !kf_is_ascii(of->as.p, of->size))) return -1;
-  if ((p = kf_new(run, (size_t)of->size)) == NULL) return -1;
-  for (Py_ssize_t i = 0; i < of->size; i++) p[i] = of->as.p[of->size - 1 - i];
+  const int narrow = of->kind == KF_TEXT && kf_is_narrow(of);
+  if (of->kind != KF_TEXT || (p = kf_new(run, (size_t)of->size)) == NULL) return -1;
+  for (Py_ssize_t i = 0; i < of->size;) {
+    const int size = narrow ? 1 : kf_char(of->as.p + i, of->size - i);
+    if (size == 0) return -1;
+    memcpy(p + of->size - i - size, of->as.p + i, (size_t)size);
+    i += size;
+  }
   *to = *of;
   to->as.p = p;
   return 0;

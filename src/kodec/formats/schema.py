@@ -95,6 +95,7 @@ class _Plan:
         shown: how many are asked for.
         test: the condition; None: every row.
         filling: how they are filled natively.
+        sought: those that are instances, or parts of one.
     """
 
     kind: Any
@@ -105,6 +106,7 @@ class _Plan:
     left_out: dict[str, str]
     test: Comparison | Test | None
     filling: Filling
+    sought: list[Column]
 
 
 class Format:
@@ -420,9 +422,10 @@ class Format:
                 columns.append(known[name])
         conditions = [] if test is None else list(natively(test, known))
         kind = shapes.class_of(root.name)
-        whole = shapes.looks_ahead(rows, columns)
+        sought = shapes.sought(columns)
+        whole = shapes.looks_ahead(rows, sought)
         filling = Filling(shapes, kind, rows, columns, conditions, whole=whole)
-        return _Plan(kind, path, rows.give, columns, shown, left_out, test, filling)
+        return _Plan(kind, path, rows.give, columns, shown, left_out, test, filling, sought)
 
     def _objects(
         self,
@@ -439,10 +442,15 @@ class Format:
         if self._schema.streamed and not check:
             options = replace(options, check_crc=False, verify=False)
         if first:
-            for each in plan.kind.each_of(data, ".".join(first), *arguments, opt=options, exact=False):
-                yield from plan.give([each], len(first))
+            elements = plan.kind.each_of(data, ".".join(first), *arguments, opt=options, exact=False)
         else:
-            yield from plan.give(self._of_file(plan.kind, data, options, arguments), 0)
+            elements = iter([self._of_file(plan.kind, data, options, arguments)])
+        rows = (row for each in elements for row in plan.give(each, len(first)))
+        for row in rows:
+            # an instance may depend on where a stream stands, and is read before the stream goes on
+            for column in plan.sought:
+                column.value(row)
+            yield row
 
     def _outermost_list(self, path: list[str]) -> list[str]:
         """The attributes that lead to the first list of a path; none where it is after an instance or a

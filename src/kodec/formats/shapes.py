@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
@@ -148,6 +149,12 @@ class Column:
     steps: tuple[Step, ...] = ()
     native: Native | None = None
     names: Mapping[str, Any] | None = None
+
+    def value(self, row: Any) -> Any:
+        """The value of one row."""
+        for step in self.steps:
+            row = None if row is None else step(row)
+        return row
 
 
 def _plain(kind: pa.DataType, convert: Convert | None = None) -> Shape:
@@ -636,16 +643,22 @@ class Shapes:
 
         return Rows(give, shape, tuple(steps), tuple(owners))
 
-    def looks_ahead(self, rows: Rows, columns: Sequence[Column]) -> bool:
+    def sought(self, columns: Sequence[Column]) -> list[Column]:
+        """Those columns that are instances, or parts of one."""
+        return [each for each in columns if any(step.member in self._instances for step in each.steps)]
+
+    @cached_property
+    def _instances(self) -> dict[str, str]:
+        """The ids of all instances by their attributes."""
+        structs = (struct for schema in self.model.schemas for struct in schema.structs)
+        return {attribute(each.id): each.id for struct in structs for each in struct.instances}
+
+    def looks_ahead(self, rows: Rows, sought: Sequence[Column]) -> bool:
         """Whether columns may need what stands after a row: one is an instance, and it, or what it needs,
         asks for a field after a list of the path.
         """
-        paths = {step.member for column in columns for step in column.steps}
-        structs = [struct for schema in self.model.schemas for struct in schema.structs]
-        chosen = {each.id for struct in structs for each in struct.instances if attribute(each.id) in paths}
-        if not chosen:
-            return False
-        needed = self.kinds.needed_by(chosen)
+        asked = {step.member for column in sought for step in column.steps}
+        needed = self.kinds.needed_by(each for attr, each in self._instances.items() if attr in asked)
         members = [step.member for step in rows.steps if step.member is not None]
         for owner, member in zip(rows.owners, members, strict=True):
             names = [attribute(each.id) for each in owner.fields]
