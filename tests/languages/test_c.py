@@ -101,6 +101,16 @@ def test_streams_need_little_of_the_stack_and_no_more_memory_than_there_may_be(t
 
     done = subprocess.run(program, capture_output=True, text=True, check=False, preexec_fn=little)
     assert done.returncode == 0, done.stderr[-2000:]
+    if not is_here("cmake"):
+        pytest.skip("no CMake here, which builds and tests the library")
+    build = tmp_path / "build"
+    for line in (
+        ["cmake", "-S", tmp_path / "c", "-B", build, "-DCMAKE_BUILD_TYPE=Debug"],
+        ["cmake", "--build", build],
+        ["ctest", "--test-dir", build],
+    ):
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 
 
 def test_the_library_is_built_installed_and_used_to_read_real_logs(tmp_path: Path) -> None:
