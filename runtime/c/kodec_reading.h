@@ -64,8 +64,12 @@ enum { KS_TO_END = -1, KS_REPEATED = -2 };
 
 KD_INTERNAL bool ks_fail(ks_reading *r, kodec_code code, const char *name, const char *reason, int64_t at,
                          const char *need, const char *have);
-/* An error at the place where an object's stream is. */
-KD_INTERNAL bool ks_wrong(const kodec_object *x, const char *name, const char *reason);
+/* An error at the place where an object's stream is; compilers see that it returns false. */
+KD_INTERNAL void ks_stop(const kodec_object *x, const char *name, const char *reason);
+static inline bool ks_wrong(const kodec_object *x, const char *name, const char *reason) {
+  ks_stop(x, name, reason);
+  return false;
+}
 /* A number needs more than 64 bits. */
 KD_INTERNAL bool ks_beyond(const kodec_object *x);
 /* Zeroed memory for a number of elements, also for 0; NULL is an error. */
@@ -152,7 +156,11 @@ static inline uint64_t ks_bits_at(uint64_t bits, int shift, int width) {
 KD_INTERNAL bool ks_part(kodec_stream *s, const char *name, int64_t size, kodec_stream **out);
 KD_INTERNAL bool ks_remaining(kodec_stream *s, kodec_stream **out);
 KD_INTERNAL bool ks_inside(kodec_stream *s, kodec_bytes data, kodec_stream **out);
-KD_INTERNAL bool ks_refuse(kodec_stream *s, const char *name, int64_t at, kd_shown need, kd_shown have);
+KD_INTERNAL void ks_stop_at(kodec_stream *s, const char *name, int64_t at, kd_shown need, kd_shown have);
+static inline bool ks_refuse(kodec_stream *s, const char *name, int64_t at, kd_shown need, kd_shown have) {
+  ks_stop_at(s, name, at, need, have);
+  return false;
+}
 /* Text as a value that an error shows. */
 KD_INTERNAL kd_shown ks_show_text(kodec_bytes value);
 

@@ -25,8 +25,8 @@ bool ks_fail(ks_reading *r, kodec_code code, const char *name, const char *reaso
   }
   return false;
 }
-bool ks_wrong(const kodec_object *x, const char *name, const char *reason) {
-  return ks_fail(x->stream->r, KODEC_MALFORMED, name, reason, x->stream->at, "", "");
+void ks_stop(const kodec_object *x, const char *name, const char *reason) {
+  ks_fail(x->stream->r, KODEC_MALFORMED, name, reason, x->stream->at, "", "");
 }
 bool ks_beyond(const kodec_object *x) {
   return ks_fail(x->stream->r, KODEC_LIMIT_EXCEEDED, "", "an expression exceeds 64 bits", x->stream->at, "",
@@ -264,8 +264,8 @@ bool ks_inside(kodec_stream *s, kodec_bytes data, kodec_stream **out) {
   *out = stream_of(s->r, data.data, 0, (int64_t)data.size);
   return *out != NULL;
 }
-bool ks_refuse(kodec_stream *s, const char *name, int64_t at, kd_shown need, kd_shown have) {
-  return ks_fail(s->r, KODEC_MALFORMED, name, "value not allowed", at, need.text, have.text);
+void ks_stop_at(kodec_stream *s, const char *name, int64_t at, kd_shown need, kd_shown have) {
+  ks_fail(s->r, KODEC_MALFORMED, name, "value not allowed", at, need.text, have.text);
 }
 kd_shown ks_show_text(kodec_bytes value) {
   kd_shown found;
