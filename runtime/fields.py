@@ -7,6 +7,8 @@ import struct
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from functools import lru_cache
+from mmap import mmap
+from operator import index
 from typing import Any, ClassVar, TypeVar
 
 from kodec.runtime.dataclass import dataclass, replace
@@ -18,6 +20,8 @@ __all__ = [
     "DEFAULT_READ",
     "DEFAULT_WRITE",
     "MIB",
+    "REQUIRED",
+    "AnyBuffer",
     "ReadOptions",
     "WriteOptions",
     "bit_field",
@@ -28,6 +32,7 @@ __all__ = [
     "exact_size",
     "fixed_run",
     "given",
+    "lacking",
     "member_of",
     "not_allowed",
     "read_list",
@@ -43,6 +48,10 @@ __all__ = [
 ]
 
 MIB = 1 << 20
+REQUIRED: Any = None
+"""The default of an attribute that has to be given before it is written."""
+AnyBuffer = bytes | bytearray | memoryview | mmap
+"""What is read: bytes, also of a file that is mapped into memory."""
 E = TypeVar("E", bound=IntEnum)
 T = TypeVar("T")
 _CODE = re.compile(r"\d*[a-zA-Z?]")
@@ -126,7 +135,7 @@ class _Named(struct.Struct):
             try:
                 struct.pack(">" + code, value)
             except (struct.error, OverflowError) as error:
-                return EncodeError(name, str(error), have=value)
+                return EncodeError(name, "not given" if value is None else str(error), have=value)
         raise AssertionError("every value fits")
 
 
@@ -326,9 +335,10 @@ def bit_field(name: str, value: int, width: int) -> int:
     if isinstance(value, int) and 0 <= value < 1 << width:
         return value
     try:
-        number = int(value)
-    except (TypeError, ValueError):
-        raise EncodeError(name, "not a number", have=value) from None
+        number = index(value)
+    except TypeError:
+        reason = "not given" if value is None else "not a number"
+        raise EncodeError(name, reason, have=value) from None
     if not 0 <= number < 1 << width:
         raise EncodeError(name, f"does not fit {width} bits", have=value)
     return number
@@ -354,6 +364,16 @@ def given(name: str, value: T | None) -> T:
     if value is None:
         raise EncodeError(name, "not given")
     return value
+
+
+def lacking(value: object, error: Exception, name: str, *names: str) -> EncodeError:
+    """The error of a value instance that is computed of `names`, of which one is None."""
+    absent = next((each for each in names if getattr(value, each) is None), None)
+    return (
+        EncodeError(name, f"cannot be computed: {error}")
+        if absent is None
+        else EncodeError(absent, "not given")
+    )
 
 
 def member_of(kind: type[E], value: int) -> E | int:

@@ -8,14 +8,36 @@ or finds an error in it, the methods in Python start again: only they raise erro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
-from kodec.runtime.dataclass import MISSING, fields
-from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions, WriteOptions, ends_whole, given
+from kodec.runtime.dataclass import MISSING, fields, is_dataclass
+from kodec.runtime.errors import EncodeError
+from kodec.runtime.fields import (
+    DEFAULT_READ,
+    DEFAULT_WRITE,
+    AnyBuffer,
+    ReadOptions,
+    WriteOptions,
+    ends_whole,
+    given,
+)
 from kodec.runtime.native import native_module
+from kodec.runtime.settling import settled
 
-__all__ = ["Counted", "Message", "Only", "VersionedMessage", "Wire", "in_python", "use_native_methods"]
+__all__ = [
+    "Counted",
+    "Message",
+    "Only",
+    "Parametrized",
+    "Peeking",
+    "SettledMessage",
+    "VersionedMessage",
+    "Wire",
+    "in_python",
+    "use_native_methods",
+]
 
 
 class Only(NamedTuple):
@@ -68,28 +90,100 @@ class Wire(NamedTuple):
     is_version: bool = False
 
 
-class _Functions:
-    """The functions of a module that read and write objects of a class."""
+class Parametrized:
+    """What the methods of generated classes do, with the functions of their module and with parameters."""
 
     __slots__ = ()
     _functions: ClassVar[tuple[Callable[..., tuple[Any, int]], Callable[..., None]]]
+    # the parameters that objects keep, in their order; those of the functions
+    _parameters: ClassVar[tuple[str, ...]] = ()
+    # fields that are computed whatever they are
+    _computed: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def _read_from(
+        cls, buf: AnyBuffer, pos: int, end: int | None, opt: ReadOptions, arguments: tuple[Any, ...]
+    ) -> tuple[Self, int]:
+        data = buf if isinstance(buf, bytes) else bytes(buf)
+        return cls._functions[0](data, pos, len(data) if end is None else end, opt, *arguments)
+
+    @classmethod
+    def _from_bytes(
+        cls, data: AnyBuffer, arguments: tuple[Any, ...], opt: ReadOptions, exact: bool | None
+    ) -> Self:
+        buf = bytes(data)
+        value: Self
+        value, pos = cls._functions[0](buf, 0, len(buf), opt, *arguments)
+        if exact is not False:
+            ends_whole(pos, len(buf))
+        return value
+
+    @classmethod
+    def _each_of(
+        cls, data: AnyBuffer, name: str, arguments: tuple[Any, ...], opt: ReadOptions, exact: bool | None
+    ) -> Iterator[Any]:
+        found: Any = cls._from_bytes(data, arguments, opt, exact)
+        for step in name.split("."):
+            found = None if found is None else getattr(found, step)
+        yield from found or ()
+
+    def _to_bytes(self, opt: WriteOptions, arguments: tuple[Any, ...]) -> bytes:
+        out = bytearray()
+        try:
+            self._functions[1](out, self, opt, *self._given(arguments))
+        except EncodeError:
+            raise
+        except (TypeError, AttributeError, ValueError) as error:
+            raise _unwritable(self, error) from error
+        return bytes(out)
+
+    def _settled(self, opt: WriteOptions, arguments: tuple[Any, ...]) -> bytes:
+        """As `_to_bytes`; numbers that do not fit what is written are computed."""
+        try:
+            return settled(self, self._functions[1], opt, *self._given(arguments))
+        except EncodeError:
+            raise
+        except (TypeError, AttributeError, ValueError) as error:
+            raise _unwritable(self, error) from error
+
+    def _given(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Parameters: what was read with the object, where no other is passed. Raises EncodeError."""
+        names = zip(self._parameters, arguments, strict=True)
+        return tuple(given(name, getattr(self, name) if each is None else each) for name, each in names)
 
 
-class Message(_Functions):
+class Peeking(Parametrized):
+    """Objects with the numbers that were peeked to read them."""
+
+    __slots__ = ("_peeked",)
+    _peeked: dict[str, int]
+
+    def _with_peeked(self, numbers: dict[str, int]) -> Self:
+        self._peeked = numbers
+        return self
+
+    def _peeked_number(self, name: str) -> int | None:
+        """A number that was peeked; None in a new object."""
+        numbers = getattr(self, "_peeked", None)
+        return None if numbers is None else numbers[name]
+
+
+class Message(Parametrized):
     """A message without versions, or whose bytes contain its version; or a part of one."""
 
     __slots__ = ()
 
     @classmethod
     def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
+        cls, buf: AnyBuffer, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
     ) -> tuple[Self, int]:
         """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return cls._functions[0](buf, pos, len(buf) if end is None else end, opt)
+        data = buf if isinstance(buf, bytes) else bytes(buf)
+        return cls._functions[0](data, pos, len(data) if end is None else end, opt)
 
     @classmethod
     def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
+        cls, data: AnyBuffer, *, opt: ReadOptions = DEFAULT_READ, exact: bool | None = None
     ) -> Self:
         """Read one from all of `data`; bytes after it are an error unless `exact` is false.
 
@@ -98,30 +192,56 @@ class Message(_Functions):
         buf = bytes(data)
         value: Self
         value, pos = cls._functions[0](buf, 0, len(buf), opt)
-        if exact:
+        if exact is not False:
             ends_whole(pos, len(buf))
         return value
+
+    @classmethod
+    def each_of(
+        cls, data: AnyBuffer, name: str, *, opt: ReadOptions = DEFAULT_READ, exact: bool | None = None
+    ) -> Iterator[Any]:
+        """The elements of the list `name`, or of one in an object that it holds: `body.rows`.
+
+        The object is read as by `from_bytes` first. Raises FormatError.
+        """
+        return cls._each_of(data, name, (), opt, exact)
 
     def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
         """The bytes of this value; derived fields are computed. Raises EncodeError."""
         out = bytearray()
-        self._functions[1](out, self, opt)
+        try:
+            self._functions[1](out, self, opt)
+        except EncodeError:
+            raise
+        except (TypeError, AttributeError, ValueError) as error:
+            raise _unwritable(self, error) from error
         return bytes(out)
 
 
-class VersionedMessage(_Functions):
+class SettledMessage(Message):
+    """A message of which numbers that do not fit what is written are computed."""
+
+    __slots__ = ()
+
+    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
+        """The bytes of this value; derived fields are computed. Raises EncodeError."""
+        return self._settled(opt, ())
+
+
+class VersionedMessage(Parametrized):
     """A message, or a part of one, whose version the caller passes: its bytes do not contain it.
 
     Objects keep the version with which they were read, which is that of `to_bytes` if no other is passed.
     """
 
     __slots__ = ()
+    _parameters: ClassVar[tuple[str, ...]] = ("version",)
     version: int | None
 
     @classmethod
     def read_from(
         cls,
-        buf: bytes,
+        buf: AnyBuffer,
         pos: int = 0,
         end: int | None = None,
         opt: ReadOptions = DEFAULT_READ,
@@ -129,16 +249,12 @@ class VersionedMessage(_Functions):
         version: int,
     ) -> tuple[Self, int]:
         """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return cls._functions[0](buf, pos, len(buf) if end is None else end, opt, version)
+        data = buf if isinstance(buf, bytes) else bytes(buf)
+        return cls._functions[0](data, pos, len(data) if end is None else end, opt, version)
 
     @classmethod
     def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
+        cls, data: AnyBuffer, version: int, *, opt: ReadOptions = DEFAULT_READ, exact: bool | None = None
     ) -> Self:
         """Read one from all of `data`; bytes after it are an error unless `exact` is false.
 
@@ -147,16 +263,85 @@ class VersionedMessage(_Functions):
         buf = bytes(data)
         value: Self
         value, pos = cls._functions[0](buf, 0, len(buf), opt, version)
-        if exact:
+        if exact is not False:
             ends_whole(pos, len(buf))
         return value
+
+    @classmethod
+    def each_of(
+        cls,
+        data: AnyBuffer,
+        name: str,
+        version: int,
+        *,
+        opt: ReadOptions = DEFAULT_READ,
+        exact: bool | None = None,
+    ) -> Iterator[Any]:
+        """The elements of the list `name`, or of one in an object that it holds: `body.rows`.
+
+        The object is read as by `from_bytes` first. Raises FormatError.
+        """
+        return cls._each_of(data, name, (version,), opt, exact)
 
     def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int | None = None) -> bytes:
         """The bytes of this value; derived fields are computed. Raises EncodeError."""
         version = given("version", self.version if version is None else version)
         out = bytearray()
-        self._functions[1](out, self, opt, version)
+        try:
+            self._functions[1](out, self, opt, version)
+        except EncodeError:
+            raise
+        except (TypeError, AttributeError, ValueError) as error:
+            raise _unwritable(self, error) from error
         return bytes(out)
+
+
+def _unwritable(value: object, error: Exception) -> Exception:
+    """The error for the first field whose value has another type than the schema's; otherwise `error`."""
+    found = _wrong_in(value)
+    return error if found is None else found
+
+
+_REASONS = {"bytes": "not bytes", "str": "not text"}
+
+
+def _wrong_in(value: Any) -> EncodeError | None:
+    kind: Any = type(value)
+    computed = {*getattr(kind, "_follows", ()), *kind._computed}
+    for each in fields(value):
+        if not each.compare or each.name in computed:
+            continue
+        hint = next(
+            base.__annotations__[each.name] for base in kind.__mro__ if each.name in base.__annotations__
+        )
+        # a `_` at its end is that of a reserved word
+        found = _wrong(getattr(value, each.name), hint, each.name.rstrip("_"))
+        if found is not None:
+            return found
+    return None
+
+
+def _wrong(value: Any, hint: str, name: str, index: int | None = None) -> EncodeError | None:
+    """What is wrong with a value of the type that an annotation names; None if nothing is."""
+    # not inside of brackets
+    kinds = re.split(r" \| (?![^\[]*\])", hint)
+    listed = next((each for each in kinds if each.startswith("list[")), "")
+    if listed and isinstance(value, (list, tuple)):
+        item = listed[len("list[") : -1]
+        found = (_wrong(each, item, name, at) for at, each in enumerate(value))
+        return next((each for each in found if each is not None), None)
+    if {base.__name__ for base in type(value).__mro__}.intersection(kinds) or kinds[0].startswith("tuple["):
+        inner = _wrong_in(value) if is_dataclass(value) else None
+        return None if inner is None else inner.within(name, index)
+    if value is None:
+        reason = "" if "None" in kinds else "not given"
+    elif isinstance(value, (bytearray, memoryview)) and "bytes" in kinds:
+        reason = ""
+    else:
+        number = {"int", "float", "bool"}.intersection(kinds)
+        reason = _REASONS.get(kinds[0], "not a list" if listed else f"not a {kinds[0]}")
+        reason = ("" if isinstance(value, (int, float)) else "not a number") if number else reason
+    return EncodeError("", reason, have=value).within(name, index) if reason else None
 
 
 def use_native_methods(table: Mapping[type, tuple[Wire, ...]]) -> None:

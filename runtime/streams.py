@@ -32,10 +32,13 @@ from kodec.runtime.errors import (
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
+    AnyBuffer,
     ReadOptions,
     WriteOptions,
+    bit_field,
     encode_text,
     ends_whole,
+    given,
     too_many,
 )
 from kodec.runtime.floats import FloatStruct
@@ -44,7 +47,6 @@ from kodec.runtime.process import decode, encode
 from kodec.runtime.settling import Key, Settling, Solve
 
 __all__ = [
-    "REQUIRED",
     "ByteSink",
     "ByteSource",
     "ReadingState",
@@ -60,11 +62,6 @@ _MOST_SHIFT = 128
 _MOST_ZEROS = 256 << 20
 _TOO_DEEP = "nested too deep for Python"
 _NO_PLACE = "bytes after it that the schema does not describe have no place any more"
-REQUIRED: Any = None
-"""The default of an attribute that has to be given before it is written."""
-
-Buffer = bytes | bytearray | memoryview | mmap
-"""What is read; a file that is mapped into memory is not copied."""
 
 T = TypeVar("T")
 N = TypeVar("N", bound="StreamNode")
@@ -179,6 +176,10 @@ class ByteSource:
     def current(self) -> ByteSource:
         """The source of this stream that is read at the moment."""
         return self if self._stand is None else self._stand[0]
+
+    def is_stream_of(self, other: ByteSource) -> bool:
+        """Whether both read one stream, at their own positions."""
+        return self is other or (self._stand is not None and self._stand is other._stand)
 
     @property
     def pos(self) -> int:
@@ -1165,9 +1166,12 @@ class ByteSink:
             return
         raise EncodeError(name, "not given" if have is None else reason, need=need, have=have)
 
-    def finish(self, value: object, size: int | None = None, *, grows: bool = False) -> bytes:
+    def finish(
+        self, value: object, size: int | None = None, *, grows: bool = False, part: bool = False
+    ) -> bytes:
         """All bytes of this stream: what was written, instances at their positions, and in between what stood
-        there when `value` was read. `grows`: whether it may become larger than `size`.
+        there when `value` was read, unless that is `part` of a stream. `grows`: whether it may become larger
+        than `size`.
 
         Raises: EncodeError if an instance contradicts what stands at its position.
         """
@@ -1175,7 +1179,7 @@ class ByteSink:
         self.value = value
         out = self.out
         written = len(out)
-        known = own_bytes(value)
+        known = None if part else own_bytes(value)
         self.placed += self.state.inserted.get(id(value), {}).values()
         if known is not None and isinstance(value, StreamNode) and value._io is not None:
             before = value._stop - value._io.base
@@ -1371,7 +1375,7 @@ def _fill(data: bytearray, base: int, unnamed: list[_Unnamed], there: bytes | by
             data[start - base] |= there[start] & others
 
 
-def _whole(data: Buffer) -> Any:
+def _whole(data: AnyBuffer) -> Any:
     """Bytes that do not change while they are read."""
     return data if isinstance(data, (bytes, mmap)) else bytes(data)
 
@@ -1404,9 +1408,7 @@ def _find(data: bytes | bytearray, terminator: bytes) -> int:
 
 def fitting(value: Any, width: int, name: str) -> int:
     """A number of this many bits. Raises: EncodeError."""
-    if not isinstance(value, int) or not 0 <= value < 1 << width:
-        raise EncodeError(name, "not given" if value is None else f"does not fit {width} bits", have=value)
-    return int(value)
+    return value if type(value) is int and 0 <= value < 1 << width else bit_field(name, value, width)
 
 
 _READING = object()
@@ -1436,6 +1438,7 @@ class StreamNode:
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
     _part: ClassVar[bool] = False
+    _parameters: ClassVar[tuple[str, ...]] = ()
     _instances: ClassVar[tuple[str, ...]] = ()
     # whether it, or what it holds, reads at positions, so that bytes after it may belong to instances
     _seeks: ClassVar[bool] = False
@@ -1523,6 +1526,18 @@ class StreamNode:
                 parts.append(begin)
         return "".join(parts)
 
+    def __getstate__(self) -> Any:
+        """Without what is left of writing the object, which cannot be pickled."""
+        own: Any
+        state: dict[str, Any]
+        own, state = super().__getstate__()  # type: ignore[misc]  # of objects with slots
+        state |= {"_out": None, "_taught": None}
+        if self._spans is not None:
+            state["_spans"] = {
+                name: span for name, span in self._spans.items() if not isinstance(span[0], ByteSink)
+            }
+        return own, state
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         """For pickle and copy, which go into objects as deep as they are. Raises: LimitExceeded."""
         most = DEFAULT_READ.depth
@@ -1548,25 +1563,18 @@ class StreamNode:
         raise NotImplementedError
 
     @classmethod
-    def from_bytes(
-        cls,
-        data: Buffer,
-        *arguments: Any,
-        opt: ReadOptions = DEFAULT_READ,
-        exact: bool | None = None,
-        **named: Any,
-    ) -> Self:
-        """Read one from all of `data`; `arguments` are the parameters of its type, in order or by name.
+    def _made(cls, arguments: tuple[Any, ...]) -> Self:
+        """A new object with its parameters, in their order."""
+        return cls(**dict(zip(cls._parameters, arguments, strict=True)))
 
-        Bytes after it are an error, unless the type has instances with positions, to which they may belong.
-        With `exact=True`, every byte must belong to the object or to an instance, all of which are read. With
-        `exact=False`, bytes after it are allowed; `to_bytes` keeps them.
-        Raises: FormatError; TypeError if a parameter is missing.
-        """
+    @classmethod
+    def _from_bytes(
+        cls, data: AnyBuffer, arguments: tuple[Any, ...], opt: ReadOptions, exact: bool | None
+    ) -> Self:
         if cls._part:
             raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
         io = ByteSource.of(_whole(data), opt)
-        found = io.read(cls(*arguments, **named), None, "")
+        found = io.read(cls._made(arguments), None, "")
         io.state.check()
         if exact is not False and not (cls._seeks or cls._tail_moves):
             ends_whole(found._stop, io.end)
@@ -1582,55 +1590,41 @@ class StreamNode:
         return found
 
     @classmethod
-    def read_from(
-        cls,
-        buf: Buffer,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        **named: Any,
+    def _read_from(
+        cls, buf: AnyBuffer, pos: int, end: int | None, opt: ReadOptions, arguments: tuple[Any, ...]
     ) -> tuple[Self, int]:
-        """Read one from its stream `buf[pos:end]`; give it and the position after it. Raises: FormatError."""
         if cls._part:
             raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=pos)
         whole = _whole(buf)
         end = len(whole) if end is None else end
         io = ByteSource(whole, pos, end, ReadingState(opt, end - pos))
-        found = io.read(cls(**named), None, "")
+        found = io.read(cls._made(arguments), None, "")
         io.state.check()
         return found, found._stop
 
     @classmethod
-    def each_of(
-        cls,
-        data: Buffer,
-        name: str,
-        *arguments: Any,
-        opt: ReadOptions = DEFAULT_READ,
-        exact: bool | None = None,
+    def _each_of(
+        cls, data: AnyBuffer, name: str, arguments: tuple[Any, ...], opt: ReadOptions, exact: bool | None
     ) -> Iterator[Any]:
-        """The elements of the list `name`, each as soon as it is read: none is kept here.
-
-        It is a list of the object, or of an object that it holds: `body.rows`. There may be any number of
-        elements, as `opt.elements` is about lists in memory. What is in a list or chosen by a switch, an
-        instance, or a list that an expression asks for, is read whole first.
-        Bytes after the object are as in `from_bytes`. Raises, also after the last element: FormatError.
-        """
         if cls._part:
             raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
         io = ByteSource.of(_whole(data), opt)
-        node = cls(*arguments)
+        node = cls._made(arguments)
         yield from io.each_in(node, None, "", tuple(name.split(".")))
         io.state.check()
         if exact is not False and not (cls._seeks or cls._tail_moves):
             ends_whole(node._stop, io.end)
 
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this object. Raises: EncodeError."""
+    def _to_bytes(self, opt: WriteOptions, arguments: tuple[Any, ...]) -> bytes:
+        """The bytes, with the object's own parameters where no others are passed."""
         if self._part and self._parent is None and self._root is self:
             raise EncodeError("", f"a {type(self).__name__} is written as a part of what holds it")
+        before = {name: getattr(self, name) for name in self._parameters}
+        passed = dict(zip(self._parameters, arguments, strict=True))
         state = _Writing(opt)
         try:
+            for name, own in before.items():
+                setattr(self, name, given(name, own if passed[name] is None else passed[name]))
             return state.run(partial(self._written, state))
         except FormatError as error:
             raise EncodeError(error.path, f"cannot be computed: {error}") from error
@@ -1640,6 +1634,45 @@ class StreamNode:
         finally:
             state.restore()
             state.active = False
+            for name, own in before.items():
+                setattr(self, name, own)
+
+    @classmethod
+    def from_bytes(
+        cls, data: AnyBuffer, *, opt: ReadOptions = DEFAULT_READ, exact: bool | None = None
+    ) -> Self:
+        """Read one from all of `data`.
+
+        Bytes after it are an error, unless the type has instances with positions, to which they may belong.
+        With `exact=True`, every byte must belong to the object or to an instance, all of which are read. With
+        `exact=False`, bytes after it are allowed; `to_bytes` keeps them.
+        Raises FormatError.
+        """
+        return cls._from_bytes(data, (), opt, exact)
+
+    @classmethod
+    def read_from(
+        cls, buf: AnyBuffer, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
+    ) -> tuple[Self, int]:
+        """Read one from its stream `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+        return cls._read_from(buf, pos, end, opt, ())
+
+    @classmethod
+    def each_of(
+        cls, data: AnyBuffer, name: str, *, opt: ReadOptions = DEFAULT_READ, exact: bool | None = None
+    ) -> Iterator[Any]:
+        """The elements of the list `name`, each as soon as it is read: none is kept here.
+
+        It is a list of the object, or of an object that it holds: `body.rows`. There may be any number of
+        elements, as `opt.elements` is about lists in memory. What is in a list or chosen by a switch, an
+        instance, or a list that an expression asks for, is read whole first.
+        Bytes after the object are as in `from_bytes`. Raises, also after the last element: FormatError.
+        """
+        return cls._each_of(data, name, (), opt, exact)
+
+    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
+        """The bytes of this object. Raises EncodeError."""
+        return self._to_bytes(opt, ())
 
     def _written(self, state: _Writing) -> bytes:
         """The bytes, and what changes with them."""
@@ -1668,7 +1701,12 @@ class StreamNode:
         # instances in other streams, which are there now
         for write in state.later:
             write()
-        return out.finish(self)
+        return out.finish(self, part=self._parent is not None and not self._has_stream())
+
+    def _has_stream(self) -> bool:
+        """Whether its stream is another than that of the object around it."""
+        around = self._parent._io if isinstance(self._parent, StreamNode) else None
+        return around is not None and self._io is not None and not around.is_stream_of(self._io)
 
     def _blank_fields(self) -> list[str]:
         """The fields that are None, and follow from others."""
@@ -1702,9 +1740,9 @@ class StreamNode:
         if self._part or self._parent is not None:
             return []
         try:
-            read = type(self).from_bytes(data, opt=self._io.state.opt, exact=False)
-        except (FormatError, TypeError):
-            # what has parameters cannot be read again without them
+            given_ = tuple(getattr(self, name) for name in self._parameters)
+            read = self._from_bytes(data, given_, self._io.state.opt, exact=False)
+        except FormatError:
             return []
         read._touch()
         return read._places_in(data)
@@ -1919,7 +1957,8 @@ class StreamNode:
         for ordered in (parts, parts[::-1]):
             data = bytes([*(part | more for part in ordered[:-1]), ordered[-1]])
             with contextlib.suppress(FormatError):
-                made = type(self).from_bytes(data, exact=False)
+                given_ = tuple(getattr(self, each) for each in self._parameters)
+                made = self._from_bytes(data, given_, DEFAULT_READ, exact=False)
                 if getattr(made, member) == number:
                     groups: list[Any] = getattr(made, held)
                     return groups
@@ -1949,8 +1988,10 @@ class StreamNode:
         return Malformed(name, reason, at=0 if self._io is None else self._io.at, have=have)
 
     def _given(self, value: T | None, name: str) -> T:
-        """A value that an expression needs. Raises: Malformed if missing."""
+        """A value that an expression needs. Raises: Malformed if missing; EncodeError in a new object."""
         if value is None:
+            if self._io is None:
+                raise EncodeError(name, "not given")
             raise self._wrong(name, "an expression needs it, and it is not there")
         return value
 

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from kodec.runtime import messages
 from kodec.runtime.dataclass import dataclass
-from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions, WriteOptions, fixed_run
+from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, REQUIRED, ReadOptions, WriteOptions, fixed_run
 
 __all__ = [
     "ApicurioIdHeader",
@@ -47,7 +47,7 @@ class ApicurioIdHeader(messages.Message):
     PLACES: ClassVar[dict[str, tuple[int, str]]] = {"schema_id": (0, ">q")}
     """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
-    schema_id: int = 0
+    schema_id: int = REQUIRED
     """Global id or content id of the schema, depending on the header."""
 
 

@@ -23,12 +23,11 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bounded_count,
-    ends_whole,
     fixed_run,
     not_allowed,
     within,
 )
-from kodec.runtime.settling import choose, doubted, settled
+from kodec.runtime.settling import choose, doubted
 from kodec.runtime.uuids import uuid_of
 from kodec.runtime.varint import read_zigzag32, write_zigzag32
 
@@ -117,7 +116,7 @@ SchemaGuid._functions = (read_schema_guid, write_schema_guid)
 
 
 @dataclass(slots=True)
-class ConfluentProtobufValue:
+class ConfluentProtobufValue(messages.SettledMessage):
     """A key or value as Confluent's serializer for Protobuf writes it: the framing of a
     `confluent_value`, then the index of the message in its schema.
 
@@ -158,28 +157,6 @@ class ConfluentProtobufValue:
         """Number of elements of `message_indexes`. 0 stands for a single index 0: the first message of
         the schema."""
         return len(self.message_indexes)
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ConfluentProtobufValue, int]:
-        """Read one from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
-        return read_confluent_protobuf_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ConfluentProtobufValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_confluent_protobuf_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_whole(pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        return settled(self, write_confluent_protobuf_value, opt)
 
 
 def read_confluent_protobuf_value(
@@ -255,3 +232,6 @@ def write_confluent_protobuf_value(
         except EncodeError as error:
             raise error.within("message_indexes", count)
     out += v.payload
+
+
+ConfluentProtobufValue._functions = (read_confluent_protobuf_value, write_confluent_protobuf_value)

@@ -23,12 +23,11 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    ends_whole,
     fixed_run,
     not_allowed,
     within,
 )
-from kodec.runtime.settling import choose, doubted, settled
+from kodec.runtime.settling import choose, doubted
 from kodec.runtime.uuids import uuid_of
 
 __all__ = [
@@ -116,7 +115,7 @@ SchemaGuid._functions = (read_schema_guid, write_schema_guid)
 
 
 @dataclass(slots=True)
-class ConfluentValue:
+class ConfluentValue(messages.SettledMessage):
     """A key or value as Confluent's serializers for Avro and JSON Schema write it: the id of its
     schema, then the data. The serializer for Protobuf writes a `confluent_protobuf_value`.
 
@@ -148,28 +147,6 @@ class ConfluentValue:
     _follows: ClassVar[dict[str, object]] = {
         "magic": 0,
     }
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ConfluentValue, int]:
-        """Read one from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
-        return read_confluent_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ConfluentValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_confluent_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_whole(pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        return settled(self, write_confluent_value, opt)
 
 
 def read_confluent_value(
@@ -220,3 +197,6 @@ def write_confluent_value(out: bytearray, v: ConfluentValue, opt: WriteOptions =
             "schema", "no case for this value: set `magic`", have=(chosen, type(v.schema).__name__)
         )
     out += v.payload
+
+
+ConfluentValue._functions = (read_confluent_value, write_confluent_value)

@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     ends_exactly,
     given,
+    lacking,
     span,
     too_many,
     within,
@@ -52,7 +53,7 @@ __all__ = [
 
 
 @dataclass(slots=True)
-class Entry(messages.Message):
+class Entry(messages.Peeking, messages.Message):
     """One message or one record batch. All three formats have the length in bytes 8 to 11 and the
     magic in byte 16, which are read ahead of the entry."""
 
@@ -65,21 +66,30 @@ class Entry(messages.Message):
     body: MessageSetEntry | RecordBatch | bytes = b""
     """The entry, from its offset to its last byte."""
 
-    base_offset: int | None = field(default=None, compare=False)
-    """Offset of the message, or base offset of the batch, read ahead of the entry. Readers that
-    compute instances on demand, as those of ksc do, cannot compute it after the entry; use the
-    offset in `body` then."""
+    @property
+    def base_offset(self) -> int | None:
+        """Offset of the message, or base offset of the batch, read ahead of the entry. Readers that
+        compute instances on demand, as those of ksc do, cannot compute it after the entry; use the
+        offset in `body` then."""
+        return self._peeked_number("base_offset")
 
-    len_body: int | None = field(default=None, compare=False)
-    """Length of the entry in bytes, without its first 12 bytes."""
+    @property
+    def len_body(self) -> int | None:
+        """Length of the entry in bytes, without its first 12 bytes."""
+        return self._peeked_number("len_body")
 
-    magic: int | None = field(default=None, compare=False)
-    """Version of the entry format."""
+    @property
+    def magic(self) -> int | None:
+        """Version of the entry format."""
+        return self._peeked_number("magic")
 
     @property
     def len_entry(self) -> int:
         """Length of the whole entry, in bytes."""
-        return given("len_body", self.len_body) + 12
+        try:
+            return given("len_body", self.len_body) + 12
+        except (TypeError, AttributeError) as error:
+            raise lacking(self, error, "len_entry", "len_body") from None
 
 
 _PEEK_entry = Struct(">qi4xb")
@@ -121,7 +131,7 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
         body = buf[pos:stop]
         pos = stop
     ends_exactly("body", pos, stop)
-    return Entry(body, base_offset, len_body, magic), pos
+    return Entry(body)._with_peeked({"base_offset": base_offset, "len_body": len_body, "magic": magic}), pos
 
 
 def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> None:
@@ -167,14 +177,14 @@ def read_log_segment(
     """Read `log_segment` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     entries: list[Entry] = []
     while pos < end:
+        if len(entries) >= opt.elements:
+            raise too_many("entries", pos, opt)
         before = pos
         try:
             item, pos = read_entry(buf, pos, end, opt)
         except FormatError as error:
             raise error.within("entries", len(entries))
         entries.append(item)
-        if len(entries) > opt.elements:
-            raise too_many("entries", pos, opt)
         if pos == before:
             raise Malformed("entries", "an element without bytes would repeat forever", at=pos)
     return LogSegment(entries), pos

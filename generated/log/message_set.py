@@ -330,9 +330,9 @@ def write_message(out: bytearray, v: Message, opt: WriteOptions = DEFAULT_WRITE)
     out += _RUN_2.packed(
         0,
         v.magic,
-        bit_field("reserved", v.attributes.reserved, 4) << 4
-        | bit_field("timestamp_type", v.attributes.timestamp_type, 1) << 3
-        | bit_field("compression", v.attributes.compression, 3),
+        bit_field("attributes.reserved", v.attributes.reserved, 4) << 4
+        | bit_field("attributes.timestamp_type", v.attributes.timestamp_type, 1) << 3
+        | bit_field("attributes.compression", v.attributes.compression, 3),
     )
     if v.magic >= 1:
         out += _RUN_3.packed(v.timestamp)
@@ -527,13 +527,13 @@ def read_message_set(
     """Read `message_set` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     entries: list[Entry] = []
     while pos < end:
+        if len(entries) >= opt.elements:
+            raise too_many("entries", pos, opt)
         try:
             item, pos = read_entry(buf, pos, end, opt)
         except FormatError as error:
             raise error.within("entries", len(entries))
         entries.append(item)
-        if len(entries) > opt.elements:
-            raise too_many("entries", pos, opt)
     return MessageSet(entries), pos
 
 

@@ -108,13 +108,13 @@ def read_offset_index(
     """Read `offset_index` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     entries: list[Entry] = []
     while pos < end:
+        if len(entries) >= opt.elements:
+            raise too_many("entries", pos, opt)
         try:
             item, pos = read_entry(buf, pos, end, opt)
         except FormatError as error:
             raise error.within("entries", len(entries))
         entries.append(item)
-        if len(entries) > opt.elements:
-            raise too_many("entries", pos, opt)
     return OffsetIndex(entries), pos
 
 

@@ -185,13 +185,13 @@ def read_record_list(
     """Read `record_list` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     entries: list[Record] = []
     while pos < end:
+        if len(entries) >= opt.elements:
+            raise too_many("", pos, opt)
         try:
             item, pos = read_record(buf, pos, end, opt)
         except FormatError as error:
             raise error.within("", len(entries))
         entries.append(item)
-        if len(entries) > opt.elements:
-            raise too_many("", pos, opt)
     return entries, pos
 
 
@@ -509,12 +509,12 @@ def write_record_batch(out: bytearray, v: RecordBatch, opt: WriteOptions = DEFAU
         v.partition_leader_epoch,
         v.magic,
         0,
-        bit_field("reserved", v.attributes.reserved, 9) << 7
-        | bit_field("has_delete_horizon", v.attributes.has_delete_horizon, 1) << 6
-        | bit_field("is_control", v.attributes.is_control, 1) << 5
-        | bit_field("is_transactional", v.attributes.is_transactional, 1) << 4
-        | bit_field("timestamp_type", v.attributes.timestamp_type, 1) << 3
-        | bit_field("compression", v.attributes.compression, 3),
+        bit_field("attributes.reserved", v.attributes.reserved, 9) << 7
+        | bit_field("attributes.has_delete_horizon", v.attributes.has_delete_horizon, 1) << 6
+        | bit_field("attributes.is_control", v.attributes.is_control, 1) << 5
+        | bit_field("attributes.is_transactional", v.attributes.is_transactional, 1) << 4
+        | bit_field("attributes.timestamp_type", v.attributes.timestamp_type, 1) << 3
+        | bit_field("attributes.compression", v.attributes.compression, 3),
         last_offset_delta,
         v.base_timestamp,
         max_timestamp,

@@ -126,13 +126,13 @@ def read_transaction_index(
     """Read `transaction_index` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     entries: list[Entry] = []
     while pos < end:
+        if len(entries) >= opt.elements:
+            raise too_many("entries", pos, opt)
         try:
             item, pos = read_entry(buf, pos, end, opt)
         except FormatError as error:
             raise error.within("entries", len(entries))
         entries.append(item)
-        if len(entries) > opt.elements:
-            raise too_many("entries", pos, opt)
     return TransactionIndex(entries), pos
 
 

@@ -16,11 +16,11 @@ from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
+    REQUIRED,
     ReadOptions,
     WriteOptions,
     ends_exactly,
     fixed_run,
-    given,
     not_allowed,
     read_list,
     read_numbers,
@@ -78,18 +78,18 @@ class PartitionsSchema(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
-    version: int | None = field(default=None, compare=False)
+    version: int = field(default=REQUIRED, compare=False)
     """Version of the message."""
 
     @property
     def num_partition_ids(self) -> int | None:
         """Number of elements of `partition_ids`."""
-        return len(self.partition_ids) if given("version", self.version) <= 0 else None
+        return len(self.partition_ids) if self.version <= 0 else None
 
     @property
     def num_partition_ids_plus_one(self) -> int | None:
         """Number of elements of `partition_ids`, plus one."""
-        return len(self.partition_ids) + 1 if given("version", self.version) >= 1 else None
+        return len(self.partition_ids) + 1 if self.version >= 1 else None
 
 
 def read_partitions_schema(

@@ -14,6 +14,7 @@ from kodec.runtime import messages
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
+    REQUIRED,
     ReadOptions,
     WriteOptions,
     ends_exactly,
@@ -63,7 +64,7 @@ class BeginTransactionRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
 
-    version: int | None = field(default=None, compare=False)
+    version: int = field(default=REQUIRED, compare=False)
     """Version of the message."""
 
 

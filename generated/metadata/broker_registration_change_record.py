@@ -16,6 +16,7 @@ from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
+    REQUIRED,
     ReadOptions,
     WriteOptions,
     bounded_count,
@@ -175,7 +176,7 @@ class BrokerRegistrationChangeRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
 
-    version: int | None = field(default=None, compare=False)
+    version: int = field(default=REQUIRED, compare=False)
     """Version of the message."""
 
 

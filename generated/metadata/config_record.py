@@ -13,6 +13,7 @@ from kodec.runtime import messages
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
+    REQUIRED,
     ReadOptions,
     WriteOptions,
     fixed_run,
@@ -76,7 +77,7 @@ class ConfigRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
-    version: int | None = field(default=None, compare=False)
+    version: int = field(default=REQUIRED, compare=False)
     """Version of the message."""
 
 

@@ -17,12 +17,12 @@ from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
+    REQUIRED,
     ReadOptions,
     WriteOptions,
     bounded_count,
     ends_exactly,
     fixed_run,
-    given,
     not_allowed,
     read_numbers,
     read_tags,
@@ -178,7 +178,7 @@ class PartitionRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
 
-    version: int | None = field(default=None, compare=False)
+    version: int = field(default=REQUIRED, compare=False)
     """Version of the message."""
 
     @property
@@ -204,7 +204,7 @@ class PartitionRecord(messages.VersionedMessage):
     @property
     def num_directories_plus_one(self) -> int | None:
         """Number of elements of `directories`, plus one."""
-        return len(self.directories) + 1 if given("version", self.version) >= 1 else None
+        return len(self.directories) + 1 if self.version >= 1 else None
 
 
 def read_partition_record(

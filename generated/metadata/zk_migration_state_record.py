@@ -12,7 +12,15 @@ from typing import ClassVar
 from kodec.runtime import messages
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError
-from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, read_tags, unknown_version, write_tags
+from kodec.runtime.fields import (
+    REQUIRED,
+    ReadOptions,
+    WriteOptions,
+    fixed_run,
+    read_tags,
+    unknown_version,
+    write_tags,
+)
 
 __all__ = [
     "ZkMigrationStateRecord",
@@ -51,7 +59,7 @@ class ZkMigrationStateRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
-    version: int | None = field(default=None, compare=False)
+    version: int = field(default=REQUIRED, compare=False)
     """Version of the message."""
 
 

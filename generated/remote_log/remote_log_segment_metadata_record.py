@@ -17,6 +17,7 @@ from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
+    REQUIRED,
     ReadOptions,
     WriteOptions,
     ends_exactly,
@@ -285,7 +286,7 @@ class RemoteLogSegmentMetadataRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
 
-    version: int | None = field(default=None, compare=False)
+    version: int = field(default=REQUIRED, compare=False)
     """Version of the message."""
 
     @property

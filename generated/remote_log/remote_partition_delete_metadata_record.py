@@ -16,6 +16,7 @@ from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
+    REQUIRED,
     ReadOptions,
     WriteOptions,
     fixed_run,
@@ -136,7 +137,7 @@ class RemotePartitionDeleteMetadataRecord(messages.VersionedMessage):
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
-    version: int | None = field(default=None, compare=False)
+    version: int = field(default=REQUIRED, compare=False)
     """Version of the message."""
 
 

@@ -13,25 +13,26 @@ chunk, which may be much smaller, is stored as it is.
 
 from __future__ import annotations
 
-from typing import ClassVar
+import collections.abc
+from typing import Any, ClassVar
 
 from kodec.runtime import messages
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
+    AnyBuffer,
     DEFAULT_READ,
     DEFAULT_WRITE,
+    REQUIRED,
     ReadOptions,
     WriteOptions,
     bounded_count,
-    ends_whole,
     fixed_run,
-    given,
     not_allowed,
     span,
     within,
 )
-from kodec.runtime.settling import choose, doubted, settle, settled, teach
+from kodec.runtime.settling import choose, doubted, settle, teach
 
 __all__ = [
     "ChunkSizes",
@@ -71,7 +72,7 @@ NoOthers._functions = (read_no_others, write_no_others)
 
 
 @dataclass(slots=True)
-class Others:
+class Others(messages.Parametrized):
     """Sizes of two or more chunks."""
 
     MIN_SIZE: ClassVar[int] = 5
@@ -84,17 +85,19 @@ class Others:
     }
     """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
-    width: int = 0
+    width: int = REQUIRED
     """Width of each difference, in bytes."""
 
-    differences: list[bytes] = field(default_factory=list)
+    differences: list[bytes] = REQUIRED
     """Each size but the last, minus `base`, as an unsigned big-endian integer."""
 
-    last: int = 0
+    last: int = REQUIRED
     """Size of the last chunk."""
 
-    count: int | None = field(default=None, compare=False)
+    count: int = field(default=REQUIRED, compare=False)
     """Number of sizes stored as differences."""
+
+    _parameters: ClassVar[tuple[str, ...]] = ("count",)
 
     _follows: ClassVar[dict[str, object]] = {
         "width": 0,
@@ -102,31 +105,40 @@ class Others:
 
     @classmethod
     def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ, *, count_: int
+        cls,
+        buf: AnyBuffer,
+        pos: int = 0,
+        end: int | None = None,
+        opt: ReadOptions = DEFAULT_READ,
+        *,
+        count: int,
     ) -> tuple[Others, int]:
-        """Read one from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
-        return read_others(buf, pos, len(buf) if end is None else end, opt, count_)
+        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+        return cls._read_from(buf, pos, end, opt, (count,))
 
     @classmethod
     def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        count_: int,
+        cls, data: AnyBuffer, count: int, *, opt: ReadOptions = DEFAULT_READ, exact: bool | None = None
     ) -> Others:
         """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_others(buf, 0, len(buf), opt, count_)
-        if exact:
-            ends_whole(pos, len(buf))
-        return value
+        return cls._from_bytes(data, (count,), opt, exact)
 
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, count_: int | None = None) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        count_ = given("count", self.count if count_ is None else count_)
-        return settled(self, write_others, opt, count_)
+    @classmethod
+    def each_of(
+        cls,
+        data: AnyBuffer,
+        name: str,
+        count: int,
+        *,
+        opt: ReadOptions = DEFAULT_READ,
+        exact: bool | None = None,
+    ) -> collections.abc.Iterator[Any]:
+        """The elements of the list `name`, or of one in an object: `body.rows`. Raises FormatError."""
+        return cls._each_of(data, name, (count,), opt, exact)
+
+    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, count: int | None = None) -> bytes:
+        """The bytes of this object, with its own parameters if no others are passed. Raises EncodeError."""
+        return self._settled(opt, (count,))
 
 
 def read_others(buf: bytes, pos: int, end: int, opt: ReadOptions, count_: int) -> tuple[Others, int]:
@@ -195,8 +207,11 @@ def write_others(out: bytearray, v: Others, opt: WriteOptions, count_: int) -> N
     out += _RUN_2.packed(v.last)
 
 
+Others._functions = (read_others, write_others)
+
+
 @dataclass(slots=True)
-class ChunkSizes:
+class ChunkSizes(messages.SettledMessage):
     """Sizes, in bytes and in order, of the chunks in which a segment's log is stored after
     compression. The segment's manifest contains it in `chunkIndex.transformedChunks`, compressed
     with zstd and encoded as base64.
@@ -216,41 +231,19 @@ class ChunkSizes:
     PLACES: ClassVar[dict[str, tuple[int, str]]] = {"count": (0, ">i"), "base": (4, ">i"), "others": (8, "")}
     """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
-    count: int = 0
+    count: int = REQUIRED
     """Number of chunks; at least one."""
 
-    base: int = 0
+    base: int = REQUIRED
     """Smallest size of all chunks but the last. If there is only one chunk, its size, and nothing
     follows."""
 
-    others: NoOthers | Others = field(default_factory=NoOthers)
+    others: NoOthers | Others = REQUIRED
     """The other sizes."""
 
     _follows: ClassVar[dict[str, object]] = {
         "count": 0,
     }
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ChunkSizes, int]:
-        """Read one from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
-        return read_chunk_sizes(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ChunkSizes:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_chunk_sizes(buf, 0, len(buf), opt)
-        if exact:
-            ends_whole(pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        return settled(self, write_chunk_sizes, opt)
 
 
 def read_chunk_sizes(
@@ -286,7 +279,7 @@ def write_chunk_sizes(out: bytearray, v: ChunkSizes, opt: WriteOptions = DEFAULT
         choose(opt, "others", v.others, chosen, {NoOthers: 1}, lambda wanted__: ((v, "count", wanted__),))
     if chosen == 1 and isinstance(v.others, NoOthers):
         within("others", write_no_others, out, v.others, opt)
-    elif isinstance(v.others, Others):
+    elif chosen not in (1,) and isinstance(v.others, Others):
         if opt.settling:
             teach(opt, v.others, {"count": lambda wanted__: ((v, "count", wanted__ + 1),)})
         within("others", write_others, out, v.others, opt, v.count - 1)
@@ -294,3 +287,6 @@ def write_chunk_sizes(out: bytearray, v: ChunkSizes, opt: WriteOptions = DEFAULT
         raise EncodeError(
             "others", "no case for this value: set `count`", have=(chosen, type(v.others).__name__)
         )
+
+
+ChunkSizes._functions = (read_chunk_sizes, write_chunk_sizes)

@@ -47,13 +47,13 @@ def read_part_list(
     """Read `part_list` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     entries: list[MessageSetSend] = []
     while pos < end:
+        if len(entries) >= opt.elements:
+            raise too_many("", pos, opt)
         try:
             item, pos = read_message_set_send(buf, pos, end, opt)
         except FormatError as error:
             raise error.within("", len(entries))
         entries.append(item)
-        if len(entries) > opt.elements:
-            raise too_many("", pos, opt)
     return entries, pos
 
 

@@ -299,8 +299,8 @@ class PlanReader:
             inner = frame if len(slot.path) == 1 else Frame(frame.unit, objects[slot.path[:-1]], 0)
             at = self.pos + slot.offset
             if slot.contents is not None and value != slot.contents:
-                raise Malformed(slot.path[-1], "wrong fixed bytes", at=at, need=slot.contents, have=value)
-            self._rules(slot.rules, value, inner, slot.path[-1], at)
+                raise Malformed(slot.shown, "wrong fixed bytes", at=at, need=slot.contents, have=value)
+            self._rules(slot.rules, value, inner, slot.shown, at)
         self.pos += step.size
 
     def _slot(self, slot: Slot) -> Any:

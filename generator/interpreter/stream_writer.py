@@ -109,11 +109,9 @@ class PlanNode(StreamNode):
         self.__post_init__()
 
     @classmethod
-    def from_bytes(cls, data: Any, *arguments: Any, opt: ReadOptions = DEFAULT_READ, **named: Any) -> Any:
-        """Read one; bytes after it are allowed. Raises: FormatError."""
+    def _from_bytes(cls, data: Any, arguments: tuple[Any, ...], opt: ReadOptions, exact: bool | None) -> Any:
         reader = StreamReader(cls._plan.program, bytes(data), opt)
-        given = tuple(named[each.name] for each in cls._unit.parameters if each.name in named)
-        return cls._plan.object_of(reader.read(cls._unit.name, (*arguments, *given)), reader)
+        return cls._plan.object_of(reader.read(cls._unit.name, arguments), reader)
 
     def _write(self, io: Any) -> None:
         self._plan.unit(self._unit, _At(self, io))
@@ -177,6 +175,7 @@ class StreamWriter:
             "_unit": unit,
             "_plan": self,
             "_part": unit.streamed.part,
+            "_parameters": tuple(each.name for each in unit.parameters),
             "_tail_moves": unit.streamed.tail_moves,
             "_calculated": is_local(unit) if unit.streamed.calculated else None,
             "_instances": tuple(_attribute(each.name) for each in sought),
@@ -188,8 +187,8 @@ class StreamWriter:
                 if each.value is not None and each.solved
             },
             "__kodec_fields__": (
-                *(_spec(each.name, None) for each in unit.parameters),
                 *(_spec(each.name, each.default and each.default.value) for each in unit.fields),
+                *(_spec(each.name, None, compare=False) for each in unit.parameters),
             ),
         }
         for each in unit.streamed.instances:
@@ -206,7 +205,9 @@ class StreamWriter:
         found = blank_of(unit, spec)
         if not isinstance(found, Grouped):
             return found
-        return lambda: getattr(self.class_of(unit.name).from_bytes(bytes(1)), _attribute(name))
+        return lambda: getattr(
+            self.class_of(unit.name)._from_bytes(bytes(1), (), DEFAULT_READ, None), _attribute(name)
+        )
 
     def object_of(self, node: Node, reader: StreamReader) -> PlanNode:
         """The object that a reader has read."""
@@ -740,8 +741,8 @@ def _source(stream: Stream, reader: StreamReader) -> ByteSource:
     return source
 
 
-def _spec(name: str, default: Any) -> Any:
-    """A field of a class."""
-    found = field(default=default)
+def _spec(name: str, default: Any, *, compare: bool = True) -> Any:
+    """A field of a class, or a parameter, which is not compared."""
+    found = field(default=default, compare=compare)
     found.name = _attribute(name)
     return found

@@ -227,22 +227,22 @@ class PlanWriter:
             elif value is None and any(name == each.name for each in _ranges(frame.unit)):
                 value = 0
             else:
-                self._rules(slot.rules, value, frame, name)
+                self._rules(slot.rules, value, frame, slot.shown)
             self._slot(slot, value, out, start + slot.offset)
 
     def _slot(self, slot: Slot, value: Any, out: bytearray, at: int) -> None:
         if slot.bits is not None:
             shift, width = slot.bits
             if not 0 <= int(value) < 1 << width:
-                raise EncodeError(slot.path[-1], "does not fit", have=value)
+                raise EncodeError(slot.shown, "does not fit", have=value)
             whole = int.from_bytes(out[at : at + slot.size], "big") | int(value) << shift
             out[at : at + slot.size] = whole.to_bytes(slot.size, "big")
         elif slot.wire is None:
             if len(value) != slot.size:
-                raise EncodeError(slot.path[-1], "wrong size", need=slot.size, have=len(value))
+                raise EncodeError(slot.shown, "wrong size", need=slot.size, have=len(value))
             out[at : at + slot.size] = value
         else:
-            out[at : at + slot.size] = number(slot.path[-1], value, slot.wire, slot.order)
+            out[at : at + slot.size] = number(slot.shown, value, slot.wire, slot.order)
 
     def _many(self, step: Many, frame: Frame, out: bytearray) -> None:
         items = frame.values[step.name]
@@ -428,7 +428,7 @@ def number(name: str, value: Any, wire: str, order: str) -> bytes:
     try:
         return Struct(("<" if order == "le" else ">") + WIRE[wire].python.code).pack(value)
     except StructError as error:
-        raise EncodeError(name, str(error), have=value) from None
+        raise EncodeError(name, "not given" if value is None else str(error), have=value) from None
 
 
 def _flat(steps: tuple[Step, ...]) -> list[Step]:

@@ -30,7 +30,7 @@ from kodec.generator.plan.layouts import Layouts
 from kodec.generator.problems import Problems, SchemaProblem
 from kodec.generator.schema.model import Model, Schema, Struct
 
-__all__ = ["check", "read_from_streams", "run_passes"]
+__all__ = ["check", "layouts_needed", "read_from_streams", "run_passes"]
 
 
 # each stage relies on its input having no problem of the stages before it
@@ -109,6 +109,14 @@ def _with_whole_rows(model: Model, problems: Iterable[SchemaProblem]) -> Model:
         return replace(struct, row=False, columns=(), row_unless=None, row_bounds=(), row_head=())
 
     return Model(tuple(replace(each, structs=tuple(map(kept, each.structs))) for each in model.schemas))
+
+
+def layouts_needed(model: Model) -> frozenset[str]:
+    """The ids of schemas with an extension key that only layouts have, and of those that these share imports
+    with.
+    """
+    groups = _components(model)
+    return frozenset(each.id for group in groups if extension_key(group) is not None for each in group)
 
 
 def read_from_streams(model: Model, schemas: Iterable[Schema], what: str) -> Iterator[SchemaProblem]:

@@ -13,6 +13,7 @@ from kodec.generator.problems import Place, Problems, SchemaProblem
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.hints import like_name
 from kodec.generator.schema.model import Bits, Field, Instance, Model, Prim, Schema, Str, Struct, Switch
+from kodec.generator.schema.widths import least_bytes
 from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = [
@@ -91,15 +92,36 @@ def only_derives(schemas: Sequence[Schema], lacking: Sequence[SchemaProblem]) ->
 
 
 def prefers_streams(schemas: Sequence[Schema]) -> bool:
-    """Whether layouts would lose information: in streams an absent field is None, not a default."""
+    """Whether layouts would lose information: in streams an absent field is None, not a default. Or refuse
+    bytes: in a layout each element of a list counts as one byte at least.
+    """
+    model = Model(tuple(schemas))
     for schema in schemas:
         for struct in schema.structs:
             for field in struct.fields:
                 sized = field.size is not None or field.size_eos
                 open_switch = isinstance(field.type, Switch) and field.type.default is None and not sized
-                if field.condition is not None or open_switch:
+                if field.condition is not None or open_switch or _may_be_empty(model, struct, field):
                     return True
     return False
+
+
+def _may_be_empty(model: Model, struct: Struct, field: Field) -> bool:
+    """Whether elements of a list that is counted may be without bytes."""
+    if field.repeat != "expr" or isinstance(field.type, Bits):
+        return False
+    of = struct.field(field.size.name) if isinstance(field.size, ex.Name) else None
+    low = None if of is None or of.valid is None else of.valid.min
+    if isinstance(low, ex.Literal) and isinstance(low.value, int) and low.value > 0:
+        return False
+    return least_bytes(model, field.type, field) == 0
+
+
+def needed_names(struct: Struct) -> frozenset[str]:
+    """The names that the fields of a type need, also those in the value instances among them."""
+    values = {each.id: set(ex.names(each.value)) for each in struct.instances if each.value is not None}
+    found = {name for spec in struct.fields for each in _expressions(spec) for name in ex.names(each)}
+    return frozenset(found.union(*(values.get(each, ()) for each in found)))
 
 
 def loses_members(schemas: Sequence[Schema]) -> bool:
@@ -110,10 +132,7 @@ def loses_members(schemas: Sequence[Schema]) -> bool:
         for struct in schema.structs:
             given = [(each.id, each.value) for each in struct.instances if each.value is not None]
             values = {name: set(ex.names(value)) for name, value in given}
-            needed = {
-                name for spec in struct.fields for each in _expressions(spec) for name in ex.names(each)
-            }
-            needed |= {name for each in needed for name in values.get(each, ())}
+            needed = needed_names(struct)
             lost = any(each.contents is not None and each.repeat for each in struct.fields)
             lost = lost or any(each.peek_type and each.id not in needed for each in struct.instances)
             unkept = {each.id for each in struct.fields if each.derive is not None and each.derive.is_length}

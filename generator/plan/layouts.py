@@ -268,6 +268,9 @@ class Layouts:
 
     def least(self, field: Field) -> int:
         """The fewest bytes that the field can take, without those that it shares with other bit fields."""
+        if field.condition is None and field.repeat == "expr" and isinstance(field.repeat_expr, Literal):
+            count = field.repeat_expr.value
+            return count * self.least_of_element(field) if isinstance(count, int) else 0
         if not _is_always(field):
             return 0
         if field.contents is not None:

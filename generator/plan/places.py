@@ -109,7 +109,11 @@ class Places:
                     number = (element.wire, element.order) if isinstance(element, FixedNumber) else None
                     found.append(Extent(name, at, size, None, number))
                     at = None if at is None or size is None else at + size
-                case Many(name) | Tagged(name):
+                case Many(name, element=element, count=count):
+                    found.append(Extent(name, at, None))
+                    many, one = _constant(count, names), self._size(element, names)
+                    at = None if at is None or many is None or one is None else at + many * one
+                case Tagged(name):
                     found.append(Extent(name, at, None))
                     at = None
                 case Stored(name, content):

@@ -130,6 +130,11 @@ class Slot:
     contents: bytes | None = None
     rules: tuple[Rule, ...] = ()
 
+    @property
+    def shown(self) -> str:
+        """Its path in errors."""
+        return ".".join(self.path)
+
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
@@ -741,8 +746,13 @@ class Unit:
     @property
     def told(self) -> list[str]:
         """What objects have besides fields: the parameters and peeked numbers with which they were read."""
-        peeks = [each.name for each in self.peeks] if self.keeps_peeks else []
-        return [each.name for each in self.parameters if each.kept] + peeks
+        found = [each.name for each in self.parameters if each.kept]
+        return found + [each.name for each in self.kept_peeks]
+
+    @property
+    def kept_peeks(self) -> list[Peeked]:
+        """The peeked numbers that objects have."""
+        return list(self.peeks) if self.keeps_peeks else []
 
     @property
     def version_is_passed(self) -> bool:

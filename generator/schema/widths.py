@@ -5,7 +5,7 @@ from __future__ import annotations
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Str, Switch, TypeRef
 
-__all__ = ["bits_of", "field_bits", "fixed_bits", "least_bytes"]
+__all__ = ["bits_of", "field_bits", "fixed_bits", "least_bytes", "least_of"]
 
 
 def bits_of(model: Model, name: str) -> int:
@@ -88,8 +88,23 @@ def least_bytes(model: Model, kind: TypeRef, spec: Field, known: dict[str, int] 
         case Ref(target):
             if target not in known:
                 known[target] = 0  # of a type that holds itself
-                fields = model.struct(target).fields
-                always = [each for each in fields if each.condition is None and each.repeat is None]
-                known[target] = sum(least_bytes(model, each.type, each, known) for each in always)
+                known[target] = sum(least_of(model, each, known) for each in model.struct(target).fields)
             return known[target]
+        case Switch(_, cases, default) if default is not None:
+            return min(
+                least_bytes(model, each, spec, known) for each in (default, *(each for _, each in cases))
+            )
     return 0
+
+
+def least_of(model: Model, spec: Field, known: dict[str, int] | None = None) -> int:
+    """The least size in bytes of a field with all its values."""
+    if spec.condition is not None:
+        return 0
+    count = 1
+    if spec.repeat is not None:
+        number = ex.fold(spec.repeat_expr) if spec.repeat == "expr" and spec.repeat_expr is not None else None
+        if not isinstance(number, ex.Literal) or not isinstance(number.value, int):
+            return 0
+        count = max(0, number.value)
+    return count * least_bytes(model, spec.type, spec, known)

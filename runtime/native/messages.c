@@ -31,20 +31,25 @@ typedef struct {
   int versioned, exact;
 } km_options;
 
+/* The version; -1 if Python must handle it. */
+static int km_version(PyObject *value, km_options *options) {
+  int overflow;
+  if (!PyLong_CheckExact(value) || options->versioned) return -1;
+  options->version = PyLong_AsLongAndOverflow(value, &overflow);
+  options->versioned = 1;
+  return overflow ? -1 : 0;
+}
+
 /* The keyword arguments; -1 if Python must handle them. */
 static int km_by_name(const km_function *self, PyObject *const *values, PyObject *names, km_options *options) {
   for (Py_ssize_t i = 0; names != NULL && i < PyTuple_GET_SIZE(names); i++) {
     PyObject *const name = PyTuple_GET_ITEM(names, i), *const value = values[i];
     if (name == km_names.version) {
-      int overflow;
-      if (!PyLong_CheckExact(value)) return -1;
-      options->version = PyLong_AsLongAndOverflow(value, &overflow);
-      if (overflow) return -1;
-      options->versioned = 1;
+      if (km_version(value, options) < 0) return -1;
     } else if (name == km_names.opt && options->opt == NULL) {
       options->opt = value;
-    } else if (name == km_names.exact && self->task == KM_FROM_BYTES && PyBool_Check(value)) {
-      options->exact = value == Py_True;
+    } else if (name == km_names.exact && self->task == KM_FROM_BYTES && (PyBool_Check(value) || value == Py_None)) {
+      options->exact = value != Py_False;
     } else {
       return -1;
     }
@@ -93,7 +98,7 @@ static PyObject *km_from_bytes(km_function *self, PyObject *const *args, Py_ssiz
   km_reader r;
   PyObject *data, *found;
   if (count < 1 || count > 2) return NULL;
-  options.opt = count > 1 ? args[1] : NULL;
+  if (count > 1 && km_version(args[1], &options) < 0) return NULL;
   if (km_by_name(self, args + count, names, &options)) return NULL;
   data = args[0];
   if (PyBytes_CheckExact(data)) {

@@ -23,7 +23,7 @@ static struct {
   struct { Py_ssize_t bits, left, stand, at, base, buf, end, state; } in_source;
   struct { Py_ssize_t depth, empty, native, opt, room, unchecked; } in_state;
   struct { Py_ssize_t depth, io, is_le, marks, out, parent, places, root, spans, start, stop, taught, values; } in_node;
-  PyObject *native, *depth, *elements, *pos, *size, *eof, *read, *root, *check, *zero;
+  PyObject *native, *depth, *elements, *pos, *size, *eof, *read, *root, *check, *made, *zero;
 } ks;
 
 /* ------------------------------------------------------------------ streams */
@@ -929,7 +929,7 @@ static PyObject *ks_by_python(ks_run *run, const ks_at *at, ks_stream *io, ks_el
     goto done;
   }
   if (!element->own && element->rooted && *kd_in(at->node, ks.in_node.root) != NULL) root = *kd_in(at->node, ks.in_node.root);
-  node = PyObject_CallObject((PyObject *)element->cls, given);
+  node = PyObject_CallMethodOneArg((PyObject *)element->cls, ks.made, given);
   if (node != NULL && ks_sync(run) == 0) {
     PyObject *const arguments[] = {io->source, node, parent == NULL ? Py_None : parent, element->name, number, root};
     found = ks_back(run, PyObject_VectorcallMethod(ks.read, arguments, 6, NULL));
@@ -1559,7 +1559,8 @@ static int ks_import(void) {
     PyObject **to;
   } names[] = {{"_native", &ks.native}, {"depth", &ks.depth}, {"elements", &ks.elements}, {"pos", &ks.pos},
                {"size", &ks.size},      {"eof", &ks.eof},     {"read", &ks.read},         {"root", &ks.root},
-               {"_check", &ks.check}};
+               {"_check", &ks.check},
+               {"_made", &ks.made}};
   PyObject *const module = PyImport_ImportModule("kodec.runtime.streams");
   int status = -1;
   if (module == NULL) return -1;

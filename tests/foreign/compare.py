@@ -228,10 +228,8 @@ class Reader:
         return cls(getattr(found, name), getattr(stock_module, title), arguments)
 
     def read_ours(self, data: bytes) -> Any:
-        named = {attribute(name): self._side(value, "mine") for name, value in self.arguments.items()}
-        if issubclass(self.ours, StreamNode):
-            return self.ours.from_bytes(data, opt=OPTIONS, exact=False, **named)
-        return self.ours.from_bytes(data, OPTIONS, exact=False, **named)  # type: ignore[attr-defined]  # generated
+        given = [self._side(value, "mine") for value in self.arguments.values()]
+        return self.ours.from_bytes(data, *given, opt=OPTIONS, exact=False)  # type: ignore[attr-defined]  # generated
 
     def _side(self, value: Any, side: str) -> Any:
         if isinstance(value, list):

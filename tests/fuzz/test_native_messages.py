@@ -152,7 +152,7 @@ def test_counts_are_bounded_before_anything_is_made() -> None:
     data = module.Branch("x", twigs=[module.Leaf()] * 3).to_bytes(version=0)
     for read in (module.Branch.from_bytes, in_python(module.Branch.from_bytes)):
         with pytest.raises(fuzz.FormatError, match="too many elements"):
-            read(data, few, version=0)
+            read(data, opt=few, version=0)
     record = bytes(20) + b"\xff\xff\xff\xff\x07" + bytes(100)
     with pytest.raises(Truncated) as caught:
         PartitionRecord.from_bytes(record, version=0)

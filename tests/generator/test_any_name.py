@@ -19,7 +19,7 @@ from kodec.generator.modules import Modules
 from kodec.generator.target import Request, find
 from kodec.generator.targets.python.collisions import IMPORTED
 from kodec.generator.targets.python.index import ModelIndex
-from kodec.generator.targets.python.names import camel, local
+from kodec.generator.targets.python.names import argument, camel
 from kodec.runtime.compression import decompress
 from tests.vectors import right
 
@@ -73,7 +73,7 @@ def test_python(tmp_path: Path) -> None:
                 bytes_of += {"z000": [GZIP], "z300": [STREAM]}.get(name, [])
                 given: list[tuple[str, dict[str, int]]] = [(each, {}) for each in bytes_of]
                 if name == "z200":
-                    version = local(model.schema(name).root.version_field)
+                    version = argument(model.schema(name).root.version_field)
                     given += [(data, {version: number}) for number, data in VERSIONS.items()]
                 for data, known in given:
                     value = kind.from_bytes(bytes.fromhex(data), **known)

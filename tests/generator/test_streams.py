@@ -785,10 +785,10 @@ MOMENTS: dict[str, Row] = {
 def test_an_expression_is_evaluated_when_stock_ksc_does(case: str, codec: Codec) -> None:
     row = MOMENTS[case]
     x = codec(row.schema).X
-    read = x.from_bytes(row.data)
+    read = x.from_bytes(row.data, exact=False)
     assert {path: of(read, path) for path in row.values} == row.values
     assert read.to_bytes() == row.data
-    assert x.from_bytes(read.to_bytes()) == read
+    assert x.from_bytes(read.to_bytes(), exact=False) == read
 
 
 def test_an_argument_that_depends_on_the_position_behind_an_object(codec: Codec) -> None:

@@ -123,7 +123,7 @@ def merged(value: Any) -> Any:
 def expected(kind: Any, data: bytes, check_crc: bool, **known: Any) -> dict[str, Any]:
     """What Python gives: a value, or an error."""
     try:
-        return {"value": plain(kind.from_bytes(data, ReadOptions(check_crc=check_crc), **known))}
+        return {"value": plain(kind.from_bytes(data, opt=ReadOptions(check_crc=check_crc), **known))}
     except FormatError as error:
         inside = -1 if error.at_inside is None else error.at_inside
         return {
@@ -327,7 +327,7 @@ def test_a_segment_is_read_whole(ask: Ask) -> None:
 def rows_of(data: bytes) -> Any:
     """The rows of a batch by the careful reader; None if that refuses it."""
     try:
-        batch = record_batch.RecordBatch.from_bytes(data, ReadOptions(verify=False))
+        batch = record_batch.RecordBatch.from_bytes(data, opt=ReadOptions(verify=False))
     except FormatError:
         return None
     head, _ = record_batch.read_record_batch_head(data, 0, len(data))

@@ -43,8 +43,11 @@ def test_bits_that_do_not_fit_are_not_written() -> None:
     for wrong in (-1, 8):
         with pytest.raises(EncodeError, match="does not fit 3 bits"):
             bit_field("codec", wrong, 3)
-    with pytest.raises(EncodeError, match="not a number"):
+    with pytest.raises(EncodeError, match="not given"):
         bit_field("codec", None, 3)  # type: ignore[arg-type]
+    for odd in ("1", 1.5):
+        with pytest.raises(EncodeError, match="not a number"):
+            bit_field("codec", odd, 3)  # type: ignore[arg-type]
 
 
 def test_text_that_the_encoding_has_not_is_not_written() -> None:

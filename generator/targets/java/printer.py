@@ -371,12 +371,12 @@ class Printer:
             if slot.contents is not None:
                 items = literal(slot.contents, OCTETS)
                 need = java_literal(repr(slot.contents))
-                path = java_literal(slot.path[-1])
+                path = java_literal(slot.shown)
                 yield called("in.requireBytes", value, items, path, f"in.pos - {behind}", need)
             inside = slot.path[:-1]
             spell = Expressions(field=lambda name, at=inside: self.slot_local((*at, name)))  # type: ignore[misc]
             for rule in slot.rules:
-                yield self.refused(rule, value, slot.path[-1], f"in.pos - {behind}", spell)
+                yield self.refused(rule, value, slot.shown, f"in.pos - {behind}", spell)
 
     def refused(self, rule: Rule, value: str, name: str, at: str, spell: Expressions | None = None) -> str:
         """The check of a rule of a value that was read."""
@@ -596,7 +596,7 @@ class Printer:
             assert slot.bits is not None
             shift, width = slot.bits
             value = self.slot_value(slot)
-            path = java_literal(slot.path[-1])
+            path = java_literal(slot.shown)
             if isinstance(scalar(slot.type), Whole):
                 text = f"Output.fitting({path}, {value}, {width})"
             else:
@@ -771,7 +771,7 @@ class Printer:
         if inside:
             spell = Expressions(field=lambda part: self.member(self.given(inside[0]), (*inside[1:], part)))
         for rule in slot.rules:
-            yield self.required(rule, self.slot_value(slot), java_literal(slot.path[-1]), spell)
+            yield self.required(rule, self.slot_value(slot), java_literal(slot.shown), spell)
 
     def unwritten(self, step: When) -> Iterator[tuple[str, str, str]]:
         """(path, value, required value) of the fields whose condition does not hold."""
@@ -831,7 +831,7 @@ class Printer:
 
     def put_slot(self, slot: Slot) -> str:
         assert slot.wire is not None
-        path = java_literal(slot.path[-1])
+        path = java_literal(slot.shown)
         return self.put(FixedNumber(slot.wire, slot.order), self.slot_value(slot), slot.type, path, "out")
 
     @property

@@ -50,19 +50,19 @@ def _params(params: tuple[tuple[str, str], ...]) -> str:
     return "".join(f", {name}: {kind}" for name, kind in params)
 
 
-def _keywords(params: tuple[tuple[str, str], ...], starred: bool = False, optional: bool = False) -> str:
-    """The parameters of a type as those of a method, given by name; None is what the object has."""
+def _arguments(params: tuple[tuple[str, str], ...], optional: bool = False) -> str:
+    """The parameters of a type as those of a method, after others; None is what the object has."""
     if optional:
-        params = tuple((name, f"{kind} | None = None") for name, kind in params)
-    return (", *" if params and not starred else "") + _params(params)
-
-
-def _args(params: tuple[tuple[str, str], ...]) -> str:
-    return "".join(f", {name}" for name, _ in params)
+        any_ = ("Any",)
+        params = tuple(
+            (name, f"{kind} = None" if kind in any_ or kind.endswith(" | None") else f"{kind} | None = None")
+            for name, kind in params
+        )
+    return _params(params)
 
 
 _TEMPLATES = Templates(
-    "kodec.generator.targets.python", import_line=_import_line, params=_params, keywords=_keywords, args=_args
+    "kodec.generator.targets.python", import_line=_import_line, params=_params, arguments=_arguments
 )
 
 

@@ -11,16 +11,19 @@ from kodec.generator.plan.values import (
     Binary,
     Choose,
     Constant,
+    FieldOf,
     IsNull,
     Number,
+    Peeked,
     Unary,
     Value,
     Whole,
     opposite_of,
+    values_in,
 )
 from kodec.generator.targets.python.names import attribute
 
-__all__ = ["BINDS", "Expressions", "PythonSpelling"]
+__all__ = ["BINDS", "Expressions", "PythonSpelling", "needed_of"]
 
 BINDS = Precedence("or", "and", "not", "== != < <= > >=", "|", "^", "&", "<< >>", "+ -", "* / %")
 
@@ -57,6 +60,12 @@ class PythonSpelling(Spelling):
     def choice(self, value: Choose) -> tuple[int, str]:
         own = self.binds["or"]
         return 0, f"{self(value.yes, own)} if {self(value.test, own)} else {self(value.no)}"
+
+
+def needed_of(value: Value) -> tuple[str, ...]:
+    """The attributes of an object that a value is computed of."""
+    found = (each.name for each in values_in(value) if isinstance(each, (FieldOf, Peeked)))
+    return tuple(dict.fromkeys(map(attribute, found)))
 
 
 class Expressions(PythonSpelling):

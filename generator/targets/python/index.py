@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kodec.generator.passes import layouts_needed
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.places import Places
 from kodec.generator.plan.steps import (
@@ -34,6 +35,8 @@ class ModelIndex(ClassNames):
         self.program: Program = program_of(model)
         self.places = Places(self.program)
         self.settled = frozenset(self._settled())
+        # elsewhere a new object lacks what is not given, in layouts and in streams
+        self.zeroed = layouts_needed(model)
 
     def _settled(self) -> Iterator[str]:
         """The types of objects in which a writer computes numbers that do not fit what they are about."""

@@ -10,8 +10,8 @@ from kodec.generator.plan.steps import Derived, Unit, When, fields_in
 from kodec.generator.plan.values import SECTION, Value
 from kodec.generator.schema.model import Enum, Struct
 from kodec.generator.schema.type_roles import tagged_section
-from kodec.generator.targets.python.expressions import BINDS, Expressions
-from kodec.generator.targets.python.names import attribute, camel, local
+from kodec.generator.targets.python.expressions import BINDS, Expressions, needed_of
+from kodec.generator.targets.python.names import argument, attribute, camel, local
 from kodec.generator.targets.python.printer import Printer
 from kodec.generator.targets.python.rows import rows_printer
 from kodec.generator.targets.python.tables import is_of_messages, message_tables
@@ -97,22 +97,18 @@ class Module(Types):
             if each.kept:
                 yield Attribute(attribute(each.name), text.annotation, text.initial, docstring(doc, "    "))
         docs |= {each.id: each.doc for each in struct.params}
-        docs |= {each.id: each.doc for each in struct.instances}
-        kinds = {each.name: each.type for each in printer.unit.parameters}
-        kinds |= {each.name: each.type for each in printer.unit.peeks}
-        for name in printer.unit.told:
-            doc = docs[name] or Text(f"`{name}`, with which it was read.")
-            kind = f"{self.type_text(kinds[name])} | None"
-            initial = "field(default=None, compare=False)"
-            yield Attribute(attribute(name), kind, initial, docstring(doc, "    "))
+        initial = "field(default=REQUIRED, compare=False)"
+        for param in printer.unit.parameters:
+            shown = docstring(docs[param.name], "    ")
+            yield Attribute(attribute(param.name), self.annotation(param.type), initial, shown)
 
     def _properties(self, printer: Printer, struct: Struct) -> Iterator[Property]:
         docs = {each.id: each.doc for each in struct.instances}
-        told = printer.unit.told
+        optional = printer.optional | {each.name for each in printer.unit.kept_peeks}
 
         def of_self(name: str) -> str:
             text = f"self.{attribute(name)}"
-            return f'given("{name}", {text})' if name in told or name in printer.optional else text
+            return f'given("{name}", {text})' if name in optional else text
 
         writer = Writer(self, printer.unit)
         numbers = [
@@ -135,10 +131,15 @@ class Module(Types):
             kind = "int | None" if tests or writer.is_noted(each.name) else "int"
             doc = next(spec.doc for spec in struct.fields if spec.id == each.name)
             yield Property(attribute(each.name), kind, docstring(doc, "        "), text)
+        for peek in printer.unit.kept_peeks:
+            kind = f"{self.type_text(peek.type)} | None"
+            shown = docstring(docs[peek.name], "        ")
+            yield Property(attribute(peek.name), kind, shown, f'self._peeked_number("{peek.name}")')
         for name, value in printer.unit.computed:
             text = printer.member(value.type, Expressions(field=of_self)(value))
             shown = docstring(docs[name], "        ")
-            yield Property(attribute(name), self.annotation(value.type), shown, text)
+            kind = self.annotation(value.type)
+            yield Property(attribute(name), kind, shown, text, needed_of(value))
 
     def _struct(self, unit: Unit, struct: Struct) -> StructView:
         name = self.back.classes[unit.name]
@@ -158,6 +159,10 @@ class Module(Types):
             peek = self.peek(unit, struct)
             exports += [peek.name, f"PEEK_{function.upper()}_AT", f"PEEK_{function.upper()}_SIZE"]
             exports += [f"{peek.name}_{value.name}" for value in peek.derived]
+        base = self._base(unit) if is_class else ""
+        told: tuple[tuple[str, str], ...] = ()
+        if base == "Parametrized":
+            told = tuple((argument(each.name), self.annotation(each.type)) for each in unit.parameters)
         checksum = self._checksum(unit)
         if checksum is not None:
             exports.append(checksum.name)
@@ -177,24 +182,29 @@ class Module(Types):
             checksum=checksum,
             rows=rows,
             exports=tuple(exports),
-            base=self._base(unit) if is_class else "",
+            base=base,
+            peeks=bool(unit.kept_peeks) and is_class,
             contents=tuple(self._contents(unit, struct)) if is_class else (),
             properties=tuple(self._properties(printer, struct)) if is_class else (),
             settled=unit.name in self.back.settled and is_class,
-            told=tuple(
-                (local(each.name), attribute(each.name), self.type_text(each.type))
-                for each in unit.parameters
-                if each.kept and is_class
-            ),
+            told=told,
+            kept=tuple(attribute(each.name) for each in unit.parameters) if told else (),
+            computed=tuple(self._always_computed(printer)),
         )
 
+    @staticmethod
+    def _always_computed(printer: Printer) -> Iterator[str]:
+        for each in printer.unit.derived:
+            if not each.given and each.name in printer.kept and printer.fields[each.name].required:
+                yield attribute(each.name)
+
     def _base(self, unit: Unit) -> str:
-        """The class that has the methods; empty if the parameters are others, or numbers are computed."""
-        if unit.name in self.back.settled:
-            return ""
-        return {(): "Message", (("version", "int"),): "VersionedMessage"}.get(
-            tuple(self.parameters(unit)), ""
-        )
+        """The class that has the methods; with other parameters than a version, the module has them."""
+        settled = unit.name in self.back.settled
+        if not unit.parameters:
+            return "SettledMessage" if settled else "Message"
+        versioned = tuple(self.parameters(unit)) == (("version", "int"),) and not settled
+        return "VersionedMessage" if versioned else "Parametrized"
 
     def peek(self, unit: Unit, struct: Struct) -> Peek:
         """The numbers read ahead of the type, as one call, and the values computed from them alone."""
@@ -325,7 +335,7 @@ class Module(Types):
             if offset >= 0 or code:
                 places[name] = offset, code
         if places:
-            items = ", ".join(f'"{name}": ({at}, "{code}")' for name, (at, code) in places.items())
+            items = ", ".join(f'"{attribute(name)}": ({at}, "{code}")' for name, (at, code) in places.items())
             found.append(Constant("PLACES", "dict[str, tuple[int, str]]", f"{{{items}}}", PLACES))
         return found
 

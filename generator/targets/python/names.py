@@ -13,7 +13,7 @@ import kodec.runtime.varint
 from kodec.generator.reserved import Reserved
 from kodec.generator.schema.model import Enum, Model
 
-__all__ = ["RUNTIME", "ClassNames", "attribute", "camel", "column_local", "local", "member_names"]
+__all__ = ["RUNTIME", "ClassNames", "argument", "attribute", "camel", "column_local", "local", "member_names"]
 
 RUNTIME = {
     "compression": ("compress", "decompress"),
@@ -73,6 +73,11 @@ _ATTRIBUTES = Reserved(
     tuple
     """.split(),  # noqa: SIM905  # the same
 )
+# what methods that read and write have besides the parameters of a type
+_ARGUMENTS = Reserved(
+    keyword.kwlist,
+    "buf bytes bool cls data end exact float int name opt pos self str".split(),  # noqa: SIM905  # the same
+)
 
 
 def camel(name: str) -> str:
@@ -95,6 +100,11 @@ def column_local(name: str) -> str:
 def attribute(name: str) -> str:
     """The attribute of a field."""
     return _ATTRIBUTES.free(name)
+
+
+def argument(name: str) -> str:
+    """The parameter of a type as one of the methods that read and write its objects."""
+    return _ARGUMENTS.free(name)
 
 
 def member_names(enum: Enum) -> dict[str, str]:

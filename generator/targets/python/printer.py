@@ -391,8 +391,10 @@ class Printer:
         if self.unit.stands_for is not None:
             return local(self.unit.stands_for)
         names = [each.name for each in self.unit.fields if each.kept]
-        names += self.unit.told
-        return f"{self.module.class_of(self.unit.name)}({', '.join(map(local, names))})"
+        names += [each.name for each in self.unit.parameters]
+        made = f"{self.module.class_of(self.unit.name)}({', '.join(map(local, names))})"
+        peeks = ", ".join(f'"{each.name}": {local(each.name)}' for each in self.unit.kept_peeks)
+        return f"{made}._with_peeked({{{peeks}}})" if peeks else made
 
     def is_null(self, name: str) -> bool:
         """Whether a length or similar number before the field shows that it is null."""

@@ -34,16 +34,22 @@ _ZEROS = {FLAG: "False", TEXT: '""', IDENTITY: "UUID(int=0)", SECTION: "[]"}
 
 @dataclass(frozen=True, slots=True)
 class FieldText:
-    """A field as Python: its type, that of one element, its default, and its value if it is not read."""
+    """A field as Python: its type, that of one element, its default, and its value if it is not read.
+
+    `required` tells whether a new object does not have it.
+    """
 
     annotation: str
     single: str
     default: str
     absent: str
+    required: bool = False
 
     @property
     def initial(self) -> str:
         """The default in a dataclass: each object gets its own list or object."""
+        if self.required:
+            return "REQUIRED"
         if self.default == "[]":
             return "field(default_factory=list)"
         if self.default.endswith("()"):
@@ -69,7 +75,8 @@ class Types(Context):
             if ("None" in texts or each.name in lacking) and not text.endswith("None"):
                 text += " | None"
             single = self.annotation(kind.item) if isinstance(kind, ListOf) else self.annotation(kind)
-            found[each.name] = FieldText(text, single, *texts)
+            required = unit.name.partition("::")[0] not in self.back.zeroed
+            found[each.name] = FieldText(text, single, texts[0], texts[1], required)
         return found
 
     def _read(self, unit: Unit, spec: FieldPlan) -> Type:

@@ -108,7 +108,7 @@ class Writer(Printer):
                 for each in group:
                     assert each.bits is not None
                     shift, width = each.bits
-                    text = f'bit_field("{each.path[-1]}", {self.place(each)}, {width})'
+                    text = f'bit_field("{each.shown}", {self.place(each)}, {width})'
                     parts.append(f"{text} << {shift}" if shift else text)
                 text = " | ".join(parts)
                 yield text if slot.size in BIT_CODES else f'({text}).to_bytes({slot.size}, "big")'
@@ -119,7 +119,7 @@ class Writer(Printer):
             elif is_uuid(slot.wire):
                 yield f"{value}.bytes"
             elif slot.wire is None:
-                yield f'exact_size("{slot.path[-1]}", {value}, {slot.size})'
+                yield f'exact_size("{slot.shown}", {value}, {slot.size})'
             else:
                 yield value
 
@@ -455,9 +455,15 @@ class Writer(Printer):
                 test += is_object
             found[test] = case
         if choice.other is not None and (test := self._is_object(source, choice.other)):
-            # anything else has no case
-            found[test.removeprefix(" and ")] = choice.other
+            # anything else has no case; of a value with a case, that is not this one
+            values = [] if choice.peeked else self._case_values(choice)
+            found[f"chosen not in ({', '.join(values)},){test}" if values else test.removeprefix(" and ")] = (
+                choice.other
+            )
         yield from found.items()
+
+    def _case_values(self, choice: Choice) -> list[str]:
+        return [self.compared(each.value) for each in choice.cases if each.value is not None]
 
     def otherwise(self, choice: Choice, source: str) -> Case | None:
         """The case of all other values, if it is not one of objects."""
@@ -471,7 +477,7 @@ class Writer(Printer):
         test = f"isinstance({source}, bytes)"
         if choice.peeked:
             return test
-        values = [self.compared(each.value) for each in choice.cases if each.value is not None]
+        values = self._case_values(choice)
         none = f"chosen not in ({', '.join(values)})" if values[1:] else f"chosen != {values[0]}"
         return f"{none} and {test}"
 

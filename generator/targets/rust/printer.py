@@ -377,7 +377,7 @@ class Printer(UnitPrinter[Expressions]):
     def store(self, slot: Slot, text: str) -> str:
         """The bytes of a slot, as an array."""
         assert slot.wire is not None
-        name, of = literal(slot.path[-1]), slot.path[0]
+        name, of = literal(slot.shown), slot.path[0]
         if len(slot.path) == 1 and self.unit.derivation(of) is not None and of not in self.computed:
             return stored(slot.wire, slot.order, text, None, name)
         kind = self.local_type(of) if len(slot.path) == 1 else slot.type
@@ -396,9 +396,9 @@ class Printer(UnitPrinter[Expressions]):
         if slot.type == FLAG:
             text = f"{own}::from({text})"
         elif isinstance(slot.type, EnumOf):
-            text = f"rt::fit::<{own}, _>({literal(slot.path[-1])}, {text}.0)?"
+            text = f"rt::fit::<{own}, _>({literal(slot.shown)}, {text}.0)?"
         elif self.unit.derivation(slot.path[0]) is not None:
-            text = f"rt::fit::<{own}, _>({literal(slot.path[-1])}, {text})?"
+            text = f"rt::fit::<{own}, _>({literal(slot.shown)}, {text})?"
         elif self.types.of(slot.type) != own:
             text = f"{own}::from({text})"
         return f"({text} << {slot.bits[0]})" if slot.bits[0] else text

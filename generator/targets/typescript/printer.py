@@ -334,7 +334,7 @@ class Printer(UnitPrinter[Expressions]):
         text = self.place(slot)
         kind = self.unit.field(slot.path[0]).type if len(slot.path) == 1 else slot.type
         if isinstance(kind, Maybe):
-            text = f"given({constant(slot.path[-1])}, {text})"
+            text = f"given({constant(slot.shown)}, {text})"
         return self.to_wire(slot.wire, kind, text)
 
     def to_wire(self, wire: str, kind: Type, text: str) -> str:
@@ -354,14 +354,14 @@ class Printer(UnitPrinter[Expressions]):
         for each in group:
             assert each.bits is not None
             shift, width = each.bits
-            text = f"{'fit' if small else 'fitBig'}({constant(each.path[-1])}, {self.place(each)}, {width})"
+            text = f"{'fit' if small else 'fitBig'}({constant(each.shown)}, {self.place(each)}, {width})"
             parts.append(text + (f" * {1 << shift}{'' if small else 'n'}" if shift else ""))
         return parts
 
     def store_bits(self, slot: Slot, value: str) -> str:
         """The call that writes the bits of a group."""
         if slot.size in (1, 2, 4):
-            return f"w.{self.load(f'u{slot.size}', slot.order)}({constant(slot.path[-1])}, {value})"
+            return f"w.{self.load(f'u{slot.size}', slot.order)}({constant(slot.shown)}, {value})"
         return f"w.whole({value}, {slot.size}{', true' if slot.order == 'le' else ''})"
 
     def patch(self, name: str, value: str, have_big: bool) -> str:

@@ -84,7 +84,9 @@ class PythonTestee:
         try:
             exact, limit = request.get("exact", False), request.get("limit")
             opt = ReadOptions() if limit is None else ReadOptions(decompressed_bytes=limit)
-            value = self.classes[kind].from_bytes(bytes.fromhex(request["bytes"]), opt, exact=exact, **told)
+            value = self.classes[kind].from_bytes(
+                bytes.fromhex(request["bytes"]), opt=opt, exact=exact, **told
+            )
         except FormatError as error:
             return {"error": error_of(error)}
         answer = {"value": self.shown(value)}

@@ -10,10 +10,9 @@ import pyarrow as pa
 
 from kodec.formats.shapes import Column, Rows, Shapes
 from kodec.generator.targets.python.names import attribute
-from kodec.runtime.fields import ReadOptions
+from kodec.runtime.fields import AnyBuffer, ReadOptions
 from kodec.runtime.native import native_module
 from kodec.runtime.process import decode
-from kodec.runtime.streams import Buffer
 
 __all__ = ["Filling"]
 
@@ -80,7 +79,7 @@ class Filling:
 
     def rows(
         self,
-        data: Buffer,
+        data: AnyBuffer,
         options: ReadOptions,
         arguments: tuple[Any, ...] = (),
         part: tuple[int, int] | None = None,

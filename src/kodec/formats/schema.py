@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from kodec.formats.live import MOST_BYTES, Readable, each_live
 from kodec.runtime.errors import FormatError, Malformed, MissingDependency, ReadFailed, Unsupported
 from kodec.runtime.extras import install_command
-from kodec.runtime.fields import DEFAULT_READ, ReadOptions, too_many
-from kodec.runtime.streams import Buffer, StreamNode
+from kodec.runtime.fields import DEFAULT_READ, AnyBuffer, ReadOptions, too_many
+from kodec.runtime.streams import StreamNode
 from kodec.stores.storage import StorePath, readable
 
 if TYPE_CHECKING:
@@ -430,7 +430,7 @@ class Format:
     def _objects(
         self,
         plan: _Plan,
-        data: Buffer,
+        data: AnyBuffer,
         options: ReadOptions,
         arguments: tuple[Any, ...] = (),
         *,
@@ -522,23 +522,20 @@ class Format:
     def _read(
         self,
         kind: Any,
-        data: Buffer,
+        data: AnyBuffer,
         options: ReadOptions,
         arguments: tuple[Any, ...] = (),
         exact: bool | None = None,
     ) -> Any:
         how: dict[str, Any] = {"opt": options} if exact is None else {"opt": options, "exact": exact}
-        if self._schema.streamed:
-            # in their order: a parameter may be called `opt`
-            return kind.from_bytes(data, *arguments, **how)
-        names = [attribute_of(each.id) for each in self._schema.root.params]
-        return kind.from_bytes(data, **how, **dict(zip(names, arguments, strict=True)))
+        # in their order: a parameter may be called `opt`
+        return kind.from_bytes(data, *arguments, **how)
 
-    def _of_file(self, kind: Any, data: Buffer, options: ReadOptions, arguments: tuple[Any, ...] = ()) -> Any:
+    def _of_file(self, kind: Any, data: AnyBuffer, options: ReadOptions, arguments: tuple[Any, ...] = ()) -> Any:
         """An object of a file, which may go on after what its schema describes; a layout describes all."""
         return self._read(kind, data, options, arguments, exact=not self._schema.streamed)
 
-    def _start(self, data: Buffer, parameters: Mapping[str, Any] | None = None) -> Any:
+    def _start(self, data: AnyBuffer, parameters: Mapping[str, Any] | None = None) -> Any:
         """The object that bytes start with. Raises: ValueError for parameters; FormatError."""
         return self._of_file(self._kind, data, DEFAULT_READ, self._arguments(parameters))
 
@@ -624,7 +621,7 @@ class Format:
         columns: list[Column],
         shown: int,
         test: Comparison | Test | None,
-        data: Buffer,
+        data: AnyBuffer,
         name: str | None,
         options: ReadOptions,
         batch_rows: int,
@@ -670,7 +667,7 @@ class _Scan:
 
     format: Format
     plan: _Plan
-    data: Buffer
+    data: AnyBuffer
     name: str | None
     options: ReadOptions
     size: int
@@ -828,7 +825,7 @@ def attribute_of(name: str) -> str:
     return found
 
 
-def bytes_of(source: Source) -> tuple[Buffer, str | None]:
+def bytes_of(source: Source) -> tuple[AnyBuffer, str | None]:
     """All bytes, and the file's name, if known."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source), None
@@ -839,7 +836,7 @@ def bytes_of(source: Source) -> tuple[Buffer, str | None]:
     return _all_of(source, getattr(source, "name", None)), None
 
 
-def _content(file: BinaryIO, path: Path) -> Buffer:
+def _content(file: BinaryIO, path: Path) -> AnyBuffer:
     """All of an open file; a large one is mapped. Of an object a copy is mapped, in the folder `TMPDIR`."""
     if isinstance(path, StorePath):
         if path.stat().st_size < MAPPED_BYTES:
@@ -945,7 +942,7 @@ def _array(column: Column, rows: list[Any]) -> pa.Array:
 
 def _native(
     kernel: Any,
-    data: Buffer,
+    data: AnyBuffer,
     columns: list[Column],
     options: ReadOptions,
     size: int,

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from kodec.generator.plan.steps import FieldPlan, InstancePlan, Parameter, Program
 from kodec.generator.plan.values import FLAG, OCTETS, TEXT, EnumOf, Real, Whole
 from kodec.generator.schema.model import Bits, Enum, Field, Instance, Param, Prim, Schema, Struct
-from kodec.generator.schema.widths import field_bits, least_bytes
+from kodec.generator.schema.widths import field_bits, least_of
 from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.index import ModelIndex
-from kodec.generator.targets.python.names import attribute, camel
+from kodec.generator.targets.python.names import argument, attribute, camel
 from kodec.generator.targets.python.streams.printer import Printer
 from kodec.generator.targets.python.streams.tables import native_unit
 from kodec.generator.targets.python.streams.views import ClassView, Property, StreamModule
@@ -75,6 +75,7 @@ class _Module:
             name=self.back.classes[struct.name],
             doc=docstring(doc, "    "),
             printer=printer,
+            told=tuple((argument(each.name), printer.computed(each.type)) for each in unit.parameters),
             params=tuple(
                 _param(printer, param, plan)
                 for param, plan in zip(struct.params, unit.parameters, strict=True)
@@ -106,8 +107,8 @@ class _Module:
             at = None if at is None or bits is None else at + bits
             if bits is not None:
                 least += bits
-            elif spec.condition is None and spec.repeat is None:
-                least += 8 * least_bytes(model, spec.type, spec)
+            else:
+                least += 8 * least_of(model, spec)
         if at is not None and at % 8 == 0:
             yield Constant("SIZE", "int", str(at // 8), "Bytes that one takes.")
         else:
@@ -128,12 +129,19 @@ def _param(printer: Printer, param: Param, plan: Parameter) -> Attribute:
     kind = plan.type
     plain = isinstance(kind, (Whole, Real, EnumOf)) or kind in (FLAG, TEXT, OCTETS)
     # an object that receives another may be inside it
-    default = "" if plain else " = field(repr=False, compare=False)"
+    hidden = "" if plain else "repr=False, "
+    default = f" = field(default=REQUIRED, {hidden}compare=False)"
     return Attribute(attribute(param.id), printer.computed(kind), default, docstring(param.doc, "    "))
 
 
 def _attribute(printer: Printer, spec: Field, plan: FieldPlan) -> Attribute:
     default = " = REQUIRED" if plan.default is None else f" = {plan.default.value!r}"
+    if plan.default is not None and plan.default.value is not None:
+        # the same bytes in every object
+        default = f" = field(default={plan.default.value!r}, init=False, repr=False, compare=False)"
+    elif spec.derive is not None and spec.derive.is_length:
+        # it follows from the content, as in layouts
+        default = " = field(default=REQUIRED, init=False, repr=False, compare=False)"
     return Attribute(attribute(spec.id), printer.annotation(plan.type), default, docstring(spec.doc, "    "))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kodec.generator.passes.record_subset import needed_names
 from kodec.generator.plan.follows import blank_of, is_local
 from kodec.generator.plan.solve import advised, asked
 from kodec.generator.plan.steps import (
@@ -58,7 +59,7 @@ from kodec.generator.plan.values import (
     values_in,
 )
 from kodec.generator.targets.python.context import BIT_CODES, Context
-from kodec.generator.targets.python.expressions import BINDS
+from kodec.generator.targets.python.expressions import BINDS, needed_of
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.streams.expressions import Expressions, Where
 from kodec.generator.wire import ENCODINGS, WIRE
@@ -99,12 +100,16 @@ class Printer:
 
     @property
     def seeks(self) -> bool:
-        """Whether the unit, or one that it reads, has instances that are read."""
+        """Whether the unit, or one that it reads, has instances that are read: not numbers among its fields,
+        which these need.
+        """
         todo, seen = [self.unit.name], set[str]()
         while todo:
             unit = self.units[todo.pop()]
             assert unit.streamed is not None
-            if any(each.step is not None for each in unit.streamed.instances):
+            struct = self.module.model.struct(unit.name)
+            peeked = {each.id for each in struct.instances if each.peek_type} & needed_names(struct)
+            if any(each.step is not None and each.name not in peeked for each in unit.streamed.instances):
                 return True
             seen.add(unit.name)
             todo += [name for name in unit.holds if name not in seen]
@@ -297,7 +302,9 @@ class Printer:
 
     def made(self, element: Nested, at: Where) -> str:
         """A new object with its parameters."""
-        given = ", ".join(self.text(each, at) for each in element.arguments)
+        names = (attribute(each.name) for each in self.units[element.unit].parameters)
+        pairs = zip(names, element.arguments, strict=True)
+        given = ", ".join(f"{name}={self.text(each, at)}" for name, each in pairs)
         return f"{self.module.class_of(element.unit)}({given})"
 
     def literal(self, value: bytes | int | None) -> str:
@@ -496,6 +503,12 @@ class Printer:
         return (f", params={{{', '.join(early)}}}" if early else ""), late
 
     # -- instances --------------------------------------------------------------------------------
+
+    def needed(self, instance: InstancePlan) -> tuple[str, ...]:
+        """The fields that an instance is computed of."""
+        values = (instance.value, instance.test)
+        found = [name for each in values if each is not None for name in needed_of(each)]
+        return tuple(dict.fromkeys(found))
 
     def result(self, instance: InstancePlan) -> str:
         """What computes an instance."""

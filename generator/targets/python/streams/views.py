@@ -27,11 +27,12 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class ClassView:
-    """A type: its parameters come first, then its fields."""
+    """A type: its fields come first, then its parameters; `told` are these as arguments, with their types."""
 
     name: str
     doc: str
     printer: Printer
+    told: tuple[tuple[str, str], ...]
     params: tuple[Attribute, ...]
     attrs: tuple[Attribute, ...]
     properties: tuple[Property, ...]

@@ -94,12 +94,13 @@ class Checksum:
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A value instance: what it is computed with, of the object `self`."""
+    """A value instance: what it is computed with, of the object `self`, and the `needed` fields."""
 
     name: str
     type: str
     doc: str
     expr: str
+    needed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +109,11 @@ class StructView:
 
     `params` are what it is given when it is read or written: names and types. `printer` spells what reads it,
     `writer` what writes it, `holder` what opens its compressed content, and `rows` what reads and writes its
-    rows. `base` is the class of `kodec.runtime.messages` that has the methods; empty if it has them.
-    `contents` are the fields that are the same bytes in every object. `told` are the parameters that objects
-    have: names, attributes and types. `settled` tells whether numbers are computed that do not fit.
+    rows. `base` is the class of `kodec.runtime.messages` that has methods. `contents` are the fields that are
+    the same bytes in every object. `told` are the parameters of the methods of its own, if it has any: names
+    and types; `kept` are their attributes. `computed` are fields that a writer computes whatever they are.
+    `settled` tells whether numbers are computed that do not fit, and `peeks` whether objects have peeked
+    numbers.
     """
 
     name: str
@@ -131,8 +134,11 @@ class StructView:
     base: str
     contents: tuple[Attribute, ...] = ()
     properties: tuple[Property, ...] = ()
-    told: tuple[tuple[str, str, str], ...] = ()
+    told: tuple[tuple[str, str], ...] = ()
+    kept: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
     settled: bool = False
+    peeks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

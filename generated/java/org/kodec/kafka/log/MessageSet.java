@@ -320,9 +320,9 @@ public record MessageSet(
             Output.require(magic == 0 || magic == 1, "magic", "one of 0, 1", magic);
             out.u4be("crc", 0);
             out.s1("magic", magic);
-            out.bits("reserved", 1, Output.fitting("reserved", attributes.reserved(), 4) << 4
-                    | Output.fitting("timestamp_type", attributes.timestampType(), 1) << 3
-                    | Output.fitting("compression", attributes.compression(), 3));
+            out.bits("attributes.reserved", 1, Output.fitting("attributes.reserved", attributes.reserved(), 4) << 4
+                    | Output.fitting("attributes.timestamp_type", attributes.timestampType(), 1) << 3
+                    | Output.fitting("attributes.compression", attributes.compression(), 3));
             if (magic >= 1) {
                 out.s8be("timestamp", timestamp);
             } else {

@@ -285,12 +285,12 @@ public record RecordBatch(
         out.s4be("partition_leader_epoch", partitionLeaderEpoch);
         out.s1("magic", magic);
         out.u4be("crc", 0);
-        out.bits("reserved", 2, Output.fitting("reserved", attributes.reserved(), 9) << 7
+        out.bits("attributes.reserved", 2, Output.fitting("attributes.reserved", attributes.reserved(), 9) << 7
                 | (attributes.hasDeleteHorizon() ? 1L : 0) << 6
                 | (attributes.isControl() ? 1L : 0) << 5
                 | (attributes.isTransactional() ? 1L : 0) << 4
-                | Output.fitting("timestamp_type", attributes.timestampType(), 1) << 3
-                | Output.fitting("compression", attributes.compression(), 3));
+                | Output.fitting("attributes.timestamp_type", attributes.timestampType(), 1) << 3
+                | Output.fitting("attributes.compression", attributes.compression(), 3));
         out.s4be("last_offset_delta", lastOffsetDelta);
         out.s8be("base_timestamp", baseTimestamp);
         out.s8be("max_timestamp", maxTimestamp);
