@@ -245,7 +245,7 @@ def each_live(
     state = ReadingState(options, 0)
     state.native = False
     io = LiveSource(feed, state)
-    io.whole = kind(*arguments)
+    io.whole = kind._made(arguments)
     try:
         for each in io.each_in(io.whole, None, "", path) if path else _again(io, kind, arguments):
             state.unchecked.clear()
@@ -265,7 +265,7 @@ def _again(io: LiveSource, kind: type[StreamNode], arguments: tuple[Any, ...]) -
     while not io.eof:
         before = io.at + io.feed.dropped
         try:
-            yield io.read(kind(*arguments), None, "")
+            yield io.read(kind._made(arguments), None, "")
         except FormatError as error:
             raise error.within("", index) from error.__cause__
         if io.at + io.feed.dropped == before:

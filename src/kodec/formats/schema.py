@@ -531,7 +531,9 @@ class Format:
         # in their order: a parameter may be called `opt`
         return kind.from_bytes(data, *arguments, **how)
 
-    def _of_file(self, kind: Any, data: AnyBuffer, options: ReadOptions, arguments: tuple[Any, ...] = ()) -> Any:
+    def _of_file(
+        self, kind: Any, data: AnyBuffer, options: ReadOptions, arguments: tuple[Any, ...] = ()
+    ) -> Any:
         """An object of a file, which may go on after what its schema describes; a layout describes all."""
         return self._read(kind, data, options, arguments, exact=not self._schema.streamed)
 
