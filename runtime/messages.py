@@ -225,7 +225,12 @@ class SettledMessage(Message):
 
     def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
         """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        return self._settled(opt, ())
+        try:
+            return settled(self, self._functions[1], opt)
+        except EncodeError:
+            raise
+        except (TypeError, AttributeError, ValueError) as error:
+            raise _unwritable(self, error) from error
 
 
 class VersionedMessage(Parametrized):
