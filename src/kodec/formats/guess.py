@@ -20,6 +20,7 @@ __all__ = ["Chain", "Guess", "guess"]
 
 _TEXT = re.compile(rb"[\x20-\x7e]{6,}")
 _WORD = re.compile(rb"[\x00-\xff]?[A-Za-z][A-Za-z0-9!_ .-]{2,15}")
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _LETTERS = re.compile(rb"[A-Za-z0-9 _.+-]+\Z")
 # where lists may begin, what may be around a length, and how much evidence makes a list of it
 _MOST_HEADER = 96
@@ -113,12 +114,17 @@ class _Writer:
         self.samples = samples
         self.data = samples[0]
         self.found = found
-        self.record = _records(self.data)
-        self.chain = None if self.record is not None else _chain(samples)
+        self.lines = all(len(each) > 1 and _is_text(each) for each in samples)
+        self.record = None if self.lines else _records(self.data)
+        if self.record is not None and len({len(each) % self.record for each in samples}) > 1:
+            self.record = None
+        self.chain = None if self.lines or self.record is not None else _chain(samples)
         self.order, self.why_order = self._order()
 
     def _order(self) -> tuple[Order, str]:
         """The byte order, with the reason."""
+        if self.lines:
+            return "little", "not used: text has no numbers"
         if self.chain is not None and self.chain.width > 1:
             return (
                 self.chain.order,
@@ -130,14 +136,18 @@ class _Writer:
                     return order, f"the number at byte {at} fits the size of the file"
         counts = [_small(self.data[:4096], order) for order in _ORDERS]
         little, big = counts
+        if little == big == 0:
+            return "little", "unknown: no numbers were recognized"
+        if max(counts) < 3 * min(counts):
+            return "little", f"unknown: {little} small numbers are little-endian, {big} big-endian"
         order = "big" if big > little else "little"
-        if little == big:
-            return order, "unknown: no numbers were recognized"
         return order, f"{max(counts)} small numbers are {order}-endian, {min(counts)} the other way round"
 
     # -- the text ---------------------------------------------------------------------------------
 
     def schema(self) -> list[str]:
+        if self.lines:
+            return [*self._text_lines()]
         lines = self._strings()
         lines.append("seq:")
         start = 0 if self.chain is None else self.chain.start
@@ -154,7 +164,8 @@ class _Writer:
                 f"    contents: [{shown}]  # {_shown(magic)}",
             ]
         ended = self.chain is not None or record is not None
-        lines += self._header(len(magic), start if ended else self._header_end(len(magic)))
+        end = min(start if ended else self._header_end(len(magic)), *map(len, self.samples), len(self.data))
+        lines += self._header(len(magic), end)
         if self.chain is not None:
             lines += self._elements(self.chain)
         elif record is not None:
@@ -167,6 +178,22 @@ class _Writer:
             ]
             self.found.notes.append("no list was recognized: the rest is one field of bytes")
         return lines
+
+    def _text_lines(self) -> Iterator[str]:
+        """A file of text as lines."""
+        note = "the file is text" if len(self.samples) == 1 else "the files are text"
+        self.found.notes.append(f"{note}: a list of lines")
+        kind = "ASCII" if all(map(bytes.isascii, self.samples)) else "UTF-8"
+        yield from (
+            f"  encoding: {kind}",
+            "seq:",
+            "  # Guess: lines, of which the last one may be without an end.",
+            "  - id: lines",
+            "    type: str",
+            "    terminator: 0x0a",
+            "    eos-error: false",
+            "    repeat: eos",
+        )
 
     def _why_magic(self, several: bool) -> str:
         return f"All {len(self.samples)} files begin with it." if several else "Guess: a signature."
@@ -351,7 +378,12 @@ def _shown(data: bytes) -> str:
 
 
 def _is_text(data: bytes) -> bool:
-    return all(32 <= byte < 127 or byte in b"\t\r\n" for byte in data)
+    """Whether bytes are text in UTF-8, without control characters."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return _CONTROL.search(data) is None
 
 
 def _counts_bytes(data: bytes, at: int, width: int, order: Order) -> int | None:
@@ -479,6 +511,9 @@ def _records(data: bytes) -> int | None:
     if best < usual + 0.25:
         return None
     found = next(step for step, share in alike.items() if share >= best - 0.05)
+    # several records are more alike than one if a field of them repeats
+    least = max(usual + 0.25, 0.75 * best)
+    found = next(step for step, share in alike.items() if not found % step and share >= least)
     # what only repeats, as a tone does, has no column that is always the same
     columns = [
         part[at - len(part) % found :: found] for at in range(len(part) % found, len(part) % found + found)

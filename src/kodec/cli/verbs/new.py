@@ -17,6 +17,8 @@ from kodec.runtime.extras import install_command
 __all__ = ["new"]
 
 _MOST_BYTES = 256 << 20
+# what YAML does not read as text
+_WORDS = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
 
 
 def new(
@@ -37,7 +39,7 @@ def new(
 
     example:  kodec new image.png --to image.ksy
 
-    exit:     0 done   1 a file cannot be read, or the target exists   2 bad usage
+    exit:     0 done   1 a file is empty or cannot be read, or the target exists   2 bad usage
     """
     try:
         from kodec.formats import load_schema
@@ -49,7 +51,7 @@ def new(
         if each.stat().st_size > _MOST_BYTES:
             raise BadParameter(f"{each}: more than {_MOST_BYTES >> 20} MiB; a smaller sample shows as much")
     ident = re.sub(r"[^a-z0-9]+", "_", samples[0].stem.lower()).strip("_")
-    ident = ident if ident[:1].isalpha() else f"x_{ident}".rstrip("_")
+    ident = ident if ident[:1].isalpha() and ident not in _WORDS else f"x_{ident}".rstrip("_")
     if to is not None:
         ident = to.name.removesuffix(".ksy")
         if not re.fullmatch(r"[a-z][a-z0-9_]*\.ksy", to.name):
@@ -58,6 +60,8 @@ def new(
         if to is not None and to.exists() and not overwrite:
             raise FileExistsError(f"{to} exists: --overwrite replaces it")
         data = [each.read_bytes() for each in samples]
+        for each in (each for each, found in zip(samples, data, strict=True) if not found):
+            raise ValueError(f"{each} is empty: it shows nothing of the format")
         found = guess(data, ident, extension=samples[0].suffix[1:], names=[each.name for each in samples])
         with TemporaryDirectory() as folder:
             schema = Path(folder) / f"{ident}.ksy"
@@ -69,7 +73,7 @@ def new(
         else:
             to.parent.mkdir(parents=True, exist_ok=True)
             to.write_text(found.text, "utf-8")
-    except OSError as error:
+    except (OSError, ValueError) as error:
         lines.warn(*lines.lines_of(error))
         raise Exit(FAILED) from None
     for note in found.notes:
