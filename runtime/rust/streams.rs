@@ -14,8 +14,6 @@ const FORGOTTEN: i32 = -1;
 /// How many elements without bytes there may be, besides as many as there are bytes.
 const SPARE: usize = 4096;
 const MOST_SHIFT: i64 = 128;
-/// How many computed instances may wait for each other: more would need much of the stack.
-const MOST_CALLS: usize = 400;
 
 /// What is owned besides the objects.
 #[derive(Default)]
@@ -30,7 +28,6 @@ struct Reading<'a> {
     options: Options,
     objects: &'a Objects<'a>,
     depth: Cell<usize>,
-    calls: Cell<usize>,
     /// The fields that lead to the object that is read, with their indexes; -1 outside of lists.
     path: RefCell<Vec<(&'static str, i64)>>,
     /// What was read before an instance at a position.
@@ -102,7 +99,6 @@ pub(crate) fn input<'a>(
         options,
         objects,
         depth: Cell::new(0),
-        calls: Cell::new(0),
         path: RefCell::default(),
         sought: RefCell::default(),
         empty: Cell::new(0),
@@ -781,19 +777,6 @@ impl<'a> Base<'a> {
         Ok(visit)
     }
 
-    /// Begins to compute an instance that needs others; what is returned ends it.
-    pub(crate) fn call(&self) -> Result<Call<'a>> {
-        let reading = self.io.reading;
-        let calls = reading.calls.get() + 1;
-        if calls > MOST_CALLS {
-            let error = reading.failed(Code::LimitExceeded, "", self.io.at.get());
-            let error = error.because("instances need each other, too many of them");
-            return Err(error.need(rt::size(calls)).have(rt::size(MOST_CALLS)));
-        }
-        reading.calls.set(calls);
-        Ok(Call(reading))
-    }
-
     // -- values that expressions need
 
     /// An error at the position of the object's stream.
@@ -1149,15 +1132,6 @@ impl Drop for Visit<'_> {
             }
         }
         self.busy.set(false);
-    }
-}
-
-/// An instance that is computed; it ends when this is dropped.
-pub(crate) struct Call<'a>(&'a Reading<'a>);
-
-impl Drop for Call<'_> {
-    fn drop(&mut self) {
-        self.0.calls.set(self.0.calls.get().saturating_sub(1));
     }
 }
 

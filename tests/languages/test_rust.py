@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import struct
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,55 @@ def test_rust_reads_streams_as_the_plan_says(tmp_path: Path) -> None:
     assert len(inputs) > 50 and stream_cases.refused(told) > 100
     cargo("clippy", "--", "-D", "warnings", folder=tmp_path / "rust")
     cargo("fmt", "--check", folder=tmp_path / "rust")
+
+
+STREAMS = {
+    # as the gallery's, as far as the page needs it
+    "doom_wad": """
+meta: {id: doom_wad, endian: le}
+seq: [{id: magic, type: str, size: 4, encoding: ASCII}, {id: count, type: s4}, {id: index_offset, type: s4}]
+types:
+  index_entry:
+    seq:
+      - {id: offset, type: s4}
+      - {id: size, type: s4}
+      - {id: name, type: str, size: 8, encoding: ASCII, pad-right: 0}
+instances: {index: {pos: index_offset, type: index_entry, repeat: expr, repeat-expr: count}}
+""",
+    "archive": """
+meta: {id: archive, endian: le}
+seq: [{id: count, type: u1}, {id: entries, type: entry, repeat: expr, repeat-expr: count}]
+types:
+  entry:
+    seq: [{id: offset, type: u2}, {id: size, type: u2}]
+    instances:
+      body: {pos: offset, size: size, type: node}
+      end: {value: offset + size}
+      name: {value: 'body.name + "!" + body.name.reverse'}
+  node:
+    seq: [{id: name, type: strz, encoding: IBM437}, {id: next, type: node, if: not _io.eof}]
+    instances:
+      again: {pos: 0, type: node}
+""",
+}
+
+
+def test_streams_need_little_of_the_stack_and_keep_to_limits(tmp_path: Path) -> None:
+    """The program of the page, and tests of what belongs to a stream."""
+    (tmp_path / "schemas").mkdir()
+    for name, text in STREAMS.items():
+        (tmp_path / "schemas" / f"{name}.ksy").write_text(text)
+    generate(tmp_path / "schemas", tmp_path, targets=["rust"])
+    crate = tmp_path / "rust"
+    (crate / "tests").mkdir()
+    shutil.copyfile(rust_testee.HERE / "streams.rs", crate / "tests" / "streams.rs")
+    cargo("test", folder=crate)
+    page = (rust_testee.ROOT / "docs" / "rust.md").read_text(encoding="utf-8")
+    (crate / "examples").mkdir()
+    (crate / "examples" / "list.rs").write_text(page.split("```rust\n")[3].partition("```")[0])
+    path = tmp_path / "small.wad"
+    path.write_bytes(struct.pack("<4sii", b"IWAD", 1, 12) + struct.pack("<ii8s", 7, 0, b"THINGS\0\0"))
+    assert cargo("run", "--example", "list", "--", str(path), folder=crate) == "THINGS at 7\n"
 
 
 def test_what_rust_does_not_have_is_a_problem_with_its_place(tmp_path: Path) -> None:

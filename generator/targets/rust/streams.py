@@ -197,10 +197,6 @@ class StreamPrinter(CodePrinter):
     def kept(self, name: str) -> str:
         return f"_kept_{name}"
 
-    def calls(self, each: InstanceCode) -> bool:
-        """Whether a computed instance needs others."""
-        return any(code.op == "instance" for code in codes_in((each.test, each.value)))
-
     def reads_io(self, lines: str) -> bool:
         return re.search(r"\bio\b", lines) is not None
 
