@@ -305,3 +305,21 @@ def test_forms_of_the_command(schema: Path, tmp_path: Path, capsys: pytest.Captu
     assert run([*call, "--path", "nothing"]) == 2
     assert "`nothing` cannot be read one by one; lists that can: items" in capsys.readouterr().err
     assert plain(next(kodec.formats.objects_of(io.BytesIO(DATA), schema)))["kind"] == "pair"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no shell like this")
+def test_the_command_ends_with_its_reader_and_reports_closed_input(tmp_path: Path) -> None:
+    (tmp_path / "el.ksy").write_text("meta: {id: el}\nseq:\n- {id: n, type: u1}\n")
+    kodec = Path(sys.executable).parent / "kodec"
+
+    def call(command: str) -> tuple[int, str]:
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+        return done.returncode, done.stderr
+
+    dump = f"{kodec} dump --schema el.ksy --each -"
+    assert call(f"head -c 100000 /dev/zero | {dump} | head -1; exit ${{PIPESTATUS[1]}}") == (0, "")
+    for each in ("", " --each"):
+        code, text = call(f"{kodec} dump --schema el.ksy{each} - <&-")
+        assert code == 2 and "-: standard input is closed" in text and "Traceback" not in text

@@ -12,7 +12,7 @@ from typing import Any
 from kodec.cli import lines
 from kodec.cli.outcome import FAILED
 from kodec.cli.parser import BadParameter, Exit
-from kodec.cli.stdin import is_stdin, stdin_as_file
+from kodec.cli.stdin import is_stdin, stdin, stdin_as_file
 from kodec.runtime.errors import FormatError, KodecError, MissingDependency
 from kodec.runtime.extras import install_command
 from kodec.runtime.fields import DEFAULT_READ
@@ -50,7 +50,7 @@ def dump_by_schema(
         format = load_schema(schema, overlays, import_path=import_path)
         parameters = format.parameters_of(params)
         if each:
-            with nullcontext(sys.stdin.buffer) if is_stdin(file) else file.open("rb") as source:
+            with nullcontext(stdin()) if is_stdin(file) else file.open("rb") as source:
                 name, found = format._each(source, path, DEFAULT_READ, MOST_BYTES, parameters)
                 try:
                     for index, item in enumerate(found):
@@ -66,7 +66,7 @@ def dump_by_schema(
             value = plain(select(found, path or ""), instances=instances, as_base64=base64)
         except FormatError as error:
             raise error.in_source(str(file)) from None
-    except KodecError:
+    except (KodecError, BrokenPipeError):
         raise
     except ValueError as error:
         raise BadParameter(str(error)) from None

@@ -8,13 +8,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import BinaryIO
 
-__all__ = ["is_stdin", "stdin_as_file"]
+from kodec.cli.parser import BadParameter
+
+__all__ = ["is_stdin", "stdin", "stdin_as_file"]
 
 
 def is_stdin(path: Path) -> bool:
     """Whether a path that a user gave means standard input."""
     return str(path) == "-"
+
+
+def stdin() -> BinaryIO:
+    """Standard input, as bytes. Raises: BadParameter if it is closed."""
+    if sys.stdin is None:
+        raise BadParameter("-: standard input is closed")
+    return sys.stdin.buffer
 
 
 @contextmanager
@@ -24,6 +34,6 @@ def stdin_as_file(path: Path, suffix: str = "") -> Iterator[Path]:
         yield path
         return
     with NamedTemporaryFile(prefix="stdin-", suffix=suffix) as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
+        shutil.copyfileobj(stdin(), file)
         file.flush()
         yield Path(file.name)

@@ -15,7 +15,7 @@ from kodec.cli.progress import progress
 from kodec.cli.schema_dump import dump_by_schema
 from kodec.cli.schemas import IMPORT_PATH, OVERLAY, PARAM
 from kodec.cli.selection import ON_ERROR, OnErrorChoice
-from kodec.cli.stdin import is_stdin
+from kodec.cli.stdin import is_stdin, stdin
 from kodec.cli.wanted import chosen_logs
 from kodec.generated.log.offset_index import OffsetIndex
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
@@ -324,7 +324,7 @@ def _dump_segment(
     decoded: bool,
 ) -> bool:
     """Print the batches and records of one segment; return whether nothing was skipped."""
-    source = sys.stdin.buffer if is_stdin(path) else path
+    source = stdin() if is_stdin(path) else path
     reader = read_batches(source, check_crc=check_crc, on_error=on_error)
     good = True
     topic = (topic_of(path) if decoded else None) or ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Annotated
 from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
-from kodec.cli.stdin import is_stdin
+from kodec.cli.stdin import is_stdin, stdin
 from kodec.log.editing.load import LoadedLog, lines_of, plan_load
 
 __all__ = ["load"]
@@ -53,7 +52,7 @@ def load(
         raise BadParameter("--cluster-id and --node-id go together")
     outcome = Outcome()
     with errors_reported(), ExitStack() as stack, outcome.each(lines):
-        file = sys.stdin.buffer if is_stdin(lines) else stack.enter_context(lines.open("rb"))
+        file = stdin() if is_stdin(lines) else stack.enter_context(lines.open("rb"))
         name = "stdin" if is_stdin(lines) else str(lines)
         plan = plan_load(name, partial(lines_of, file), to, cluster_id=cluster_id, node_id=node_id)
         for each in plan.apply() if apply else plan.preview():
