@@ -286,7 +286,7 @@ class StreamBinder:
                 parts = [self._shown(each, here) for each in items]
                 return reduce(lambda left, right: Binary("+", left, right, TEXT), parts or [_constant("")])
             case ex.Items(items):
-                values = tuple(self.value(item, here) for item in items)
+                values = self._alike(*(self.value(item, here) for item in items))
                 if self.kinds.of(expr, here.scope).name == "bytes":
                     return Listed(values, OCTETS)
                 return Listed(values, ListOf(either(each.type for each in values)))
@@ -302,7 +302,7 @@ class StreamBinder:
             case ex.Binary(op, left, right):
                 return self._binary(op, self.value(left, here), self.value(right, here))
             case ex.Ternary(test, yes, no):
-                first, second = self.bind(yes, here), self.bind(no, here)
+                first, second = self._alike(self.bind(yes, here), self.bind(no, here))
                 return Choose(self.value(test, here), first, second, either((first.type, second.type)))
         raise TypeError(expr)
 
@@ -403,6 +403,15 @@ class StreamBinder:
             return Cast(self.value(of, here), _last(of), self.types.kind(kind))
         # whole numbers have no width, and what is known to be of a type stays as it is
         return self.value(of, here) if before.maybe else self.bind(of, here)
+
+    def _alike(self, *values: Value) -> tuple[Value, ...]:
+        """Alternatives of which one is a real number: whole ones become so, as `x / (a ? 1.5 : b)` needs."""
+        if not any(isinstance(each.type, Real) for each in values):
+            return values
+        one = _constant(1.0)
+        return tuple(
+            self._binary("*", each, one) if isinstance(each.type, Whole) else each for each in values
+        )
 
     @staticmethod
     def _binary(op: str, left: Value, right: Value) -> Value:

@@ -1,10 +1,10 @@
 """Columns of public schemas beside ksc's objects: `python -m tests.foreign.columns`.
 
-    python -m tests.foreign.columns [--tests PATH] [--formats PATH] [--samples DIR] [--seed TEXT] [--quick]
+    python -m tests.foreign.columns [--tests PATH] [--formats PATH] [--real] [--seed TEXT] [--quick]
         [SCHEMA...]
 
 Every schema of both corpora is read as columns: the file as one row, and the rows of each list, flat and
-nested, from the test's own bytes, bytes that a search finds, files DIR/gallery/SCHEMA/*, and those of
+nested, from the test's own bytes, bytes that a search finds, files of other tools (`--real`), and those of
 `tests.foreign.objects`, also cut and changed. Three things are compared:
 
 - the rows that the native reader fills with those from objects, with the error and the rows before it
@@ -40,7 +40,7 @@ from kodec.runtime.fields import DEFAULT_READ
 from tests.foreign import native_columns
 from tests.foreign.compare import Reader, inputs, keeping, why_laxer
 from tests.foreign.objects import FILES
-from tests.foreign.run import URL, Corpus, camel, closure, corpus, fetched, searched
+from tests.foreign.run import URL, Corpus, camel, closure, corpus, fetched, files_of, searched
 from tests.ksc import oracle
 
 LARGEST = 100_000
@@ -97,7 +97,7 @@ def examine(
         return Counter({"schemas that ksc cannot read": 1}), [f"{type(error).__name__}: {error}"]
     reader, fixed = Reader(format._kind, theirs), _fixed(corpus, name)
     stop = time.process_time() + seconds
-    for what, data in inputs(_bases(corpus, name, reader, format, quick), f"{name}{seed}"):
+    for what, data in inputs(_bases(corpus, name, format, quick), f"{name}{seed}"):
         if quick and what != "whole":
             continue
         try:
@@ -120,20 +120,17 @@ def examine(
     return count, wrong
 
 
-def _bases(
-    corpus: Corpus, name: str, reader: Reader, format: kodec.formats.Format, quick: bool
-) -> list[tuple[bytes, int]]:
+def _bases(corpus: Corpus, name: str, format: kodec.formats.Format, quick: bool) -> list[tuple[bytes, int]]:
     found: list[bytes] = []
     sample = corpus.samples.get(name.rpartition("/")[2])
     if sample is not None:
         found.append(sample.read_bytes())
     if name in FILES:
         found.append(FILES[name](random.Random(1))[:SHORT])
-    if corpus.others is not None:
-        found += [path.read_bytes() for path in sorted(corpus.others.glob(f"{name}/*"))]
+    found += files_of(corpus, name)
     if not (found and quick):
-        found += searched(format._model, reader)
-    return [(each, 20) for each in found if len(each) <= LARGEST]
+        found += [data for _, data in searched(format._model, format.id, inner=False).get(format.id, ())]
+    return [(each, 10, 20) if len(each) <= LARGEST else (each, 0, 0) for each in found]
 
 
 # -- natively and from objects ----------------------------------------------------------------------------
@@ -385,7 +382,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tests", default=URL.format("kaitai_struct_tests"))
     parser.add_argument("--formats", default=URL.format("kaitai_struct_formats"))
-    parser.add_argument("--samples", type=Path, help="a folder with more files, as gallery/image/png/*")
+    parser.add_argument("--real", action="store_true", help="also files of other tools (tests/labs/edits)")
     parser.add_argument("--seed", default="", help="for other changes of bytes")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of a core, for one schema")
     parser.add_argument("--quick", action="store_true", help="whole files only")
@@ -395,8 +392,8 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         tests, formats = fetched(given.tests), fetched(given.formats)
         corpora = (
-            corpus("tests", tests, tests / "formats", Path(scratch), given.samples),
-            corpus("gallery", formats, formats, Path(scratch), given.samples),
+            corpus("tests", tests, tests / "formats", Path(scratch), real=given.real),
+            corpus("gallery", formats, formats, Path(scratch), real=given.real),
         )
         jobs = [
             (each, name, given.seed, given.quick, given.seconds)

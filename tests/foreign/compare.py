@@ -60,6 +60,8 @@ __all__ = [
 # elements that may be empty need as many bytes after them, and what was after a layout is not written back
 WITHOUT_BYTES = "bytes present"
 NODES = 8000
+# of bytes that are also cut and changed
+LARGEST = 100_000
 DEPTH = 12
 PATIENCE = 3.0
 OPTIONS = ReadOptions(elements=20_000, decompressed_bytes=1 << 20)
@@ -220,10 +222,17 @@ class Reader:
         """The classes from the folders of generated modules; raises what an import raises."""
         sys.path[:0] = [str(package.parent), str(ksc)]
         found = importlib.import_module(f"{package.name}.{module}")
+        # a module of Python may have the name of one of ksc's, such as gzip
+        other = sys.modules.get(stock)
+        if other is not None and str(ksc) not in str(getattr(other, "__file__", "")):
+            del sys.modules[stock]
         try:
             stock_module = importlib.import_module(stock)
         except Exception as error:
             raise NoOracle(f"ksc's module: {type(error).__name__}: {error}") from error
+        finally:
+            if other is not None:
+                sys.modules[stock] = other
         title = "".join(part.capitalize() for part in stock.split("_"))
         return cls(getattr(found, name), getattr(stock_module, title), arguments)
 
@@ -368,6 +377,12 @@ def why_stricter(error: FormatError) -> str | None:
             isinstance(have, int) and abs(have) > MOST_SHIFT
         ):
             return "a shift by more than 128 bits"
+        case Malformed() if error.reason.startswith("an expression needs a ") and re.match(
+            r"[A-Z]\w*$", str(have)
+        ):
+            return "a cast to another type"
+        case Malformed() if re.match("an expression needs element -", error.reason):
+            return "a negative index"
         case Malformed(reason="an argument is not there"):
             return "an absent argument"
         case Unsupported(reason="bits of the byte before were left when an instance was read"):
@@ -416,6 +431,8 @@ def why_laxer(error: BaseException, mine: Any) -> str | None:
             return ESCAPED
         case IndexError() if "self._raw_" in _line(error) or "_io__raw_" in _line(error):
             return NO_CASE
+        case AttributeError(name="is_eof") if not isinstance(error.obj, KaitaiStream):
+            return "a type to which ksc passes something else than a stream"
         case AttributeError(name="_is_le"):
             return "a byte order that is not known yet"
         case AttributeError() if isinstance(error.obj, KaitaiStruct) and _absent_in(mine, error):
@@ -484,7 +501,7 @@ def _inner(error: BaseException) -> tuple[FrameType, int] | None:
 
 def _line(error: BaseException) -> str:
     found = _inner(error)
-    return "" if found is None else linecache.getline(found[0].f_code.co_filename, found[1])
+    return "" if found is None else linecache.getline(found[0].f_code.co_filename, found[1] or 0)
 
 
 def _where(error: BaseException) -> str:
@@ -739,12 +756,12 @@ def _short(value: Any) -> str:
     return f"{value!r:.60}"
 
 
-def inputs(bases: list[tuple[bytes, int]], seed: str) -> Iterator[tuple[str, bytes]]:
-    """The bytes to read: each base, cut, and changed so many times."""
+def inputs(bases: list[tuple[bytes, int, int]], seed: str) -> Iterator[tuple[str, bytes]]:
+    """The bytes to read: each base, changed and cut so many times; more often if it is short."""
     draw = random.Random(seed)
-    for base, changes in bases:
+    for base, changes, cuts in bases:
         yield "whole", base
-        for cut in _cuts(len(base), draw):
+        for cut in _cuts(len(base), draw, cuts):
             yield "cut", base[:cut]
         for _ in range(changes):
             changed = bytearray(base)
@@ -756,8 +773,10 @@ def inputs(bases: list[tuple[bytes, int]], seed: str) -> Iterator[tuple[str, byt
             yield "changed", bytes(changed)
 
 
-def _cuts(size: int, draw: random.Random) -> list[int]:
-    return list(range(size)) if size <= 64 else sorted(draw.sample(range(size), 40 if size < 4096 else 12))
+def _cuts(size: int, draw: random.Random, most: int) -> list[int]:
+    if size <= 1.6 * most:
+        return list(range(size))
+    return sorted(draw.sample(range(size), most if size < 4096 else min(most, 12)))
 
 
 def _made(draw: random.Random) -> Iterator[bytes]:
@@ -809,18 +828,37 @@ class Tally:
     members: set[str] = dataclasses.field(default_factory=set)
     values: int = 0
 
+    def __iadd__(self, other: Tally) -> Tally:
+        self.verdicts += other.verdicts
+        self.reasons += other.reasons
+        self.back += other.back
+        self.notes |= other.notes
+        self.members |= other.members
+        self.values += other.values
+        return self
+
 
 def judge(
-    reader: Reader, sample: bytes | None, seed: str, seconds: float, others: Sequence[bytes] = ()
+    reader: Reader,
+    sample: bytes | None,
+    seed: str,
+    seconds: float,
+    others: Sequence[bytes] = (),
+    *,
+    inner: bool = False,
 ) -> Tally:
-    """Both readers on a test's own bytes (generated ones without it) and on others; cut and changed too."""
+    """Both readers on a test's own bytes (generated ones without it) and on others; cut and changed too.
+
+    Of an `inner` type there are only the others, and less of each.
+    """
     tally = Tally()
     stop = time.process_time() + seconds
-    bases = [(each, 8) for each in others]
+    bases = [(each, 5, 5) if inner else (each, 8, 20) for each in others if len(each) <= LARGEST]
+    bases += [(each, 0, 0) for each in others if len(each) > LARGEST]
     if sample is not None:
-        bases.insert(0, (sample, 20))
-    else:
-        bases += [(led(reader, base), 4) for base in _made(random.Random(seed))]
+        bases.insert(0, (sample, 20, 40))
+    elif not inner:
+        bases += [(led(reader, base), 4, 40) for base in _made(random.Random(seed))]
     for what, data in inputs(bases, seed):
         found = reader.judge(data)
         tally.verdicts["both refuse" if found.both is not None else found.verdict] += 1

@@ -1,13 +1,13 @@
 """Every schema of the public Kaitai corpora, read by stock ksc and by ours: `make foreign`.
 
-    python -m tests.foreign.run [--tests PATH_OR_URL] [--formats PATH_OR_URL] [--samples DIR] [--table FILE]
+    python -m tests.foreign.run [--tests PATH_OR_URL] [--formats PATH_OR_URL] [--real] [--table FILE]
         [NAME...]
 
 The corpora are the repositories kaitai_struct_tests and kaitai_struct_formats of the Kaitai project: folders,
-or URLs that git can clone. They stay outside. A schema is taken, or refused by name; one that is
-taken is read from the test's own bytes and from bytes that a search finds (`--samples`: and from files
-DIR/gallery/SCHEMA/*), also cut and changed, and is written back. How many of the members that schemas declare
-were compared is counted too.
+or URLs that git can clone. They stay outside. A schema is taken, or refused by name; one that is taken is
+read from the test's own bytes and from bytes that a search finds (with `--real` from files that other tools
+make, too), also cut and changed, and is written back. So are types that can be read alone. How many of the
+members that schemas declare were compared is counted.
 """
 
 from __future__ import annotations
@@ -26,19 +26,21 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import yaml
+from kaitaistruct import KaitaiStream
 
 from kodec.generator import passes
 from kodec.generator.driver import load, render_all
+from kodec.generator.plan.streams import streams_of
 from kodec.generator.problems import SchemaError
-from kodec.generator.schema.model import Model, Schema
-from kodec.generator.search import samples
-from kodec.runtime.errors import EncodeError
+from kodec.generator.schema.expression_types import Kinds
+from kodec.generator.schema.model import Model, Param, Schema
+from kodec.generator.targets.python.names import ClassNames
+from kodec.generator.targets.vectors.streams import _OfSchema, _Parts
 from kodec.runtime.process import register
 from kodec.runtime.streams import StreamNode
 from tests.foreign.compare import NoOracle, Note, Reader, Tally, Twin, judge, mended
@@ -82,7 +84,7 @@ class Corpus:
     ksc: Path
     refused: dict[str, str]
     samples: dict[str, Path]
-    others: Path | None = None
+    real: bool = False
 
 
 def fetched(source: str) -> Path:
@@ -95,7 +97,7 @@ def fetched(source: str) -> Path:
     return place
 
 
-def corpus(name: str, root: Path, schemas: Path, scratch: Path, others: Path | None = None) -> Corpus:
+def corpus(name: str, root: Path, schemas: Path, scratch: Path, *, real: bool = False) -> Corpus:
     out = scratch / f"ksc-{name}"
     refused = {each.schema: each.error for each in oracle.compile_schemas(out, ("python",), schemas)}
     mended(out / "python")
@@ -105,8 +107,7 @@ def corpus(name: str, root: Path, schemas: Path, scratch: Path, others: Path | N
         if data and (root / "src" / data).is_file():
             samples[path.stem] = root / "src" / data
     processes(root / "spec" / "python" / "extra")
-    found = None if others is None else others / name
-    return Corpus(name, oracle.schemas(schemas), out / "python", refused, samples, found)
+    return Corpus(name, oracle.schemas(schemas), out / "python", refused, samples, real and name == "gallery")
 
 
 def processes(folder: Path) -> None:
@@ -183,17 +184,53 @@ def camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
-def searched(model: Model, reader: Reader) -> list[bytes]:
-    """Bytes from which a schema can be read, found by following the errors of ours."""
+def files_of(corpus: Corpus, name: str) -> list[bytes]:
+    """A file that another tool makes, if it is asked for, and there."""
+    # these have tests of their own, and need this module
+    from tests.labs.edits.case import NotInstalled
+    from tests.labs.edits.cases import CASES
 
-    def read(data: bytes) -> tuple[Any, int]:
-        value = reader.read_ours(data)
-        return value, value._io.pos if isinstance(value, StreamNode) else len(value.to_bytes())
-
-    try:
-        return [made.data for made in islice(samples(model, read), SEARCHED)]
-    except EncodeError:
+    case = CASES.get(name) if corpus.real else None
+    if case is None or case.kind is not None or case.arguments:
         return []
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"sample.{case.suffix}"
+        try:
+            case.make(file)
+        except (NotInstalled, subprocess.SubprocessError):
+            return []
+        return [file.read_bytes()]
+
+
+Searched = dict[str, list[tuple[dict[str, Any], bytes]]]
+"""Arguments and bytes of types."""
+
+
+def searched(model: Model, ident: str, *, inner: bool = True) -> Searched:
+    """What the outermost type can be read from, and all `inner` ones, so that most of their parts occur."""
+    kinds = Kinds(model)
+    program = streams_of(model, kinds)
+    schema = next(each for each in model.schemas if each.id == ident)
+    search = _OfSchema(model, kinds, program, schema)
+    structs = schema.structs if inner else (schema.root,)
+    samples = [each for struct in structs for each in search._samples(struct)]
+    every = {struct.name for each in model.schemas for struct in each.structs}
+    samples += _Parts(model, program, every).search(samples)
+    found: Searched = {}
+    for each in samples:
+        found.setdefault(each.unit.name, []).append((dict(each.arguments), each.data))
+    return found
+
+
+def argument(param: Param, value: Any) -> Any:
+    """An argument of a type; for one of an enum ksc's Python wants a member of its own class."""
+    if param.enum is None:
+        return value
+    schema, *path = param.enum.split("::")
+    kind: Any = importlib.import_module(schema)
+    for part in (schema, *path):
+        kind = getattr(kind, camel(part))
+    return Twin(value, KaitaiStream.resolve_enum(kind, value))
 
 
 def closure(files: dict[str, Path], name: str) -> list[str]:
@@ -236,7 +273,8 @@ def examine(corpus: Corpus, name: str, *, quick: bool, seed: str = "") -> Result
         sample = corpus.samples.get(posixpath.basename(name))
         data = None if sample is None else sample.read_bytes()
         result = Result(corpus.name, name, "taken", declared=sorted(declared(tree)))
-        others = [path.read_bytes() for path in sorted((corpus.others or Path(folder)).glob(f"{name}/*"))]
+        found: Searched = {}
+        others = files_of(corpus, name)
         module = Schema(ident, f"{name}.ksy", "").module.replace("/", ".")
         # layouts are compared in streams too
         for package in (Path(folder) / "as_chosen", Path(folder) / "as_streams"):
@@ -261,11 +299,33 @@ def examine(corpus: Corpus, name: str, *, quick: bool, seed: str = "") -> Result
             except Exception as error:
                 return Result(corpus.name, name, "crash", [f"import: {type(error).__name__}: {error}"])
             if package.name == "as_chosen" and not quick:
-                others += searched(load(schemas), reader)
+                model = load(schemas, streams=True)
+                found = searched(model, ident)
+                others += [each for arguments, each in found.pop(ident, []) if not arguments]
             add(result, judge(reader, data, f"{name}{seed}", 0 if quick else SECONDS, others))
             if issubclass(reader.ours, StreamNode):
                 break
+        for kind, given in found.items():
+            add(result, _type(model, kind, reader, given, f"{name}{seed}"))
         return result
+
+
+def _type(
+    model: Model, kind: str, outer: Reader, given: list[tuple[dict[str, Any], bytes]], seed: str
+) -> Tally:
+    """A type that can be read alone, but for one that has the byte order of what is around it."""
+    params = {param.id: param for param in model.struct(kind).params}
+    theirs = outer.theirs
+    for part in kind.split("::")[1:]:
+        theirs = getattr(theirs, camel(part))
+    ours = getattr(sys.modules[outer.ours.__module__], ClassNames(model).classes[kind])
+    tally = Tally()
+    if "_is_le" in theirs.__init__.__code__.co_varnames:
+        return tally
+    for values, data in given[:SEARCHED]:
+        named = {name: argument(params[name], value) for name, value in values.items()}
+        tally += judge(Reader(ours, theirs, named), None, f"{seed}{kind}", SECONDS / 10, [data], inner=True)
+    return tally
 
 
 def written(schemas: Path, package: Path) -> None:
@@ -381,7 +441,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--table", type=Path, help="the file whose table is rewritten")
     parser.add_argument("--quick", action="store_true", help="whole samples only")
     parser.add_argument("--seed", default="", help="for other changes of bytes")
-    parser.add_argument("--samples", type=Path, help="a folder with more files, as gallery/image/png/*")
+    parser.add_argument("--real", action="store_true", help="also files of other tools (tests/labs/edits)")
     parser.add_argument("--corpus", choices=("tests", "gallery"), help="only this one")
     parser.add_argument("--exceptions", type=Path, help="a file for all differences that a rule explains")
     parser.add_argument("--part", default="1/1", help="one part of the schemas, as 2/3")
@@ -391,8 +451,8 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         tests, formats = fetched(given.tests), fetched(given.formats)
         corpora = [
-            corpus("tests", tests, tests / "formats", Path(scratch), given.samples),
-            corpus("gallery", formats, formats, Path(scratch), given.samples),
+            corpus("tests", tests, tests / "formats", Path(scratch), real=given.real),
+            corpus("gallery", formats, formats, Path(scratch), real=given.real),
         ]
         jobs = [
             (each, name)

@@ -514,6 +514,18 @@ def test_bits_that_no_field_names_are_zeros_in_what_is_new(codec: Codec) -> None
     assert read.to_bytes() == b"\x02ab\xe0"
 
 
+def test_alternatives_of_whole_and_real_numbers_are_real(codec: Codec) -> None:
+    x = codec(
+        "seq: [{id: n, type: u1}, {id: d, type: u1}]\ninstances:\n"
+        "  q: {value: 'n / (d == 0 ? 100.0 : d)'}\n  w: {value: 'd == 0 ? 1.5 : d'}\n"
+        "  l: {value: '[n, 1.5, d]'}\n  e: {value: '[n, 1.5][0] / 2'}\n"
+    )
+    found = x.X.from_bytes(b"\5\x0a")
+    assert (found.q, found.w, found.l, found.e) == (0.5, 10.0, [5.0, 1.5, 10.0], 2.5)
+    assert {type(each) for each in (found.q, found.w, *found.l)} == {float}
+    assert x.X.from_bytes(b"\5\0").q == 0.05
+
+
 def test_a_registered_process(codec: Codec) -> None:
     register(
         "test.swap",
