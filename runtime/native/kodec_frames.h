@@ -8,7 +8,7 @@
 #ifndef KODEC_FRAMES_H
 #define KODEC_FRAMES_H
 
-enum { KF_BLOCK = 1 << 16, KF_LEVELS = 16, KF_AS_UTF8 = 0, KF_AS_LATIN1 = 1, KF_AS_ASCII = 2 };
+enum { KF_BLOCK = 1 << 16, KF_LEVELS = 16, KF_INLINED = 4096, KF_FEW = 10 };
 
 typedef struct kf_block {
   struct kf_block *next;
@@ -38,33 +38,41 @@ typedef struct kf_list {
 } kf_list;
 
 /* What is wanted of an object: which slots columns or conditions need. NULL: everything. */
+enum { KF_WANTED = 1, KF_KEPT = 2 }; /* kept: asked for when the whole row is read */
 typedef struct kf_wish {
   ks_unit *unit;
-  uint8_t *slot;          /* 1: wanted */
+  uint8_t *slot;
   struct kf_wish **inner; /* what is wanted inside; NULL: everything */
   struct kf_wish *next;   /* that of another class, where there may be several */
-  Py_ssize_t leaves;      /* the columns of its slots, which are filled as soon as an object is read */
+  Py_ssize_t leaves;      /* the columns of its slots, which are filled as soon as these have a value */
   struct kf_leaf *leaf;
+  struct kf_wish *met;    /* of the first of several, that of the class that came last */
+  int whole, steady;      /* whether all of it is read; whether each row is one */
+  struct kf_program *program;
 } kf_wish;
 
 typedef struct kf_leaf {
   Py_ssize_t place;
   struct kb_column *column;
+  int takes; /* 1: any bytes or text; 2: the name of the class of any object; 0: `kb_fill_value` says what */
 } kf_leaf;
 
 typedef struct {
   kf_block *arenas[KF_LEVELS];
   int level; /* that of what is being read */
   int64_t depth, deepest, elements, empty, room, decompressed;
+  uint64_t epoch; /* of this run alone */
   int nested, asked, table;
   int settled;       /* whether the row was read: where its streams stand is of no use any more */
-  int early, whole;  /* whether columns are filled while objects are read; whether all of an object is read */
+  int fills, early;  /* whether columns are filled while rows are read; whether those of this row were */
   Py_ssize_t row;    /* that of a batch which is read */
   Py_ssize_t filled; /* the bytes of text, bytes and lists in the columns of a batch, about */
   const ks_unit *stopped;   /* that of the innermost object at which the reader stopped */
   ks_unit *own;             /* which owns what is allocated for the run */
   PyObject *names, *decode; /* the names that expressions ask for, and what processes bytes */
 } kf_run;
+
+enum { KF_SLOT = 1, KF_COMPUTED = 2, KF_ROOTED = 3 }; /* what is known of an expression */
 
 typedef struct {
   kf_node *node;
@@ -77,20 +85,22 @@ static const kf_val kf_null = {.kind = KF_NULL};
 
 /* ------------------------------------------------------------------ memory */
 
-static void *kf_new(kf_run *run, size_t size) {
+static kf_block *kf_new_block(kf_run *run, size_t size) {
+  const size_t room = size > KF_BLOCK ? size : KF_BLOCK;
+  kf_block *const block = PyMem_Malloc(sizeof(kf_block) + room + 16);
+  if (block == NULL) {
+    PyErr_NoMemory();
+    return NULL;
+  }
+  *block = (kf_block){run->arenas[run->level], room, 0};
+  return run->arenas[run->level] = block;
+}
+
+KD_INLINE void *kf_new(kf_run *run, size_t size) {
   kf_block *block = run->arenas[run->level];
   void *found;
   size = (size + 15) & ~(size_t)15;
-  if (KD_UNLIKELY(block == NULL || size > block->size - block->used)) {
-    const size_t room = size > KF_BLOCK ? size : KF_BLOCK;
-    block = PyMem_Malloc(sizeof(kf_block) + room + 16);
-    if (block == NULL) {
-      PyErr_NoMemory();
-      return NULL;
-    }
-    *block = (kf_block){run->arenas[run->level], room, 0};
-    run->arenas[run->level] = block;
-  }
+  if (KD_UNLIKELY(block == NULL || size > block->size - block->used) && (block = kf_new_block(run, size)) == NULL) return NULL;
   found = (uint8_t *)(block + 1) + block->used;
   block->used += size;
   return found;
@@ -120,16 +130,24 @@ static void kf_clear(kf_run *run, int level, int all) {
   run->arenas[level] = kept;
 }
 
-static int kf_push(kf_run *run, kf_list *list, const kf_val *value) {
+/* The place of the next item; it is one as soon as it is counted. */
+static kf_val *kf_next_item(kf_run *run, kf_list *list) {
   if (list->n == list->room) {
     const Py_ssize_t room = list->room ? 2 * list->room : 8;
     kf_val *const items = kf_new(run, (size_t)room * sizeof(kf_val));
-    if (items == NULL) return -1;
+    if (items == NULL) return NULL;
     if (list->n) memcpy(items, list->items, (size_t)list->n * sizeof(kf_val));
     list->items = items;
     list->room = room;
   }
-  list->items[list->n++] = *value;
+  return &list->items[list->n];
+}
+
+static int kf_push(kf_run *run, kf_list *list, const kf_val *value) {
+  kf_val *const item = kf_next_item(run, list);
+  if (item == NULL) return -1;
+  *item = *value;
+  list->n++;
   return 0;
 }
 
@@ -154,10 +172,14 @@ static kf_val kf_item(const kf_list *list, Py_ssize_t i) {
   return found;
 }
 
-static kf_stream *kf_open(kf_run *run, const uint8_t *bytes, Py_ssize_t base, Py_ssize_t end) {
+KD_INLINE kf_stream *kf_open(kf_run *run, const uint8_t *bytes, Py_ssize_t base, Py_ssize_t end) {
   kf_stream *const io = kf_new(run, sizeof(kf_stream));
   if (io == NULL) return NULL;
-  io->s = (ks_stream){NULL, bytes, base, base, end, 0, 0, NULL};
+  io->s.buf = bytes;
+  io->s.base = io->s.at = base;
+  io->s.end = end;
+  io->s.bits = 0;
+  io->s.left = 0;
   io->first = io->now = io;
   return io;
 }
@@ -165,7 +187,6 @@ static kf_stream *kf_open(kf_run *run, const uint8_t *bytes, Py_ssize_t base, Py
 /* ------------------------------------------------------------------ values */
 
 static int kf_eval(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to);
-static int kf_steps(kf_run *run, const kf_at *at, const ks_step *steps, Py_ssize_t count, const kf_wish *wish);
 
 KD_INLINE int kf_set_int(kf_val *to, int64_t value) {
   to->as.i = value;
@@ -217,16 +238,24 @@ static int kf_constant(ks_expr *expr) {
   return 0;
 }
 
-static int kf_is_ascii(const uint8_t *p, Py_ssize_t size) {
-  Py_ssize_t i = 0;
-  uint64_t word;
-  for (; i + 8 <= size; i += 8) {
-    memcpy(&word, p + i, 8);
-    if (word & UINT64_C(0x8080808080808080)) return 0;
+KD_INLINE int kf_is_ascii(const uint8_t *p, Py_ssize_t size) {
+  const uint64_t high = UINT64_C(0x8080808080808080);
+  uint64_t word, last;
+  uint32_t narrow, end;
+  if (KD_LIKELY(size >= 8)) {
+    memcpy(&last, p + size - 8, 8);
+    for (Py_ssize_t i = 0; i + 8 < size; i += 8) {
+      memcpy(&word, p + i, 8);
+      last |= word;
+    }
+    return !(last & high);
   }
-  for (; i < size; i++)
-    if (p[i] & 0x80) return 0;
-  return 1;
+  if (size >= 4) {
+    memcpy(&narrow, p, 4);
+    memcpy(&end, p + size - 4, 4);
+    return !((narrow | end) & (uint32_t)high);
+  }
+  return size <= 0 || !((p[0] | p[size / 2] | p[size - 1]) & 0x80);
 }
 
 /* Text in UTF-8, with U+FFFD for what is not text. */
@@ -236,7 +265,6 @@ static int kf_utf8(kf_run *run, const kf_val *text, const uint8_t **p, Py_ssize_
   uint8_t *copy;
   *p = text->as.p;
   *size = text->size;
-  if (kf_is_ascii(*p, *size)) return 0;
   made = text->encoding == KF_AS_LATIN1 ? PyUnicode_DecodeLatin1((const char *)*p, *size, NULL)
                                         : PyUnicode_DecodeUTF8((const char *)*p, *size, "replace");
   found = made == NULL ? NULL : PyUnicode_AsUTF8AndSize(made, size);
@@ -247,16 +275,11 @@ static int kf_utf8(kf_run *run, const kf_val *text, const uint8_t **p, Py_ssize_
   return copy == NULL ? -1 : 0;
 }
 
-/* Bytes as text. */
-static int kf_text(kf_run *run, const ks_charset *charset, const uint8_t *p, Py_ssize_t size, kf_val *to) {
+static int kf_decoded(kf_run *run, const ks_charset *charset, const uint8_t *p, Py_ssize_t size, kf_val *to) {
   PyObject *made;
   const char *found;
   uint8_t *copy;
-  to->kind = KF_TEXT;
-  to->as.p = p;
-  to->size = size;
-  to->encoding = charset->encoding == KS_LATIN1 ? KF_AS_LATIN1 : charset->encoding == KS_ASCII ? KF_AS_ASCII : KF_AS_UTF8;
-  if (KD_LIKELY(charset->encoding != KS_OTHER)) return 0;
+  to->encoding = charset->as;
   made = PyUnicode_Decode((const char *)p, size, charset->codec, charset->errors);
   found = made == NULL ? NULL : PyUnicode_AsUTF8AndSize(made, &to->size);
   copy = found == NULL ? NULL : kf_new(run, (size_t)to->size);
@@ -264,6 +287,15 @@ static int kf_text(kf_run *run, const ks_charset *charset, const uint8_t *p, Py_
   Py_XDECREF(made);
   to->as.p = copy;
   return copy == NULL ? -1 : 0;
+}
+
+/* Bytes as text. */
+KD_INLINE int kf_text(kf_run *run, const ks_charset *charset, const uint8_t *p, Py_ssize_t size, kf_val *to) {
+  to->as.p = p;
+  to->size = size;
+  to->kind = KF_TEXT;
+  to->encoding = charset->as;
+  return KD_LIKELY(charset->encoding != KS_OTHER) ? 0 : kf_decoded(run, charset, p, size, to);
 }
 
 /* 1 or 0 for whether a value is true, or -1. */
@@ -338,8 +370,11 @@ static int kf_equal(const kf_val *a, const kf_val *b) {
   if ((a->kind == KF_TEXT && b->kind == KF_TEXT && a->encoding == b->encoding) || (a->kind == KF_BYTES && b->kind == KF_BYTES))
     return a->size == b->size && (a->size == 0 || memcmp(a->as.p, b->as.p, (size_t)a->size) == 0);
   if (a_none || b_none) return a_none && b_none;
-  /* other texts are equal if they are ASCII alone */
-  if (a->kind == KF_TEXT && b->kind == KF_TEXT && kf_is_ascii(a->as.p, a->size) != kf_is_ascii(b->as.p, b->size)) return 0;
+  if (a->kind == KF_TEXT && b->kind == KF_TEXT) {
+    /* the bytes of ASCII are the same in all of the encodings */
+    const int same = a->size == b->size && (a->size == 0 || memcmp(a->as.p, b->as.p, (size_t)a->size) == 0);
+    return kf_is_ascii(b->as.p, b->size) || kf_is_ascii(a->as.p, a->size) ? same : -1;
+  }
   found = kf_compare(a, b);
   return found == 2 ? -1 : found == 0;
 }
@@ -470,31 +505,108 @@ static int kf_member(kf_run *run, ks_expr *expr, kf_node *of, kf_val *to) {
   return expr->sought < 0 || kf_instance(run, of, expr->sought, to) < 0 ? kf_stop(run, of) : 0;
 }
 
+static int kf_prepare(kf_run *run, ks_unit *unit);
+
+/* The unit of an object in the frame of one of `unit`, and where it is; NULL: it is not there, or an error. */
+static ks_unit *kf_inlined(kf_run *run, ks_unit *unit, ks_expr *expr, Py_ssize_t *offset, Py_ssize_t *via) {
+  ks_unit *const around = expr->op == KS_FIELD ? unit : expr->op == KS_MEMBER ? kf_inlined(run, unit, expr->part[0], offset, via) : NULL;
+  const ks_step *step;
+  if (around == NULL || kf_prepare(run, around) < 0 || ks_seek_member(&run->table, expr, (PyTypeObject *)around->cls) < 0) return NULL;
+  if (expr->place < 0 || (step = around->inside[expr->place]) == NULL) return NULL;
+  if (expr->op == KS_FIELD) {
+    *offset = 0;
+    *via = expr->place;
+  }
+  *offset += step->inlined;
+  return step->element->unit;
+}
+
+static int kf_is_rooted(const ks_expr *expr) {
+  return expr->op == KS_MEMBER ? kf_is_rooted(expr->part[0]) : expr->op == KS_ROOT && expr->part[0] == NULL;
+}
+
+/* Find where an expression of a unit's table takes its values from, as far as that is the same for all objects. What
+ * cannot be found is sought when it is asked for. */
+static void kf_resolve(kf_run *run, ks_unit *unit, ks_expr *expr) {
+  ks_unit *around = unit;
+  Py_ssize_t offset = 0, via = -1;
+  if (expr->resolved) return;
+  expr->resolved = 1;
+  for (int i = 0; i < 3; i++)
+    if (expr->part[i] != NULL) kf_resolve(run, unit, expr->part[i]);
+  if (expr->op != KS_FIELD && expr->op != KS_MEMBER) return;
+  if (expr->op == KS_MEMBER && kf_is_rooted(expr->part[0])) expr->known = KF_ROOTED;
+  if (expr->op == KS_MEMBER) around = kf_inlined(run, unit, expr->part[0], &offset, &via);
+  if (around == NULL || ks_seek_member(&run->table, expr, (PyTypeObject *)around->cls) < 0) {
+    PyErr_Clear();
+    return;
+  }
+  expr->via = via;
+  if (expr->place >= 0) {
+    expr->known = KF_SLOT;
+    expr->offset = offset + (Py_ssize_t)offsetof(kf_node, slot) + expr->place * (Py_ssize_t)sizeof(kf_val);
+  } else if (expr->computed != NULL) {
+    expr->known = KF_COMPUTED;
+    expr->offset = offset;
+    kf_resolve(run, around, expr->computed);
+  }
+}
+
+/* The object that a known expression starts from, or the slot at its offset; NULL where it is not there yet. */
+KD_INLINE void *kf_at_offset(kf_node *node, const ks_expr *expr) {
+  return expr->via < 0 || node->slot[expr->via].kind == KF_NODE ? (uint8_t *)node + expr->offset : NULL;
+}
+
+/* Whether it leads from slot to slot, none of which changes. */
+static int kf_stays(const ks_expr *expr) {
+  return expr->op == KS_ROOT || (expr->place >= 0 && kf_stays(expr->part[0]));
+}
+
 /* A value, in place where it has one; else in `scratch`. NULL where it cannot be computed. */
 static const kf_val *kf_ref(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *scratch) {
   const kf_node *node = at->node;
   const kf_val *found;
+  if (KD_UNLIKELY(!expr->resolved)) kf_resolve(run, at->node->unit, expr);
+  if (expr->known == KF_SLOT && (found = kf_at_offset(at->node, expr)) != NULL) return found->kind == KF_UNSET ? &kf_null : found;
+  if (expr->known == KF_COMPUTED) {
+    const kf_at there = {kf_at_offset(at->node, expr), NULL, NULL, 0};
+    const int level = run->level;
+    found = NULL;
+    if (there.node == NULL) return NULL;
+    if (run->asked++ < KS_MOST_ASKED) found = kf_ref(run, &there, expr->computed, scratch);
+    run->asked--;
+    run->level = level;
+    return found;
+  }
   switch (expr->op) {
     case KS_CONSTANT:
       if (KD_LIKELY(expr->frame.kind != KF_UNSET)) return &expr->frame;
       break;
     case KS_ITEM: return at->item;
+    case KS_DECODED:
+      found = kf_ref(run, at, expr->part[0], scratch);
+      if (found == NULL || found->kind != KF_BYTES) return NULL;
+      return kf_text(run, &expr->charset, found->as.p, found->size, scratch) < 0 ? NULL : scratch;
     case KS_NEED:
       found = kf_ref(run, at, expr->part[0], scratch);
       return found == NULL || found->kind <= KF_NULL ? NULL : found;
     case KS_MEMBER:
+      /* a slot of the outermost object, or of one in it, stays where it is */
+      if (expr->known == KF_ROOTED && expr->epoch == run->epoch && expr->root == node->root) return expr->kept;
       found = kf_ref(run, at, expr->part[0], scratch);
       if (found == NULL || found->kind != KF_NODE) return NULL;
       node = found->as.node;
       if (KD_LIKELY((PyObject *)expr->seen == node->unit->cls && expr->place >= 0)) {
         found = &node->slot[expr->place];
-        return found->kind == KF_UNSET ? &kf_null : found;
+        if (found->kind == KF_UNSET) return &kf_null;
+        if (expr->known == KF_ROOTED && at->node->root->level == 0 && kf_stays(expr->part[0])) {
+          expr->epoch = run->epoch;
+          expr->root = at->node->root;
+          expr->kept = found;
+        }
+        return found;
       }
       return kf_member(run, expr, found->as.node, scratch) < 0 ? NULL : scratch;
-    case KS_FIELD:
-      if (KD_UNLIKELY((PyObject *)expr->seen != node->unit->cls || expr->place < 0)) break;
-      found = &node->slot[expr->place];
-      return found->kind == KF_UNSET ? &kf_null : found;
     case KS_ROOT:
       if (expr->part[0] != NULL) break;
       scratch->as.node = node->root;
@@ -595,20 +707,6 @@ static kf_kind kf_quick_element(kf_run *run, const kf_at *at, ks_expr *expr, int
   return KF_UNSET;
 }
 
-/* The same of a constant, or a field that was found before, at once. */
-KD_INLINE kf_kind kf_quick_leaf(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
-  if (expr->op == KS_CONSTANT && expr->constant.kind == KS_WHOLE) {
-    *to = expr->constant.i;
-    return KF_INT;
-  }
-  if (expr->op == KS_FIELD && (PyObject *)expr->seen == at->node->unit->cls && expr->place >= 0) {
-    const kf_val *const found = &at->node->slot[expr->place];
-    *to = found->as.i;
-    return kf_is_whole(found) ? (kf_kind)found->kind : KF_UNSET;
-  }
-  return kf_quick(run, at, expr, to);
-}
-
 /* Texts and bytes, compared. */
 static kf_kind kf_quick_equal(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
   kf_val one, two;
@@ -619,34 +717,41 @@ static kf_kind kf_quick_equal(kf_run *run, const kf_at *at, ks_expr *expr, int64
   return KF_FLAG;
 }
 
-static kf_kind kf_quick_binary(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
-  kf_kind first, second;
-  int64_t x, y;
-  ks_val whole;
-  if (expr->op < KS_ADD || expr->op > KS_AT_LEAST) return KF_UNSET;
-  if (!(first = kf_quick_leaf(run, at, expr->part[0], &x)) || !(second = kf_quick_leaf(run, at, expr->part[1], &y)))
-    return expr->op == KS_EQUAL || expr->op == KS_DIFFERENT ? kf_quick_equal(run, at, expr, to) : KF_UNSET;
-  switch (expr->op) {
-    case KS_EQUAL: *to = x == y; return KF_FLAG;
-    case KS_DIFFERENT: *to = x != y; return KF_FLAG;
-    case KS_LESS: *to = x < y; return KF_FLAG;
-    case KS_AT_MOST: *to = x <= y; return KF_FLAG;
-    case KS_MORE: *to = x > y; return KF_FLAG;
-    case KS_AT_LEAST: *to = x >= y; return KF_FLAG;
-    case KS_BITS_AND: *to = x & y; break;
-    default:
-      if (ks_of_wholes(expr->op, x, y, &whole) != 0) return KF_UNSET;
-      *to = whole.i;
+/* The same of a constant, or of a slot that is known, at once. */
+KD_INLINE kf_kind kf_quick_leaf(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
+  const kf_val *found;
+  if (expr->op == KS_CONSTANT && expr->constant.kind == KS_WHOLE) {
+    *to = expr->constant.i;
+    return KF_INT;
   }
-  return first == KF_FLAG && second == KF_FLAG && expr->op >= KS_BITS_AND && expr->op <= KS_BITS_XOR ? KF_FLAG : KF_INT;
+  if (expr->known == KF_SLOT && (found = kf_at_offset(at->node, expr)) != NULL) {
+    *to = found->as.i;
+    return kf_is_whole(found) ? (kf_kind)found->kind : KF_UNSET;
+  }
+  return kf_quick(run, at, expr, to);
 }
 
-static kf_kind kf_quick_of(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
+KD_INLINE kf_kind kf_quick_of(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
   kf_val one, two;
   const kf_val *a;
-  kf_kind first;
+  kf_kind first, second;
+  int64_t y;
+  ks_val whole;
   int found;
+  if (expr->known == KF_COMPUTED) {
+    const kf_at there = {kf_at_offset(at->node, expr), NULL, NULL, 0};
+    const int level = run->level;
+    kf_kind kind = KF_UNSET;
+    if (there.node == NULL) return KF_UNSET;
+    if (run->asked++ < KS_MOST_ASKED) kind = kf_quick_leaf(run, &there, expr->computed, to);
+    run->asked--;
+    run->level = level;
+    return kind;
+  }
   switch (expr->op) {
+    case KS_CONSTANT:
+      *to = expr->constant.i;
+      return expr->constant.kind == KS_WHOLE ? KF_INT : expr->constant.kind == KS_FLAG ? KF_FLAG : KF_UNSET;
     case KS_FIELD: return kf_quick_member(run, expr, at->node, to);
     case KS_MEMBER:
       a = kf_ref(run, at, expr->part[0], &one);
@@ -665,9 +770,9 @@ static kf_kind kf_quick_of(kf_run *run, const kf_at *at, ks_expr *expr, int64_t 
       *to = one.as.i;
       return (kf_kind)one.kind;
     case KS_ELEMENT: return kf_quick_element(run, at, expr, to);
-    case KS_NEED: return kf_quick(run, at, expr->part[0], to);
+    case KS_NEED: return kf_quick_leaf(run, at, expr->part[0], to);
     case KS_INT:
-    case KS_ENUM: return kf_quick(run, at, expr->part[0], to) ? KF_INT : KF_UNSET;
+    case KS_ENUM: return kf_quick_leaf(run, at, expr->part[0], to) ? KF_INT : KF_UNSET;
     case KS_LEN:
       if ((a = kf_ref(run, at, expr->part[0], &one)) == NULL || kf_length(a, &two) < 0) return KF_UNSET;
       *to = two.as.i;
@@ -682,27 +787,56 @@ static kf_kind kf_quick_of(kf_run *run, const kf_at *at, ks_expr *expr, int64_t 
       return KF_FLAG;
     case KS_IF:
       found = kf_eval_test(run, at, expr->part[0]);
-      return found < 0 ? KF_UNSET : kf_quick(run, at, expr->part[found ? 1 : 2], to);
+      return found < 0 ? KF_UNSET : kf_quick_leaf(run, at, expr->part[found ? 1 : 2], to);
     case KS_AND:
     case KS_OR:
-      if (!(first = kf_quick(run, at, expr->part[0], to))) return KF_UNSET;
-      return (*to != 0) == (expr->op == KS_AND) ? kf_quick(run, at, expr->part[1], to) : first;
+      if (!(first = kf_quick_leaf(run, at, expr->part[0], to))) return KF_UNSET;
+      return (*to != 0) == (expr->op == KS_AND) ? kf_quick_leaf(run, at, expr->part[1], to) : first;
     default: break;
   }
-  return KF_UNSET;
+  if (expr->op < KS_ADD || expr->op > KS_AT_LEAST) return KF_UNSET;
+  if ((expr->op == KS_EQUAL || expr->op == KS_DIFFERENT) && expr->part[1]->op == KS_CONSTANT && expr->part[1]->constant.kind == KS_OBJECT)
+    return kf_quick_equal(run, at, expr, to);
+  if (!(first = kf_quick_leaf(run, at, expr->part[0], to)) || !(second = kf_quick_leaf(run, at, expr->part[1], &y)))
+    return expr->op == KS_EQUAL || expr->op == KS_DIFFERENT ? kf_quick_equal(run, at, expr, to) : KF_UNSET;
+  switch (expr->op) {
+    case KS_EQUAL: *to = *to == y; return KF_FLAG;
+    case KS_DIFFERENT: *to = *to != y; return KF_FLAG;
+    case KS_LESS: *to = *to < y; return KF_FLAG;
+    case KS_AT_MOST: *to = *to <= y; return KF_FLAG;
+    case KS_MORE: *to = *to > y; return KF_FLAG;
+    case KS_AT_LEAST: *to = *to >= y; return KF_FLAG;
+    case KS_BITS_AND: *to &= y; break;
+    case KS_ADD: return ks_add(*to, y, to) < 0 ? KF_UNSET : KF_INT;
+    case KS_SUBTRACT: return y == INT64_MIN || ks_add(*to, -y, to) < 0 ? KF_UNSET : KF_INT;
+    default:
+      if (expr->op == KS_MODULO && y > 0 && (y & (y - 1)) == 0) {
+        *to &= y - 1;
+        return KF_INT;
+      }
+      if (ks_of_wholes(expr->op, *to, y, &whole) != 0) return KF_UNSET;
+      *to = whole.i;
+  }
+  return first == KF_FLAG && second == KF_FLAG && expr->op >= KS_BITS_AND && expr->op <= KS_BITS_XOR ? KF_FLAG : KF_INT;
 }
+
+#include "kodec_numbers.h"
 
 /* The kind of a value that is a whole number or a flag, as most are, and the value. KF_UNSET (0) where it is another, is
  * missing, does not fit, or cannot be computed: `kf_eval` finds which. */
 static kf_kind kf_quick(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to) {
   enum { OFTEN = 8 };
   kf_kind kind;
-  if (expr->careful >= OFTEN) return KF_UNSET;
-  if (expr->op == KS_CONSTANT) {
-    *to = expr->constant.i;
-    return expr->constant.kind == KS_WHOLE ? KF_INT : expr->constant.kind == KS_FLAG ? KF_FLAG : KF_UNSET;
+  if (KD_LIKELY(expr->code != NULL)) {
+    if (KD_LIKELY((kind = kx_take(run, at, expr, to)) != KF_UNSET)) return kind;
+    if (++expr->failed > OFTEN) expr->code = NULL;
   }
-  kind = expr->op >= KS_ADD ? kf_quick_binary(run, at, expr, to) : kf_quick_of(run, at, expr, to);
+  if (expr->careful >= OFTEN) return KF_UNSET;
+  if (KD_UNLIKELY(!expr->resolved)) {
+    kf_resolve(run, at->node->unit, expr);
+    kx_make(at->node->unit, expr);
+  }
+  kind = kf_quick_of(run, at, expr, to);
   expr->careful = (uint8_t)(expr->careful + (kind == KF_UNSET));
   return kind;
 }
@@ -890,6 +1024,10 @@ static int kf_eval(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
       *to = expr->frame;
       return 0;
     case KS_CALL: return -1;
+    case KS_DECODED:
+      if ((a = kf_ref(run, at, expr, &one)) == NULL) return -1;
+      *to = *a;
+      return 0;
     case KS_PART: return kf_part(run, at, expr, to);
     case KS_LISTED: return kf_listed(run, at, expr, to);
     case KS_STREAM:
@@ -950,7 +1088,6 @@ static int kf_eval(kf_run *run, const kf_at *at, ks_expr *expr, kf_val *to) {
       *to = *a;
       if (a->kind == KF_FLAG) to->kind = KF_INT;
       return a->kind == KF_BIG || kf_is_whole(a) ? 0 : -1;
-    case KS_DECODED: return a->kind == KF_BYTES ? kf_text(run, &expr->charset, a->as.p, a->size, to) : -1;
     case KS_NEED:
       *to = *a;
       return a->kind <= KF_NULL ? -1 : 0;
@@ -1024,12 +1161,27 @@ KD_INLINE int kf_number(const kf_node *node, const uint8_t *p, ks_wire wire, ks_
   return 0;
 }
 
-static int kf_span(kf_run *run, const kf_at *at, kf_stream *io, const ks_bounds *bounds, const uint8_t **p, Py_ssize_t *size) {
+static int kf_span_of(kf_run *run, const kf_at *at, kf_stream *io, const ks_bounds *bounds, const uint8_t **p, Py_ssize_t *size) {
   int64_t given = -1;
   if (bounds->early && bounds->size != NULL && kf_eval_whole(run, at, bounds->size, &given) < 0) return -1;
   if (at->node->unit->loose) ks_align(&io->s);
   if (!bounds->early && bounds->size != NULL && kf_eval_whole(run, at, bounds->size, &given) < 0) return -1;
   return ks_cut(&io->s, bounds, given, p, size);
+}
+
+/* The bytes of a value in a stream, which then continues after them. */
+KD_INLINE int kf_span(kf_run *run, const kf_at *at, kf_stream *io, const ks_bounds *bounds, const uint8_t **p, Py_ssize_t *size) {
+  const Py_ssize_t left = io->s.end - io->s.at;
+  int64_t given = left > 0 ? left : 0;
+  if (!bounds->plain || at->node->unit->loose) return kf_span_of(run, at, io, bounds, p, size);
+  if (bounds->size != NULL) {
+    if (!kf_quick_leaf(run, at, bounds->size, &given) && kf_eval_whole(run, at, bounds->size, &given) < 0) return -1;
+    if (KD_UNLIKELY(given < 0 || (given && given > left))) return -1;
+  }
+  *p = io->s.buf + io->s.at;
+  *size = (Py_ssize_t)given;
+  io->s.at += (Py_ssize_t)given;
+  return 0;
 }
 
 static PyObject *kf_object_of(const kf_val *value) {
@@ -1103,7 +1255,7 @@ static int kf_processed(kf_run *run, const kf_at *at, const ks_bounds *bounds, c
 
 /* ------------------------------------------------------------------ objects */
 
-KD_INLINE int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, const kf_wish *wish,
+KD_INLINE int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, kf_wish *wish,
                          kf_val *to);
 
 static void kf_set_places(ks_step *step, Py_ssize_t count) {
@@ -1112,6 +1264,16 @@ static void kf_set_places(ks_step *step, Py_ssize_t count) {
     if (step->what == KS_S_ONE || step->what == KS_S_MANY) step->place = kf_slot(step->slot);
     for (Py_ssize_t i = 0; step->what == KS_S_FIXED && i < step->slots; i++) step->in[i].place = kf_slot(step->in[i].slot);
   }
+}
+
+static int kf_prepare(kf_run *run, ks_unit *unit);
+
+/* Whether an object, which always comes, can be in the frame of the one around it. */
+static int kf_inlines(kf_run *run, ks_element *element) {
+  if (element->bounds != NULL || element->parent != NULL || element->arguments) return 0;
+  if (ks_seek_unit(&run->table, element) < 0) return PyErr_Occurred() ? -1 : 0;
+  if (element->unit == NULL || element->unit->prepared == 2 || element->unit->loose) return 0;
+  return kf_prepare(run, element->unit) < 0 ? -1 : 1;
 }
 
 /* Prepare a unit for frames. What is derived of its bytes is not checked: columns are what a file has. */
@@ -1136,15 +1298,38 @@ static int kf_prepare(kf_run *run, ks_unit *unit) {
     }
   }
   kf_set_places(unit->step, unit->steps);
+  unit->slots = unit->frame + unit->reads + unit->stands;
+  unit->bytes = (Py_ssize_t)(sizeof(kf_node) + (size_t)unit->slots * sizeof(kf_val));
+  unit->inside = ks_new(unit, (size_t)unit->frame, sizeof(ks_step *));
+  if (unit->inside == NULL) return -1;
+  unit->prepared = 2;
+  for (Py_ssize_t i = 0; i < unit->steps && !unit->loose; i++) {
+    ks_step *const step = &unit->step[i];
+    int inlines;
+    if (step->what != KS_S_ONE || step->element->kind != KS_E_OBJECT) continue;
+    if ((inlines = kf_inlines(run, step->element)) < 0) {
+      unit->prepared = 0;
+      return -1;
+    }
+    if (!inlines || unit->bytes + step->element->unit->bytes > KF_INLINED) continue;
+    step->inlined = unit->bytes;
+    unit->slots = PY_SSIZE_T_MAX;
+    unit->bytes += step->element->unit->bytes;
+    unit->inside[step->place] = step;
+  }
   unit->prepared = 1;
   return 0;
 }
 
 /* A frame that has nothing in it yet. */
-static kf_node *kf_frame(kf_run *run, ks_unit *unit, kf_stream *io, kf_node *parent) {
-  const size_t slots = (size_t)(unit->frame + unit->reads + unit->stands) * sizeof(kf_val);
-  kf_node *const node = kf_new(run, sizeof(kf_node) + slots);
+KD_INLINE kf_node *kf_frame(kf_run *run, ks_unit *unit, kf_stream *io, kf_node *parent) {
+  kf_node *const node = kf_new(run, (size_t)unit->bytes);
   if (node == NULL) return NULL;
+  if (unit->slots <= KF_FEW) {
+    for (Py_ssize_t i = 0; i < unit->slots; i++) node->slot[i].kind = KF_UNSET;
+  } else {
+    memset(node->slot, 0, (size_t)unit->bytes - sizeof(kf_node));
+  }
   node->unit = unit;
   node->parent = parent;
   node->root = parent == NULL ? node : parent->root;
@@ -1152,17 +1337,16 @@ static kf_node *kf_frame(kf_run *run, ks_unit *unit, kf_stream *io, kf_node *par
   node->depth = run->depth + 1;
   node->level = run->level;
   node->little = parent == NULL ? -1 : parent->little;
-  memset(node->slot, 0, slots);
   return node;
 }
 
 /* An object that stands next in a stream, with its parameters, before it is read. */
-static kf_node *kf_begun(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element) {
+static kf_node *kf_begun_with(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element) {
   kf_node *node, *parent = NULL;
   ks_unit *unit;
   kf_val found;
-  if (run->depth >= run->deepest || run->nested >= KS_MOST_NESTED) return NULL;
   if (ks_seek_unit(&run->table, element) < 0 || (unit = element->unit) == NULL || kf_prepare(run, unit) < 0) return NULL;
+  element->simple = element->parent == NULL && unit->parameters == 0;
   if (element->own) {
     parent = at->node;
   } else if (element->parent != NULL) {
@@ -1178,53 +1362,69 @@ static kf_node *kf_begun(kf_run *run, const kf_at *at, kf_stream *io, ks_element
   return node;
 }
 
-/* Fill the columns of an object that was read (kodec_table.h). */
-static int kb_fill_leaves(kf_run *run, const kf_wish *wish, const kf_node *node);
+KD_INLINE kf_node *kf_begun(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element) {
+  kf_node *node;
+  if (KD_UNLIKELY(run->depth >= run->deepest || run->nested >= KS_MOST_NESTED)) return NULL;
+  if (KD_UNLIKELY(!element->simple)) return kf_begun_with(run, at, io, element);
+  node = kf_frame(run, element->unit, io, element->own ? at->node : NULL);
+  if (node != NULL && !element->own && element->rooted) node->root = at->node->root;
+  return node;
+}
 
-static int kf_made(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, const kf_wish *wish, kf_val *to) {
+/* Programs (kodec_program.h). */
+static const struct kf_program *kf_lowered(kf_run *run, ks_unit *unit, kf_wish *wish, int apart);
+static int kf_taken(kf_run *run, const struct kf_program *program, kf_node *node, kf_stream *io);
+static int kf_many(kf_run *run, const kf_at *at, const ks_step *step, kf_wish *wish, struct kb_column *column, int held, kf_val *to);
+
+/* The wish for objects of a unit; NULL: they are read whole. */
+static kf_wish *kf_wish_of(kf_wish *first, const ks_unit *unit) {
+  kf_wish *wish = first;
+  if (first->met != NULL && first->met->unit == unit) return first->met;
+  while (wish != NULL && wish->unit != unit) wish = wish->next;
+  return first->met = wish;
+}
+
+static int kf_made(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, kf_wish *wish, kf_val *to) {
   kf_node *const node = kf_begun(run, at, io, element);
-  int status;
+  const struct kf_program *program;
   if (node == NULL) return -1;
-  {
-    const kf_at inner = {node, io, NULL, 0};
-    run->depth++;
-    run->nested++;
-    while (wish != NULL && wish->unit != node->unit) wish = wish->next;
-    status = kf_steps(run, &inner, node->unit->step, node->unit->steps, wish);
-    run->nested--;
-    run->depth--;
-    if (status == 0 && wish != NULL && run->early) status = kb_fill_leaves(run, wish, node);
-  }
+  if (wish != NULL && wish->unit != node->unit) wish = kf_wish_of(wish, node->unit);
+  program = wish != NULL ? wish->program : node->unit->program;
+  if (KD_UNLIKELY(program == NULL) && (program = kf_lowered(run, node->unit, wish, 0)) == NULL) return -1;
   to->as.node = node;
   to->kind = KF_NODE;
-  return status;
+  return kf_taken(run, program, node, io);
+}
+
+static kf_stream *kf_inside_of(kf_run *run, const kf_at *at, const ks_bounds *bounds, const uint8_t *p, Py_ssize_t size) {
+  if (bounds->process != NULL && kf_processed(run, at, bounds, &p, &size) < 0) return NULL;
+  run->room += size;
+  return kf_open(run, p, 0, size);
 }
 
 /* The stream that an element is read from: one of its own, or `io` itself; NULL if there is none. */
-static kf_stream *kf_inside(kf_run *run, const kf_at *at, kf_stream *io, const ks_bounds *bounds) {
+KD_INLINE kf_stream *kf_inside(kf_run *run, const kf_at *at, kf_stream *io, const ks_bounds *bounds) {
   const uint8_t *p;
   Py_ssize_t size;
   if (bounds == NULL) return io;
   if (kf_span(run, at, io, bounds, &p, &size) < 0) return NULL;
   if (bounds->process == NULL && bounds->terminator == NULL && bounds->pad < 0)
     return kf_open(run, io->s.buf, p - io->s.buf, p - io->s.buf + size);
-  if (bounds->process != NULL && kf_processed(run, at, bounds, &p, &size) < 0) return NULL;
-  run->room += size;
-  return kf_open(run, p, 0, size);
+  return kf_inside_of(run, at, bounds, p, size);
 }
 
 /* The element of the case that equals `on`; 0, and NULL if there is none, or -1. */
 static int kf_case_of(kf_run *run, const kf_at *at, ks_element *choice, const kf_val *on, ks_element **to) {
   kf_val value;
   const kf_val *known;
+  const int small = choice->small != NULL && on->kind == KF_INT && on->as.i >= 0 && on->as.i < KS_SMALL_CASES;
   *to = choice->other;
+  if (small && choice->small[on->as.i]) {
+    if (choice->small[on->as.i] > 0) *to = choice->chosen[choice->small[on->as.i] - 1].element;
+    return 0;
+  }
   if (choice->numbers != NULL) {
-    const int small = on->kind == KF_INT && on->as.i >= 0 && on->as.i < KS_SMALL_CASES;
     PyObject *key, *number;
-    if (small && choice->small[on->as.i]) {
-      *to = choice->chosen[choice->small[on->as.i] - 1].element;
-      return 0;
-    }
     ks_expr *const last = choice->chosen[choice->last].values ? choice->chosen[choice->last].value[choice->last_value] : NULL;
     known = last == NULL ? NULL : kf_ref(run, at, last, &value);
     if (known != NULL && known->kind == on->kind && kf_equal(known, on) == 1) {
@@ -1234,7 +1434,11 @@ static int kf_case_of(kf_run *run, const kf_at *at, ks_element *choice, const kf
     if (on->kind <= KF_NULL || (key = kf_object_of(on)) == NULL) return -1;
     number = PyDict_GetItemWithError(choice->numbers, key);
     Py_DECREF(key);
-    if (number == NULL) return PyErr_Occurred() ? -1 : 0;
+    if (number == NULL) {
+      if (PyErr_Occurred()) return -1;
+      if (small) choice->small[on->as.i] = -1;
+      return 0;
+    }
     {
       const Py_ssize_t found = PyLong_AsSsize_t(number);
       *to = choice->chosen[found].element;
@@ -1253,14 +1457,16 @@ static int kf_case_of(kf_run *run, const kf_at *at, ks_element *choice, const kf
       known = kf_ref(run, at, choice->chosen[i].value[j], &value);
       if (known == NULL || (equal = kf_equal(on, known)) < 0) return -1;
       if (equal) {
+        if (small && i < INT16_MAX) choice->small[on->as.i] = (int16_t)(i + 1);
         *to = choice->chosen[i].element;
         return 0;
       }
     }
+  if (small) choice->small[on->as.i] = -1;
   return 0;
 }
 
-static int kf_octets(kf_run *run, const kf_at *at, kf_stream *io, const ks_element *element, kf_val *to) {
+KD_INLINE int kf_octets(kf_run *run, const kf_at *at, kf_stream *io, const ks_element *element, kf_val *to) {
   const uint8_t *p;
   Py_ssize_t size;
   if (kf_span(run, at, io, element->bounds, &p, &size) < 0) return -1;
@@ -1272,7 +1478,7 @@ static int kf_octets(kf_run *run, const kf_at *at, kf_stream *io, const ks_eleme
   return 0;
 }
 
-static int kf_choice(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, const kf_wish *wish, kf_val *to) {
+static int kf_choice(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, kf_wish *wish, kf_val *to) {
   kf_stream *inner;
   kf_val one;
   ks_element *found;
@@ -1284,7 +1490,7 @@ static int kf_choice(kf_run *run, const kf_at *at, kf_stream *io, ks_element *el
   return 0;
 }
 
-KD_INLINE int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, const kf_wish *wish,
+KD_INLINE int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, kf_wish *wish,
                          kf_val *to) {
   int64_t number;
   kf_stream *inner;
@@ -1312,9 +1518,8 @@ KD_INLINE int kf_element(kf_run *run, const kf_at *at, kf_stream *io, ks_element
 
 /* ------------------------------------------------------------------ steps */
 
-static int kf_rules(kf_run *run, const kf_at *at, ks_expr **rules, Py_ssize_t count, const kf_val *value) {
-  kf_at here = *at;
-  here.item = value;
+static int kf_hold(kf_run *run, const kf_at *at, ks_expr **rules, Py_ssize_t count, const kf_val *value) {
+  const kf_at here = {at->node, at->io, value, at->index};
   for (Py_ssize_t i = 0; i < count; i++) {
     if (ks_held(rules[i], value)) continue;
     if (kf_eval_test(run, &here, rules[i]) != 1) return -1;
@@ -1323,51 +1528,8 @@ static int kf_rules(kf_run *run, const kf_at *at, ks_expr **rules, Py_ssize_t co
   return 0;
 }
 
-static int kf_fixed(kf_run *run, const kf_at *at, const ks_step *step) {
-  ks_stream *const io = &at->io->s;
-  kf_node *const node = at->node;
-  const uint8_t *p;
-  if (node->unit->loose) ks_align(io);
-  if (step->size > io->end - io->at) return -1;
-  p = io->buf + io->at;
-  io->at += step->size;
-  for (const ks_slot *slot = step->in, *const end = slot + step->slots; slot < end; slot++) {
-    kf_val *const to = &node->slot[slot->place];
-    const uint8_t *const here = p + slot->offset;
-    to->kind = KF_INT;
-    switch (slot->as) {
-      case KS_AS_U1: to->as.i = here[0]; continue;
-      case KS_AS_S1: to->as.i = (int8_t)here[0]; continue;
-      case KS_AS_U2LE: to->as.i = kd_load_u2le(here); continue;
-      case KS_AS_U2BE: to->as.i = kd_load_u2be(here); continue;
-      case KS_AS_S2LE: to->as.i = (int16_t)kd_load_u2le(here); continue;
-      case KS_AS_S2BE: to->as.i = (int16_t)kd_load_u2be(here); continue;
-      case KS_AS_U4LE: to->as.i = kd_load_u4le(here); continue;
-      case KS_AS_U4BE: to->as.i = kd_load_u4be(here); continue;
-      case KS_AS_S4LE: to->as.i = (int32_t)kd_load_u4le(here); continue;
-      case KS_AS_S4BE: to->as.i = (int32_t)kd_load_u4be(here); continue;
-      default: break;
-    }
-    if (slot->wire == KS_BYTES) {
-      to->as.p = p + slot->offset;
-      to->size = slot->size;
-      to->kind = KF_BYTES;
-    } else if (slot->wire == KS_BITS) {
-      const uint64_t all = ks_load(p + slot->offset, slot->size, slot->order == KS_LE);
-      const uint64_t mask = slot->width == 64 ? UINT64_MAX : ((uint64_t)1 << slot->width) - 1;
-      const uint64_t bits = all >> slot->shift & mask;
-      to->as.i = (int64_t)bits;
-      to->kind = bits > INT64_MAX ? KF_BIG : KF_INT;
-      if (slot->cast.flag) kf_set_flag(to, bits != 0);
-    } else if (kf_number(node, p + slot->offset, slot->wire, slot->order, to) < 0) {
-      return -1;
-    }
-  }
-  for (Py_ssize_t i = 0; step->rules && i < step->slots; i++) {
-    const ks_slot *const slot = &step->in[i];
-    if (slot->rules && kf_rules(run, at, slot->rule, slot->rules, &node->slot[slot->place]) < 0) return -1;
-  }
-  return 0;
+KD_INLINE int kf_rules(kf_run *run, const kf_at *at, ks_expr **rules, Py_ssize_t count, const kf_val *value) {
+  return KD_LIKELY(count == 0) ? 0 : kf_hold(run, at, rules, count, value);
 }
 
 /* How many elements a list has that is counted, where the bytes can hold them; -1 where they cannot. */
@@ -1394,74 +1556,13 @@ static int kf_numbers(kf_run *run, const kf_at *at, ks_stream *io, const ks_step
   if (count == 0) return 1;
   if ((list->numbers = kf_new(run, (size_t)count * sizeof(int64_t))) == NULL) return -1;
   list->n = list->room = (Py_ssize_t)count;
-  for (Py_ssize_t i = 0; i < list->n; i++, p += width) {
+  for (Py_ssize_t i = 0; element->wire == KS_U1 && i < list->n; i++) list->numbers[i] = p[i];
+  for (Py_ssize_t i = 0; element->wire != KS_U1 && i < list->n; i++, p += width) {
     if (kf_number(at->node, p, element->wire, element->order, &found) < 0) return -1;
     list->numbers[i] = found.as.i;
   }
   io->at += list->n * width;
   return 1;
-}
-
-/* The elements of a list, which is in its slot while it is read, where it has one. */
-static int kf_many(kf_run *run, const kf_at *at, const ks_step *step, const kf_wish *wish, kf_val *to) {
-  ks_stream *const io = &at->io->s;
-  ks_element *const element = step->element;
-  kf_at inner = *at;
-  kf_list *const list = kf_new(run, sizeof(kf_list));
-  Py_ssize_t before = -1;
-  int64_t count = 0;
-  int before_left = 0;
-  const int packed = element->kind == KS_E_NUMBER && !element->cast.flag && element->cast.members == NULL && !step->rules &&
-                     step->ends != KS_BY_UNTIL;
-  if (list == NULL) return -1;
-  memset(list, 0, sizeof *list);
-  if (packed)
-    list->kind = element->wire == KS_F4 || element->wire == KS_F8 ? KF_REAL : element->wire == KS_U8 ? KF_BIG : KF_INT;
-  to->as.list = list;
-  to->kind = KF_LIST;
-  if (step->ends == KS_BY_COUNT && (count = kf_count(run, at, io, step, 1)) < 0) return -1;
-  if (packed) {
-    const int all = kf_numbers(run, at, io, step, count, list);
-    if (all) return all < 0 ? -1 : 0;
-  } else if (!packed && step->ends == KS_BY_COUNT && step->least && count > 8) {
-    list->room = count < 1024 ? (Py_ssize_t)count : 1024;
-    list->items = kf_new(run, (size_t)list->room * sizeof(kf_val));
-    if (list->items == NULL) return -1;
-  }
-  for (Py_ssize_t i = 0;; i++) {
-    const Py_ssize_t start = io->at;
-    const int left = io->left;
-    kf_val found = {.kind = KF_UNSET};
-    if (step->ends == KS_BY_COUNT && i == count) break;
-    if (step->ends == KS_BY_END) {
-      if (io->at >= io->end && io->left <= 0) break;
-      if (before == start && before_left == left) return -1;
-      before = start;
-      before_left = left;
-    }
-    if (step->ends != KS_BY_COUNT && i >= run->elements) return -1;
-    inner.index = i;
-    if (kf_element(run, &inner, at->io, element, i, wish, &found) < 0) return -1;
-    if (packed) {
-      if (kf_push_number(run, list, found.as.i) < 0) return -1;
-    } else {
-      if ((step->rules && kf_rules(run, &inner, step->rule, step->rules, &found) < 0) || kf_push(run, list, &found) < 0)
-        return -1;
-    }
-    if (step->ends == KS_BY_UNTIL) {
-      int done;
-      inner.item = &found;
-      done = kf_eval_test(run, &inner, step->test);
-      inner.item = NULL;
-      if (done < 0) return -1;
-      if (done) break;
-    }
-    if ((step->ends == KS_BY_UNTIL || (step->ends == KS_BY_COUNT && step->least == 0)) && io->at == start &&
-        io->left == left && ++run->empty > run->room)
-      return -1;
-    if ((i & 0xFFFF) == 0xFFFF && PyErr_CheckSignals() < 0) return -1;
-  }
-  return 0;
 }
 
 static int kf_set_order(kf_run *run, const kf_at *at, const ks_step *step) {
@@ -1500,53 +1601,6 @@ static int kf_passed(kf_run *run, const kf_at *at, const ks_step *step) {
     io->at += (Py_ssize_t)count * ks_widths[element->wire];
     return 1;
   }
-  return 0;
-}
-
-KD_INLINE int kf_step(kf_run *run, const kf_at *at, const ks_step *step, const kf_wish *wish) {
-  const kf_wish *inner = NULL;
-  kf_val *to;
-  int status;
-  switch (step->what) {
-    case KS_S_ALIGN: ks_align(&at->io->s); return 0;
-    case KS_S_ORDER: return kf_set_order(run, at, step);
-    case KS_S_WHEN:
-      status = kf_eval_test(run, at, step->test);
-      return status <= 0 ? status : kf_steps(run, at, step->steps, step->inner, wish);
-    case KS_S_FIXED: return kf_fixed(run, at, step);
-    /* of bytes that only a check asks for */
-    case KS_S_BEGIN:
-    case KS_S_END: return 0;
-    default: break;
-  }
-  to = &at->node->slot[step->place];
-  if (wish != NULL) {
-    const int whole = run->whole;
-    inner = wish->inner[step->place];
-    if (whole || at->node->unit->asked[step->place]) {
-      /* an expression may ask for anything inside */
-      run->whole = 1;
-    } else if (!wish->slot[step->place]) {
-      status = kf_passed(run, at, step);
-      if (status) return status < 0 ? -1 : 0;
-      inner = NULL;
-    }
-    status = step->what == KS_S_MANY ? kf_many(run, at, step, NULL, to) : kf_element(run, at, at->io, step->element, -1, inner, to);
-    run->whole = whole;
-    if (status < 0) return -1;
-  } else if ((step->what == KS_S_MANY ? kf_many(run, at, step, NULL, to)
-                                      : kf_element(run, at, at->io, step->element, -1, NULL, to)) < 0) {
-    return -1;
-  }
-  if (step->what == KS_S_MANY) return 0;
-  return step->rules ? kf_rules(run, at, step->rule, step->rules, to) : 0;
-}
-
-/* A wish is one for the unit of its class; any other object is read whole. */
-static int kf_steps(kf_run *run, const kf_at *at, const ks_step *steps, Py_ssize_t count, const kf_wish *wish) {
-  while (wish != NULL && wish->unit != at->node->unit) wish = wish->next;
-  for (Py_ssize_t i = 0; i < count; i++)
-    if (kf_step(run, at, &steps[i], wish) < 0) return kf_stop(run, at->node);
   return 0;
 }
 
@@ -1615,7 +1669,7 @@ static int kf_instance(kf_run *run, kf_node *node, Py_ssize_t number, kf_val *to
       before = io->first->now;
       io->first->now = io;
       if (step->what == KS_S_MANY)
-        status = kf_many(run, &at, step, NULL, &value);
+        status = kf_many(run, &at, step, NULL, NULL, 1, &value);
       else if (step->what == KS_S_ONE && kf_element(run, &at, io, step->element, -1, NULL, &value) == 0)
         status = kf_rules(run, &at, step->rule, step->rules, &value);
       io->first->now = before;

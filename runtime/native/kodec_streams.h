@@ -78,10 +78,12 @@ typedef struct {
 } ks_enum;
 
 typedef enum { KS_UTF8, KS_ASCII, KS_LATIN1, KS_OTHER } ks_encoding;
+enum { KF_AS_UTF8, KF_AS_LATIN1, KF_AS_ASCII };
 
 /* How text is stored. */
 typedef struct {
   ks_encoding encoding;
+  uint8_t as; /* how a frame has it */
   const char *codec, *errors;
 } ks_charset;
 
@@ -104,6 +106,17 @@ struct ks_expr {
   Py_ssize_t sought; /* the number of an instance that is read, or -1 */
   Py_ssize_t stands; /* that of an instance that depends on a stream, or -1 */
   kf_val frame;      /* of KS_CONSTANT, once it was asked for */
+  /* in frames: whether it was looked at; then whether its value is a slot at an offset from the object at hand, or is
+   * `computed` for the object there; and the place of the field through which that is reached, or -1 */
+  uint8_t resolved, known;
+  Py_ssize_t offset, via;
+  struct kx_code *code; /* the same as a sequence of operations on numbers (kodec_numbers.h); NULL: there is none */
+  uint8_t failed;       /* how often that did not do, up to a limit */
+  kf_kind makes;        /* what it makes */
+  /* of what is reached from the outermost object, where it was in a run */
+  uint64_t epoch;
+  const struct kf_node *root;
+  const kf_val *kept;
   uint8_t careful;   /* how often it was neither a whole number nor a flag, up to a limit */
   signed char alone; /* of a rule: 1 if it depends on the item alone, -1 if not, 0 if that is not known yet */
   kf_val passed;     /* of such a rule: the item for which it held last */
@@ -133,6 +146,7 @@ typedef struct {
   ks_within how;
   ks_expr *size;
   int early, include, consume, needed, pad; /* -1: no padding */
+  int plain;                                /* whether it is a size, or the rest, and nothing else */
   const char *contents, *terminator;        /* NULL: none */
   Py_ssize_t fixed, ending;                 /* their sizes */
   PyObject *process, *whole;                /* `whole`: the contents as in the table; NULL if there are none */
@@ -161,7 +175,7 @@ struct ks_element {
   /* of an object */
   PyTypeObject *cls;
   ks_unit *unit; /* NULL until it was looked up; borrowed from the class */
-  int sought;
+  int sought, simple; /* `simple`: a frame of its own needs nothing but the one around it */
   int own, rooted; /* whether its parent is the object that contains it; otherwise whether it has the root of that */
   Py_ssize_t arguments;
   ks_expr **argument;
@@ -174,7 +188,8 @@ struct ks_element {
   ks_element *other; /* NULL: none */
   PyObject *numbers; /* a dict from values to the numbers of cases, a reference; NULL: they are computed, or few */
   Py_ssize_t last, last_value; /* the case that was found last */
-  int16_t *small;              /* with `numbers`: of small numbers 1 + the case, or 0 if that is not known yet */
+  int16_t *small;              /* of small numbers 1 + the case, -1 if there is none, or 0 if that is not known yet; NULL: cases
+                                  are computed */
 };
 
 /* How a frame takes a number of a fixed run: one case for each of the usual widths and orders. */
@@ -207,6 +222,7 @@ typedef struct {
 struct ks_step {
   ks_what what;
   Py_ssize_t slot, place; /* `place`: that of the slot in a frame (kodec_frames.h) */
+  Py_ssize_t inlined;     /* where its object is in the frame of the one around it; 0: it has a frame of its own */
   ks_expr *test; /* the condition, the value that selects a byte order, the count or the end of a list */
   Py_ssize_t inner;
   ks_step *steps;
@@ -252,7 +268,11 @@ struct ks_unit {
   ks_expr **stand;
   Py_ssize_t frame; /* the slots that objects of the class have of their own */
   uint8_t *asked;   /* of each of them whether an expression asks for it; NULL until it is needed */
-  int prepared;     /* whether it can be read without objects (kodec_frames.h) */
+  int prepared;     /* 1: it can be read without objects (kodec_frames.h); 2: that is being prepared */
+  Py_ssize_t slots; /* of a frame, if it has nothing else */
+  Py_ssize_t bytes; /* of a frame, with the objects in it that always come (`inlined`) */
+  ks_step **inside; /* by place, the step whose object is in the frame, or NULL */
+  struct kf_program *program, *apart; /* that read all of an object (kodec_program.h) */
   void *blocks; /* all that was allocated */
 };
 
@@ -331,6 +351,7 @@ static int ks_set_charset(PyObject *form, Py_ssize_t at, ks_charset *to) {
                  : strcmp(to->codec, "ascii") == 0      ? KS_ASCII
                  : strcmp(to->codec, "iso8859-1") == 0 || strcmp(to->codec, "latin-1") == 0 ? KS_LATIN1
                                                         : KS_OTHER;
+  to->as = to->encoding == KS_LATIN1 ? KF_AS_LATIN1 : to->encoding == KS_ASCII ? KF_AS_ASCII : KF_AS_UTF8;
   return 0;
 }
 
@@ -446,6 +467,7 @@ static ks_bounds *ks_bounds_of(ks_unit *unit, PyObject *form) {
     }
   }
   if (PyErr_Occurred() || (how == KS_IN_UNTIL && found->ending == 0)) return ks_refuse(unit, form), NULL;
+  found->plain = (how == KS_IN_REST || (how == KS_IN_SIZE && found->size != NULL)) && found->pad < 0 && found->terminator == NULL;
   return found;
 }
 
@@ -461,10 +483,11 @@ static int ks_set_numbers(ks_unit *unit, ks_element *choice) {
   for (Py_ssize_t i = 0; i < choice->cases; i++)
     for (Py_ssize_t j = 0; j < choice->chosen[i].values; j++, values++)
       if (choice->chosen[i].value[j]->op != KS_CONSTANT) return 0;
-  if (values <= FEW) return 0;
   choice->small = ks_new(unit, KS_SMALL_CASES, sizeof(int16_t));
+  if (choice->small == NULL) return -1;
+  if (values <= FEW) return 0;
   choice->numbers = PyDict_New();
-  if (choice->numbers == NULL || choice->small == NULL) return -1;
+  if (choice->numbers == NULL) return -1;
   ((ks_memory *)(void *)choice - 1)->owned = choice->numbers;
   for (Py_ssize_t i = 0; i < choice->cases; i++) {
     PyObject *const number = PyLong_FromSsize_t(i);
@@ -546,6 +569,12 @@ static int ks_set_attribute(const ks_unit *unit, PyObject *form, Py_ssize_t at, 
   return *slot < 0 ? -1 : 0;
 }
 
+static ks_load_as ks_loaded_as(ks_wire wire, ks_order order) {
+  if (wire <= KS_S1) return wire == KS_U1 ? KS_AS_U1 : KS_AS_S1;
+  if (wire > KS_S4 || (order != KS_LE && order != KS_BE)) return KS_BY_WIRE;
+  return (ks_load_as)(KS_AS_U2LE + 2 * (wire - KS_U2) + (order == KS_BE));
+}
+
 static int ks_slot_of(ks_unit *unit, PyObject *form, ks_slot *found) {
   const Py_ssize_t parts = PyTuple_Check(form) ? PyTuple_GET_SIZE(form) : 0;
   int wire, order;
@@ -558,9 +587,7 @@ static int ks_slot_of(ks_unit *unit, PyObject *form, ks_slot *found) {
   found->size = (int)PyLong_AsLong(PyTuple_GET_ITEM(form, 2));
   found->wire = (ks_wire)wire;
   found->order = (ks_order)order;
-  if (wire <= KS_S1) found->as = wire == KS_U1 ? KS_AS_U1 : KS_AS_S1;
-  else if (wire <= KS_S4 && (order == KS_LE || order == KS_BE))
-    found->as = (ks_load_as)(KS_AS_U2LE + 2 * (wire - KS_U2) + (order == KS_BE));
+  found->as = ks_loaded_as(found->wire, found->order);
   if (parts == 9) {
     found->shift = (int)PyLong_AsLong(PyTuple_GET_ITEM(form, 7));
     found->width = (int)PyLong_AsLong(PyTuple_GET_ITEM(form, 8));

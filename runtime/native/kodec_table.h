@@ -42,6 +42,8 @@ typedef struct kb_column {
   Py_ssize_t children;
   struct kb_column *child;
   int late;     /* whether it, or one inside, is filled when the whole row is read */
+  int steady;   /* whether it takes a number in each row, without being asked (`kb_make_room`) */
+  int direct;   /* of a list: whether its elements fill their columns as soon as they are read */
   int chooses;  /* whether most of them are each of one class */
   kb_way *ways; /* of classes that were met */
   /* of an enum: the numbers by their place, and places by number */
@@ -95,10 +97,31 @@ static int kb_nulls(kb_column *column, Py_ssize_t upto) {
   return kb_zeros(&column->valid, (upto + 7) / 8);
 }
 
+/* Whether each value has as many bytes. */
+static int kb_is_even(kb_kind kind) { return kind == KB_INT || kind == KB_REAL || kind == KB_ENUM || kind == KB_NAME; }
+
+/* Put the bits of a number of the column's width; there must be room. */
+KD_INLINE void kb_put_bits(kb_column *column, Py_ssize_t row, int64_t bits) {
+  switch (column->width) {
+    case 1: column->data.p[row] = (uint8_t)bits; break;
+    case 2: ((uint16_t *)(void *)column->data.p)[row] = (uint16_t)bits; break;
+    case 4: ((uint32_t *)(void *)column->data.p)[row] = (uint32_t)bits; break;
+    default: ((uint64_t *)(void *)column->data.p)[row] = (uint64_t)bits;
+  }
+}
+
 /* Have the column have `row` values, of which those that are new are missing. */
 static int kb_pad(kb_column *column, Py_ssize_t row) {
   Py_ssize_t end;
   if (row <= column->rows || column->kind == KB_GROUP) return 0;
+  if (row == column->rows + 1 && column->valid.p != NULL && kb_is_even(column->kind) && row <= 8 * column->valid.room &&
+      row * column->width <= column->data.room) {
+    kb_put_bits(column, column->rows, 0);
+    column->valid.n = (row + 7) / 8;
+    column->nulls++;
+    column->rows = row;
+    return 0;
+  }
   if (kb_nulls(column, row) < 0) return -1;
   switch (column->kind) {
     case KB_FLAG:
@@ -110,7 +133,8 @@ static int kb_pad(kb_column *column, Py_ssize_t row) {
     case KB_BYTES:
     case KB_TEXT:
     case KB_LIST:
-      if (kb_zeros(&column->ends, 4) < 0 || kb_room(&column->ends, 4 * (row + 1)) < 0) return -1;
+      if (kb_room(&column->ends, 4 * (row + 1)) < 0) return -1;
+      if (column->ends.n == 0) memset(column->ends.p, 0, 4);
       end = column->kind == KB_LIST ? column->items : column->data.n;
       for (Py_ssize_t i = column->rows; i < row; i++) {
         const int32_t value = (int32_t)end;
@@ -119,7 +143,8 @@ static int kb_pad(kb_column *column, Py_ssize_t row) {
       column->ends.n = 4 * (row + 1);
       break;
     default:
-      if (kb_zeros(&column->data, row * column->width) < 0) return -1;
+      if (kb_room(&column->data, row * column->width) < 0) return -1;
+      memset(column->data.p + column->rows * column->width, 0, (size_t)((row - column->rows) * column->width));
   }
   column->rows = row;
   return 0;
@@ -138,7 +163,9 @@ KD_INLINE int kb_next(kb_column *column, Py_ssize_t row) {
 
 /* Room for one more end, after those before it. */
 static int kb_end_room(kb_column *column, Py_ssize_t row) {
-  return kb_zeros(&column->ends, 4) < 0 ? -1 : kb_room(&column->ends, 4 * (row + 2));
+  if (kb_room(&column->ends, 4 * (row + 2)) < 0) return -1;
+  if (column->ends.n == 0) memset(column->ends.p, 0, 4);
+  return 0;
 }
 
 /* The end of the value of `row`, which `kb_next` announced. */
@@ -148,16 +175,6 @@ KD_INLINE int kb_put_end(kb_column *column, Py_ssize_t row, Py_ssize_t at) {
   memcpy(column->ends.p + 4 * (row + 1), &end, 4);
   column->ends.n = 4 * (row + 2);
   return 0;
-}
-
-/* Put the bits of a number of the column's width; there must be room. */
-KD_INLINE void kb_put_bits(kb_column *column, Py_ssize_t row, int64_t bits) {
-  switch (column->width) {
-    case 1: column->data.p[row] = (uint8_t)bits; break;
-    case 2: ((uint16_t *)(void *)column->data.p)[row] = (uint16_t)bits; break;
-    case 4: ((uint32_t *)(void *)column->data.p)[row] = (uint32_t)bits; break;
-    default: ((uint64_t *)(void *)column->data.p)[row] = (uint64_t)bits;
-  }
 }
 
 /* ------------------------------------------------------------------ values */
@@ -206,15 +223,35 @@ static int kb_whole(kb_column *column, const kf_val *value, Py_ssize_t row) {
   return 0;
 }
 
+/* Copy bytes, of which there are often few. */
+KD_INLINE void kb_copy(uint8_t *to, const uint8_t *p, Py_ssize_t size) {
+  if (size > 16 || size < 4) {
+    if (size) memcpy(to, p, (size_t)size);
+  } else if (size >= 8) {
+    uint64_t first, last;
+    memcpy(&first, p, 8);
+    memcpy(&last, p + size - 8, 8);
+    memcpy(to, &first, 8);
+    memcpy(to + size - 8, &last, 8);
+  } else {
+    uint32_t first, last;
+    memcpy(&first, p, 4);
+    memcpy(&last, p + size - 4, 4);
+    memcpy(to, &first, 4);
+    memcpy(to + size - 4, &last, 4);
+  }
+}
+
 static int kb_octets(kf_run *run, kb_column *column, const kf_val *value, Py_ssize_t row) {
   const uint8_t *p = value->as.p;
   Py_ssize_t size = value->size;
-  if (value->kind != (column->kind == KB_TEXT ? KF_TEXT : KF_BYTES)) return -1;
-  if (column->kind == KB_TEXT && kf_utf8(run, value, &p, &size) < 0) return -1;
-  if (size > INT32_MAX - column->data.n || kb_next(column, row) < 0) return -1;
-  if (kb_put_end(column, row, column->data.n + size) < 0 || kb_room(&column->data, column->data.n + size) < 0) return -1;
-  if (size) memcpy(column->data.p + column->data.n, p, (size_t)size);
-  column->data.n += size;
+  const Py_ssize_t at = column->data.n;
+  if (KD_UNLIKELY(value->kind != (column->kind == KB_TEXT ? KF_TEXT : KF_BYTES))) return -1;
+  if (column->kind == KB_TEXT && KD_UNLIKELY(!kf_is_ascii(p, size)) && kf_utf8(run, value, &p, &size) < 0) return -1;
+  if (KD_UNLIKELY(size > INT32_MAX - at) || kb_next(column, row) < 0 || kb_put_end(column, row, at + size) < 0) return -1;
+  if (KD_UNLIKELY(at + size > column->data.room) && kb_room(&column->data, at + size) < 0) return -1;
+  kb_copy(column->data.p + at, p, size);
+  column->data.n = at + size;
   run->filled += size + 4;
   return 0;
 }
@@ -248,10 +285,13 @@ static int kb_fill_numbers(kb_column *child, Py_ssize_t at, const kf_list *list)
     return 0;
   if (kb_room(&child->data, (at + list->n) * child->width) < 0) return -1;
   if (child->width == 1 && !child->is_signed) {
+    uint8_t *const to = child->data.p + at;
+    uint64_t all = 0;
     for (Py_ssize_t i = 0; i < list->n; i++) {
-      if (list->numbers[i] < 0 || list->numbers[i] > UINT8_MAX) return -1;
-      child->data.p[at + i] = (uint8_t)list->numbers[i];
+      all |= (uint64_t)list->numbers[i];
+      to[i] = (uint8_t)list->numbers[i];
     }
+    if (all > UINT8_MAX) return -1;
   } else {
     for (Py_ssize_t i = 0; i < list->n; i++) {
       if (!kb_fits(child, list->numbers[i])) return -1;
@@ -313,21 +353,6 @@ KD_INLINE int kb_fill_member(kf_run *run, kb_column *column, const kf_val *aroun
   return kb_fill_value(run, column, value, row);
 }
 
-static int kb_fill_leaves(kf_run *run, const kf_wish *wish, const kf_node *node) {
-  const Py_ssize_t row = run->row;
-  for (const kf_leaf *leaf = wish->leaf, *const end = leaf + wish->leaves; leaf < end; leaf++) {
-    kb_column *const column = leaf->column;
-    const kf_val *const value = &node->slot[leaf->place];
-    if (value->kind == KF_INT && column->exact && (row + 1) * column->width <= column->data.room) {
-      if (kb_next(column, row) < 0) return -1;
-      kb_put_bits(column, row, value->as.i);
-    } else if (kb_fill_value(run, column, value, row) < 0) {
-      return -1;
-    }
-  }
-  return 0;
-}
-
 static int kb_fill(kf_run *run, kb_column *column, const kf_val *value, Py_ssize_t row) {
   int32_t place;
   int there = 0, status;
@@ -377,7 +402,7 @@ static int kb_fill(kf_run *run, kb_column *column, const kf_val *value, Py_ssize
       kb_column *const child = column->child;
       const Py_ssize_t first = column->items;
       if (value->kind != KF_LIST || list->n > INT32_MAX - column->items) return -1;
-      if (kb_next(column, row) < 0 || (there = kb_fill_numbers(child, first, list)) < 0) return -1;
+      if (kb_pad(column, row) < 0 || (there = kb_fill_numbers(child, first, list)) < 0) return -1;
       if (there) column->items += list->n;
       if (list->numbers == NULL && child->member == NULL && !child->around && (child->kind == KB_BYTES || child->kind == KB_TEXT)) {
         for (const kf_val *item = list->items, *const last = item + list->n; item < last; item++, column->items++)
@@ -391,7 +416,7 @@ static int kb_fill(kf_run *run, kb_column *column, const kf_val *value, Py_ssize
         if (kb_fill_member(run, child, &item, column->items) < 0) return -1;
         column->items++;
       }
-      if (kb_put_end(column, row, column->items) < 0) return -1;
+      if (kb_next(column, row) < 0 || kb_put_end(column, row, column->items) < 0) return -1;
       run->filled += 8 * list->n;
       return 0;
     }
@@ -423,9 +448,6 @@ static void kb_cut(kb_buffer *buffer, Py_ssize_t n) {
   if (buffer->n > n) buffer->n = n;
 }
 
-/* Whether each value has as many bytes. */
-static int kb_is_even(kb_kind kind) { return kind == KB_INT || kind == KB_REAL || kind == KB_ENUM || kind == KB_NAME; }
-
 /* Have a column have `rows` values: the row that was being filled when something was wrong is not one of them. */
 static int kb_finish(kb_column *column, Py_ssize_t rows) {
   /* a column that no row has any value of stays empty */
@@ -450,7 +472,6 @@ static int kb_finish(kb_column *column, Py_ssize_t rows) {
   /* what is behind an offset of a list whose row was not finished */
   if (column->kind == KB_BYTES || column->kind == KB_TEXT || column->kind == KB_LIST) {
     int32_t end;
-    if (kb_zeros(&column->ends, 4) < 0) return -1;
     memcpy(&end, column->ends.p + 4 * rows, 4);
     if (column->kind == KB_LIST) column->items = end;
     else kb_cut(&column->data, end);
@@ -465,7 +486,7 @@ static int kb_finish(kb_column *column, Py_ssize_t rows) {
 /* ------------------------------------------------------------------ from buffers to arrays */
 
 /* Values that are all missing, in as many rows as a batch usually has, are the same memory. */
-enum { KB_ROWS = 8192 };
+enum { KB_ROWS = 16384 };
 static const uint64_t kb_nothing[KB_ROWS + 8];
 
 static void kb_release(struct ArrowArray *array) {
@@ -650,22 +671,39 @@ static PyObject *kb_batch(kb_column *group, Py_ssize_t rows, Py_ssize_t columns)
   return found;
 }
 
-/* Have room for numbers of a batch. */
-static int kb_begin(kb_column *column, Py_ssize_t rows) {
-  if ((column->kind == KB_INT || column->kind == KB_REAL) && column->data.p == NULL && column->exact &&
-      kb_room(&column->data, rows * column->width) < 0)
-    return -1;
-  for (Py_ssize_t i = 0; (column->kind == KB_GROUP) && i < column->children; i++)
-    if (column->guard == NULL || column->member == NULL)
-      if (kb_begin(&column->child[i], rows) < 0) return -1;
+/* Say how many rows a batch may have. */
+static void kb_begin(kb_column *column, Py_ssize_t rows) {
+  if (kb_is_even(column->kind)) column->data.hope = rows * column->width;
+  column->ends.hope = 4 * (rows + 1);
+  for (Py_ssize_t i = 0; column->kind == KB_GROUP && i < column->children; i++) kb_begin(&column->child[i], rows);
+}
+
+/* Have room for numbers of each row up to one; those before it are there. Without room, columns have to be asked again. */
+static int kb_make_room(kb_column *column, Py_ssize_t rows, Py_ssize_t upto) {
+  if (column->steady) {
+    if (kb_room(&column->data, upto * column->width) < 0) return -1;
+    column->rows = rows;
+    column->steady = upto >= rows;
+  }
+  for (Py_ssize_t i = 0; column->kind == KB_GROUP && i < column->children; i++)
+    if (kb_make_room(&column->child[i], rows, upto) < 0) return -1;
   return 0;
+}
+
+/* Drop the values of a batch that was not finished. */
+static void kb_empty(kb_column *column) {
+  kb_buffer *const buffers[] = {&column->data, &column->ends, &column->valid};
+  for (Py_ssize_t i = 0; i < column->children; i++) kb_empty(&column->child[i]);
+  for (int i = 0; i < 3; i++) {
+    kd_release(buffers[i]->p);
+    buffers[i]->p = NULL;
+    buffers[i]->n = buffers[i]->room = 0;
+  }
+  column->rows = column->nulls = column->items = 0;
 }
 
 static void kb_drop(kb_column *column) {
   for (Py_ssize_t i = 0; i < column->children; i++) kb_drop(&column->child[i]);
-  kd_release(column->data.p);
-  kd_release(column->ends.p);
-  kd_release(column->valid.p);
   Py_CLEAR(column->places);
 }
 
@@ -742,6 +780,8 @@ static int kw_compared(kf_run *run, const kw_condition *condition, const kf_val 
   return 0;
 }
 
+#include "kodec_program.h"
+
 /* ------------------------------------------------------------------ rows */
 
 typedef struct {
@@ -781,7 +821,7 @@ typedef struct {
   int64_t skip, most, size; /* elements that are left out, and how many there may be; the bytes of each, or 0 */
   int64_t stop;             /* the element before which to stop, or -1 */
   int whole;                /* whether all is read before the first row, as columns need what stands after it */
-  int early;                /* whether columns can be filled while rows are read */
+  int steady;               /* whether each row so far was read for its columns */
 } kr_rows;
 
 /* The step of a field, whether it depends on a condition or not; NULL where it has none by itself. */
@@ -843,20 +883,26 @@ static int kr_collect(kr_rows *rows, const kf_val *from, Py_ssize_t part) {
   return kr_collect(rows, &value, part + 1);
 }
 
+/* Take one step of an object. */
+static int kr_step(kf_run *run, kf_node *node, kf_stream *io, Py_ssize_t number, kf_wish *wish) {
+  const kf_program *program;
+  while (wish != NULL && wish->unit != node->unit) wish = wish->next;
+  if ((program = kf_lowered(run, node->unit, wish, 1)) == NULL || run->depth + program->levels > run->deepest) return -1;
+  return kf_take(run, program, node, io, program->start[number], program->start[number + 1]);
+}
+
 /* Read an element that is a row, with an eye on the conditions: 1 where it is one, 0 where it is hidden, or -1. */
 static int kr_read_row(kr_rows *rows, const kf_at *at, kf_stream *io, ks_element *element, Py_ssize_t index, kf_val *row) {
   kf_run *const run = &rows->run;
   kf_stream *inner;
   kf_node *node;
-  const kf_wish *wish = rows->wish;
+  kf_wish *wish = rows->wish;
   int hidden = 0;
   if (element->kind != KS_E_OBJECT || !rows->conditions) {
     int status;
-    run->early = rows->early;
-    run->whole = 0;
     status = kf_element(run, at, io, element, index, wish, row);
     /* it may be an object of another class, or none */
-    run->early = run->early && row->kind == KF_NODE && rows->wish->unit == row->as.node->unit;
+    run->early = run->fills && row->kind == KF_NODE && rows->wish->unit == row->as.node->unit;
     return status < 0 ? -1 : 1;
   }
   inner = kf_inside(run, at, io, element->bounds);
@@ -864,11 +910,10 @@ static int kr_read_row(kr_rows *rows, const kf_at *at, kf_stream *io, ks_element
   row->as.node = node;
   row->kind = KF_NODE;
   {
-    const kf_at here = {node, inner, NULL, 0};
     run->depth++;
     run->nested++;
     for (Py_ssize_t i = 0; i < node->unit->steps; i++) {
-      if (kf_steps(run, &here, &node->unit->step[i], 1, wish) < 0) return -1;
+      if (kr_step(run, node, inner, i, wish) < 0) return -1;
       for (Py_ssize_t j = 0; j < rows->conditions && !hidden; j++) {
         int holds;
         if (rows->condition[j].ready != i) continue;
@@ -1067,7 +1112,7 @@ static int kr_next(kr_rows *rows, kf_val *row) {
     {
       const ks_step *step = &level->node->unit->step[level->next];
       const kf_at at = {level->node, level->io, NULL, 0};
-      const kf_wish *const wish = rows->parts == 0 ? rows->wish : NULL;
+      kf_wish *const wish = rows->parts == 0 ? rows->wish : NULL;
       const int on_path = level->found != NULL && (step == level->found || (step->what == KS_S_WHEN && step->steps == level->found));
       if (on_path && step->what == KS_S_WHEN) {
         const int test = kf_eval_test(run, &at, step->test);
@@ -1079,7 +1124,7 @@ static int kr_next(kr_rows *rows, kf_val *row) {
         step = level->found;
       }
       if (!on_path) {
-        if (kf_steps(run, &at, step, 1, wish) < 0) return -1;
+        if (kr_step(run, level->node, level->io, level->next, wish) < 0) return -1;
         level->next++;
       } else if (step->what == KS_S_ONE) {
         kf_stream *inner;
@@ -1089,7 +1134,7 @@ static int kr_next(kr_rows *rows, kf_val *row) {
         /* the object lives as long as the one that holds it */
         run->level = rows->depth - 1;
         inner = kf_inside(run, &at, level->io, step->element->bounds);
-        node = inner == NULL ? NULL : kf_begun(run, &at, inner, step->element);
+        node = inner == NULL ? NULL : step->inlined ? kp_begin(run, level->node, step, inner) : kf_begun(run, &at, inner, step->element);
         if (node == NULL) return -1;
         run->depth++;
         if (kr_enter(rows, node, inner) < 0) return -1;
@@ -1139,9 +1184,31 @@ static int kr_leaf(kr_rows *rows, kf_wish *wish, Py_ssize_t place, kb_column *co
     if (wish->leaves) memcpy(grown, wish->leaf, (size_t)wish->leaves * sizeof(kf_leaf));
     wish->leaf = grown;
   }
-  wish->leaf[wish->leaves++] = (kf_leaf){place, column};
+  wish->leaf[wish->leaves++] = (kf_leaf){place, column, 0};
   column->late = 0;
   return 0;
+}
+
+static int kr_resolve(kr_rows *rows, PyTypeObject *cls, kb_column *column);
+
+/* The class of the elements of a list, where a column can be filled with their fields as these are read; else NULL. */
+static PyTypeObject *kr_direct(kr_rows *rows, const ks_unit *unit, const kb_column *column) {
+  const kb_column *const child = column->child;
+  Py_ssize_t number;
+  const ks_step *const step = kr_step_of(unit, column->member, &number);
+  PyTypeObject *cls;
+  const ks_unit *inner;
+  if (step == NULL || step->what != KS_S_MANY || step->element->kind != KS_E_OBJECT) return NULL;
+  cls = step->element->cls;
+  if (child->kind != KB_STRUCT || child->member != NULL || child->around || child->accepts || (child->guard != NULL && child->guard != cls)) return NULL;
+  if ((inner = ks_unit_of(cls)) == NULL) return NULL;
+  for (Py_ssize_t i = 0; i < child->children; i++) {
+    kb_column *const each = &child->child[i];
+    if (each->kind == KB_STRUCT || each->kind == KB_CHOICE || each->kind == KB_GROUP || each->member == NULL || each->guard != NULL) return NULL;
+    if (kr_resolve(rows, cls, each) < 0 || each->member->place < 0) return NULL;
+    if (each->kind == KB_LIST && each->child->kind == KB_STRUCT && kr_direct(rows, inner, each) == NULL) return NULL;
+  }
+  return cls;
 }
 
 /* Note what a column needs of the object around it, which has the class `cls`, into `wish`. `in` is the wish with the slot
@@ -1150,6 +1217,7 @@ static int kr_want(kr_rows *rows, kf_wish **wish, PyTypeObject *cls, kb_column *
   const int is_leaf = column->kind != KB_GROUP;
   ks_unit *unit;
   kf_wish *found;
+  PyTypeObject *element;
   Py_ssize_t slot;
   if (column->around) return 0; /* what is around rows is read whole */
   if (column->member == NULL) {
@@ -1168,13 +1236,21 @@ static int kr_want(kr_rows *rows, kf_wish **wish, PyTypeObject *cls, kb_column *
   for (found = *wish; found->unit != unit; found = found->next) continue;
   slot = column->member->place;
   if (slot < 0) return 0;
-  found->slot[slot] = 1;
+  found->slot[slot] |= is_leaf && !parts ? KF_WANTED : KF_WANTED | KF_KEPT;
   if (found->inner[slot] == &kr_everything && !is_leaf) return 0;
   if (is_leaf && !parts && kr_leaf(rows, found, slot, column) < 0) return -1;
   if (found->inner[slot] == &kr_everything) return 0;
+  if (column->kind == KB_LIST && !parts && found->inner[slot] == NULL && (element = kr_direct(rows, unit, column)) != NULL) {
+    kb_column *const child = column->child;
+    column->direct = 1;
+    for (Py_ssize_t i = 0; i < child->children; i++)
+      if (kr_want(rows, &found->inner[slot], element, &child->child[i], found, slot, 0) < 0) return -1;
+    return 0;
+  }
+  if (PyErr_Occurred()) return -1;
   if (column->kind != KB_GROUP && column->kind != KB_CHOICE && column->kind != KB_STRUCT) {
     /* columns inside that are filled early would not be reached */
-    if (found->inner[slot] != NULL) rows->early = 0;
+    if (found->inner[slot] != NULL) rows->run.fills = 0;
     found->inner[slot] = &kr_everything;
     return 0;
   }
@@ -1227,7 +1303,8 @@ static int kr_column_of(kr_rows *rows, PyObject *form, kb_column *to) {
   if (kb_kinds[number] == NULL) return ks_refuse(&rows->unit, form);
   to->kind = (kb_kind)number;
   to->late = to->kind != KB_GROUP;
-  to->data.dense = to->kind == KB_BYTES || to->kind == KB_TEXT;
+  to->data.dense = to->kind != KB_FLAG && to->kind != KB_HERE;
+  to->ends.dense = 1;
   to->slot = -1;
   if (member != Py_None) {
     if (PyUnicode_CompareWithASCIIString(member, "_parent") == 0) to->around = 1;
@@ -1349,35 +1426,25 @@ static int kr_condition_of(kr_rows *rows, PyObject *form, kw_condition *to) {
 /* ------------------------------------------------------------------ the class */
 
 static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"cls", "data", "path", "group", "columns", "conditions", "row", "names", "decode", "limits", "parameters", "whole", "part",
-                          NULL};
-  PyObject *cls, *data, *path, *group, *conditions, *row, *asked, *decode, *parameters, *member, *guard;
-  long long depth, elements, decompressed, skip = 0, most = -1;
-  int whole;
+  static char *names[] = {"cls", "path", "group", "columns", "conditions", "row", "names", "decode", "whole", NULL};
+  PyObject *cls, *path, *group, *conditions, *row, *asked, *decode, *member, *guard;
   Py_ssize_t count;
+  int whole;
   kr_rows *self;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!O!nO!OO!O(LLL)O!p|(LL)", names, &PyType_Type, &cls, &data, &PyTuple_Type,
-                                   &path, &PyTuple_Type, &group, &count, &PyTuple_Type, &conditions, &row,
-                                   &PyFrozenSet_Type, &asked, &decode, &depth, &elements, &decompressed, &PyTuple_Type, &parameters, &whole,
-                                   &skip, &most))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!nO!OO!Op", names, &PyType_Type, &cls, &PyTuple_Type, &path, &PyTuple_Type,
+                                   &group, &count, &PyTuple_Type, &conditions, &row, &PyFrozenSet_Type, &asked, &decode,
+                                   &whole))
     return NULL;
   self = (kr_rows *)type->tp_alloc(type, 0);
   if (self == NULL) return NULL;
   self->unit.cls = cls;
   self->run.own = &self->unit;
-  self->form = PyTuple_Pack(8, cls, path, group, conditions, row, asked, decode, parameters);
-  self->parameters = parameters;
+  self->done = 1;
+  self->whole = whole;
+  self->form = PyTuple_Pack(7, cls, path, group, conditions, row, asked, decode);
   self->run.names = asked;
   self->run.decode = decode;
-  self->run.deepest = depth;
-  self->run.elements = elements;
-  self->run.decompressed = decompressed;
-  self->whole = whole;
-  self->skip = skip;
-  self->most = most;
-  self->stop = -1;
-  if (self->form == NULL || PyObject_GetBuffer(data, &self->view, PyBUF_SIMPLE) < 0) goto failed;
-  self->run.room = self->view.len + 4096;
+  if (self->form == NULL) goto failed;
   self->root = ks_unit_of((PyTypeObject *)cls);
   if (self->root == NULL && PyErr_Occurred()) goto failed;
   if (self->root != NULL && ks_begin(self->root) < 0) goto failed;
@@ -1417,8 +1484,10 @@ static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) 
       Py_ssize_t number;
       if (ks_begin(unit) < 0 || kf_prepare(&self->run, unit) < 0) goto failed;
       if (kr_wish_for(self, &self->none, unit) < 0 || kr_wish_for(self, &self->wish, unit) < 0) goto failed;
-      self->early = self->conditions == 0 && (self->parts == 0 || self->part[self->parts - 1].guard == NULL);
+      self->run.fills = self->conditions == 0 && self->parts > 0 && self->part[self->parts - 1].guard == NULL;
       if (kr_want(self, &self->wish, (PyTypeObject *)row, &self->group, NULL, 0, 0) < 0) goto failed;
+      self->steady = self->wish->steady = self->run.fills;
+      if (self->steady && kf_lowered(&self->run, unit, self->wish, 0) == NULL) goto failed;
       kr_is_late(&self->group);
       for (Py_ssize_t i = 0; i < self->conditions; i++) {
         kw_condition *const each = &self->condition[i];
@@ -1426,7 +1495,7 @@ static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) 
         if (ks_seek_member(&self->run.table, each->member[0], (PyTypeObject *)row) < 0) goto failed;
         if (each->member[0]->place < 0) continue;
         if (kr_step_of(unit, each->member[0], &number) != NULL) each->ready = number;
-        self->wish->slot[each->member[0]->place] = 1;
+        self->wish->slot[each->member[0]->place] = KF_WANTED | KF_KEPT;
         self->wish->inner[each->member[0]->place] = &kr_everything;
       }
     }
@@ -1451,29 +1520,80 @@ static int kr_begin(kr_rows *rows) {
   return kr_enter(rows, node, io);
 }
 
+/* Leave what was being read. */
+static PyObject *kr_close(PyObject *object, PyObject *unused) {
+  kr_rows *const self = (kr_rows *)object;
+  (void)unused;
+  self->done = 1;
+  kb_empty(&self->group);
+  for (int i = 0; i < KF_LEVELS; i++) kf_clear(&self->run, i, 0);
+  if (self->view.obj != NULL) PyBuffer_Release(&self->view);
+  Py_RETURN_NONE;
+}
+
+/* Begin to read bytes: (data, (depth, elements, decompressed), the parameters of the
+ * outermost object, (rows that are left out, rows after these or -1)). */
+static PyObject *kr_open(PyObject *object, PyObject *args) {
+  kr_rows *const self = (kr_rows *)object;
+  kf_run *const run = &self->run;
+  PyObject *data, *parameters, *closed;
+  long long depth, elements, decompressed, skip, most;
+  if (!PyArg_ParseTuple(args, "O(LLL)O!(LL)", &data, &depth, &elements, &decompressed, &PyTuple_Type, &parameters, &skip, &most)) return NULL;
+  if ((closed = kr_close(object, NULL)) == NULL) return NULL;
+  if (PyObject_GetBuffer(data, &self->view, PyBUF_SIMPLE) < 0) return Py_DECREF(closed), NULL;
+  run->deepest = depth;
+  run->elements = elements;
+  run->decompressed = decompressed;
+  run->room = self->view.len + 4096;
+  run->stopped = NULL;
+  run->depth = run->empty = 0;
+  run->level = run->nested = run->asked = run->table = 0;
+  Py_XSETREF(self->parameters, Py_NewRef(parameters));
+  self->skip = skip;
+  self->most = most;
+  self->stop = -1;
+  self->size = 0;
+  self->depth = 0;
+  self->pending = (kf_list){0};
+  self->next_pending = 0;
+  self->begun = self->done = 0;
+  return closed;
+}
+
 /* Fill columns with rows: (whether there may be more, rows, a capsule of the batch, the address in it). */
 static PyObject *kr_run(PyObject *object, PyObject *args) {
   kr_rows *const self = (kr_rows *)object;
   kf_run *const run = &self->run;
-  Py_ssize_t most_rows, most_bytes, rows = 0;
+  Py_ssize_t most_rows, most_bytes, rows = 0, room = 0;
   PyObject *batch, *found;
   int status = 1;
   if (!PyArg_ParseTuple(args, "nn", &most_rows, &most_bytes)) return NULL;
   if (self->done) return PyErr_Format(PyExc_ValueError, "there are no more rows");
   if (!self->begun) {
+    static uint64_t epoch;
     self->begun = 1;
+    run->epoch = ++epoch;
     run->level = 0;
     status = kr_begin(self) < 0 ? -1 : 1;
   }
-  if (kb_begin(&self->group, most_rows < KB_ROWS ? most_rows : KB_ROWS) < 0) return NULL;
+  kb_begin(&self->group, most_rows < KB_ROWS ? most_rows : KB_ROWS);
   run->filled = 0;
   while (status == 1 && rows < most_rows) {
     kf_val row;
+    if (KD_UNLIKELY(rows == room)) {
+      room += rows ? rows : most_rows < KB_ROWS ? most_rows : KB_ROWS;
+      if (kb_make_room(&self->group, rows, room) < 0) return NULL;
+    }
     run->row = rows;
     run->early = run->settled = 0;
     status = kr_next(self, &row);
     if (status != 1) break;
     run->settled = 1;
+    if (!run->early && self->steady) {
+      /* a row of another kind, which may lack what the others have */
+      self->steady = 0;
+      if (kb_make_room(&self->group, rows, -1) < 0) return NULL;
+    }
     if ((!run->early || self->group.late) && kb_fill_member(run, &self->group, &row, rows) < 0)
       status = row.kind == KF_NODE ? kf_stop(run, row.as.node) : -1;
     if (status != 1) break;
@@ -1485,7 +1605,7 @@ static PyObject *kr_run(PyObject *object, PyObject *args) {
     PyErr_Clear();
   }
   if (status != 1) self->done = 1;
-  if (kb_finish(&self->group, rows) < 0 || (batch = kb_batch(&self->group, rows, self->columns)) == NULL) return NULL;
+  if (kb_make_room(&self->group, rows, rows) < 0 || kb_finish(&self->group, rows) < 0 || (batch = kb_batch(&self->group, rows, self->columns)) == NULL) return NULL;
   found = Py_BuildValue("snOn", status < 0 ? "stopped" : status == 0 ? "end" : "more", rows, batch,
                         (Py_ssize_t)PyCapsule_GetPointer(batch, "arrow_array"));
   Py_DECREF(batch);
@@ -1516,16 +1636,20 @@ static PyObject *kr_stopped(PyObject *object, PyObject *unused) {
 static void kr_dealloc(PyObject *object) {
   kr_rows *const self = (kr_rows *)object;
   PyTypeObject *const type = Py_TYPE(object);
+  kb_empty(&self->group);
   kb_drop(&self->group);
   for (int i = 0; i < KF_LEVELS; i++) kf_clear(&self->run, i, 1);
   ks_forget(&self->unit);
   if (self->view.obj != NULL) PyBuffer_Release(&self->view);
+  Py_XDECREF(self->parameters);
   Py_XDECREF(self->form);
   type->tp_free(object);
   Py_DECREF(type);
 }
 
 static PyMethodDef kr_methods[] = {
+    {"open", kr_open, METH_VARARGS, NULL},
+    {"close", kr_close, METH_NOARGS, NULL},
     {"run", kr_run, METH_VARARGS, NULL},
     {"fixed", kr_fixed, METH_NOARGS, NULL},
     {"stopped", kr_stopped, METH_NOARGS, NULL},

@@ -12,7 +12,6 @@ class Rows:
     def __init__(
         self,
         cls: type,
-        data: Any,
         path: tuple[tuple[str | None, type | None], ...],
         group: tuple[Any, ...],
         columns: int,
@@ -20,11 +19,10 @@ class Rows:
         row: type | None,
         names: frozenset[str],
         decode: Callable[..., bytes],
-        limits: tuple[int, int, int],
-        parameters: tuple[Any, ...],
         whole: bool,
-        part: tuple[int, int] = (0, -1),
     ) -> None: ...
+    def open(self, data: Any, limits: tuple[int, int, int], parameters: tuple[Any, ...], part: tuple[int, int], /) -> None: ...
+    def close(self) -> None: ...
     def run(self, rows: int, size: int) -> tuple[str, int, Any, int]: ...
     def fixed(self) -> tuple[int, int]: ...
     def stopped(self) -> type | None: ...

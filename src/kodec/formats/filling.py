@@ -68,6 +68,7 @@ class Filling:
         for number, column in enumerate(columns):
             self.tree.add(column, number)
         self.form = self.tree.built()
+        self._idle: list[Any] = []
         self.schema = pa.schema([pa.field(each.name, each.type) for each in columns])
         self.names = frozenset(
             attribute(spec.id)
@@ -92,36 +93,40 @@ class Filling:
         native = native_module("streams")
         if native is None:
             return None
+        try:
+            # one that has read a file can read another; `pop` is safe where threads share a schema
+            found = self._idle.pop()
+        except IndexError:
+            found = native.Rows(
+                self.cls,
+                self.path,
+                self.form,
+                len(self.columns),
+                self.conditions,
+                self.row,
+                self.names,
+                _decode,
+                self.whole,
+            )
         limits = (options.depth, options.elements, options.decompressed_bytes)
-        given = (
-            self.cls,
-            data,
-            self.path,
-            self.form,
-            len(self.columns),
-            self.conditions,
-            self.row,
-            self.names,
-            _decode,
-            limits,
-            arguments,
-            self.whole,
-        )
-        return native.Rows(*given) if part is None else native.Rows(*given, part)
+        found.open(data, limits, arguments, part or (0, -1))
+        return found
 
     def batches(self, rows: Any, size: int, most_bytes: int) -> Iterator[tuple[pa.RecordBatch, str]]:
         """One batch after another, and whether there are `more`, it is the `end`, or the reader `stopped`
         after these rows for a reason that pure Python finds.
         """
-        while True:
+        status = "more"
+        while status == "more":
             # `made` owns what the address leads to, until it is imported. A capsule of the schema beside it
             # (`pa.record_batch`) would make another schema for each batch, which then have to be compared.
             status, _, made, address = rows.run(size, most_bytes)
             batch = pa.RecordBatch._import_from_c(address, self.schema)
             del made
+            if status == "end":
+                rows.close()
+                self._idle.append(rows)
             yield batch, status
-            if status != "more":
-                return
 
 
 def _decode(process: str, data: bytes, args: tuple[Any, ...], limit: int, name: str, at: int) -> bytes:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Format", "FormatReader", "load_schema", "objects_of"]
 
-BATCH_ROWS = 8192
+BATCH_ROWS = 16_384
 BATCH_BYTES = 32 << 20
 MAPPED_BYTES = 64 << 20
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
