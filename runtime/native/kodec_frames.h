@@ -54,7 +54,7 @@ typedef struct kf_wish {
 typedef struct kf_leaf {
   Py_ssize_t place;
   struct kb_column *column;
-  int takes; /* 1: any bytes or text; 2: the name of the class of any object; 0: `kb_fill_value` says what */
+  int takes; /* 1: any bytes or text; 2: the name of the class of any object; 0: `kb_fill_value` decides */
 } kf_leaf;
 
 typedef struct {
@@ -64,6 +64,7 @@ typedef struct {
   uint64_t epoch; /* of this run alone */
   int nested, asked, table;
   int settled;       /* whether the row was read: where its streams stand is of no use any more */
+  int keeps;         /* whether columns or conditions reach fields through instances, which may lead to any object */
   int fills, early;  /* whether columns are filled while rows are read; whether those of this row were */
   Py_ssize_t row;    /* that of a batch which is read */
   Py_ssize_t filled; /* the bytes of text, bytes and lists in the columns of a batch, about */
@@ -552,7 +553,7 @@ static void kf_resolve(kf_run *run, ks_unit *unit, ks_expr *expr) {
   }
 }
 
-/* The object that a known expression starts from, or the slot at its offset; NULL where it is not there yet. */
+/* The object that a known expression starts from, or the slot at its offset; NULL if it is not there yet. */
 KD_INLINE void *kf_at_offset(kf_node *node, const ks_expr *expr) {
   return expr->via < 0 || node->slot[expr->via].kind == KF_NODE ? (uint8_t *)node + expr->offset : NULL;
 }

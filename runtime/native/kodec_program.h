@@ -124,7 +124,7 @@ static void kp_choose_put(kp_load *load) {
 /* A number, or bytes of fixed size, that follow. */
 static int kp_put_load(kp_maker *maker, const ks_unit *unit, const kf_wish *wish, Py_ssize_t node, const ks_slot *slot, kp_load load) {
   const int wanted = wish == NULL ? KF_KEPT : wish->slot[slot->place];
-  const int asked = wish == NULL || unit->asked[slot->place] || (maker->run->fills ? wanted & KF_KEPT : wanted);
+  const int asked = wish == NULL || maker->run->keeps || unit->asked[slot->place] || (maker->run->fills ? wanted & KF_KEPT : wanted);
   kp_load *grown;
   load.of = slot;
   load.node = node;
@@ -277,7 +277,7 @@ static int kp_add_step(kp_maker *maker, ks_unit *unit, ks_step *step, kf_wish *w
   op->leaf = leaf;
   op->leaves = leaves;
   if (step->what == KS_S_ONE) return 0;
-  op->held = wish == NULL || asked || leaves != 1 || (wish->slot[step->place] & KF_KEPT) || !kp_is_sink(leaf->column, step);
+  op->held = wish == NULL || asked || maker->run->keeps || leaves != 1 || (wish->slot[step->place] & KF_KEPT) || !kp_is_sink(leaf->column, step);
   if (leaves == 1 && kp_is_sink(leaf->column, step)) op->column = leaf->column;
   return 0;
 }
@@ -315,11 +315,6 @@ static int kp_add_steps(kp_maker *maker, ks_unit *unit, ks_step *steps, Py_ssize
   return 0;
 }
 
-static int kp_by_place(const void *a, const void *b) {
-  const Py_ssize_t one = ((const kf_leaf *)a)->place, two = ((const kf_leaf *)b)->place;
-  return one < two ? -1 : one > two;
-}
-
 /* The program of a unit and a wish; with `apart`, each step can be taken by itself. NULL with an error. */
 static const kf_program *kf_lowered(kf_run *run, ks_unit *unit, kf_wish *wish, int apart) {
   kf_program **const to = wish != NULL ? &wish->program : apart ? &unit->apart : &unit->program;
@@ -329,11 +324,6 @@ static const kf_program *kf_lowered(kf_run *run, ks_unit *unit, kf_wish *wish, i
   kp_op *ops = NULL;
   kp_load *loads = NULL;
   if (KD_LIKELY(*to != NULL)) return *to;
-  for (Py_ssize_t i = 0; wish != NULL && i < wish->leaves; i++) {
-    const kb_column *const column = wish->leaf[i].column;
-    wish->leaf[i].takes = kb_is_octets(column) ? 1 : column->kind == KB_NAME && column->names && column->guard == NULL && !column->accepts ? 2 : 0;
-  }
-  if (wish != NULL && wish->leaves) qsort(wish->leaf, (size_t)wish->leaves, sizeof(kf_leaf), kp_by_place);
   made = ks_new(owner, 1, sizeof(kf_program));
   if (made != NULL) made->start = ks_new(owner, (size_t)unit->steps + 1, sizeof(Py_ssize_t));
   if (made != NULL && made->start != NULL &&

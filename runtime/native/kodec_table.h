@@ -1178,13 +1178,18 @@ static kf_wish kr_everything;
 /* Have a column filled from a slot of the objects of a wish. */
 static int kr_leaf(kr_rows *rows, kf_wish *wish, Py_ssize_t place, kb_column *column) {
   kf_leaf *grown;
+  Py_ssize_t at;
   if ((wish->leaves & (wish->leaves - 1)) == 0) {
     grown = ks_new(&rows->unit, (size_t)(wish->leaves ? 2 * wish->leaves : 1), sizeof(kf_leaf));
     if (grown == NULL) return -1;
     if (wish->leaves) memcpy(grown, wish->leaf, (size_t)wish->leaves * sizeof(kf_leaf));
     wish->leaf = grown;
   }
-  wish->leaf[wish->leaves++] = (kf_leaf){place, column, 0};
+  at = wish->leaves++;
+  for (; at > 0 && wish->leaf[at - 1].place > place; at--) wish->leaf[at] = wish->leaf[at - 1];
+  wish->leaf[at] = (kf_leaf){place, column, 0};
+  if (kb_is_octets(column)) wish->leaf[at].takes = 1;
+  else if (column->kind == KB_NAME && column->names && column->guard == NULL && !column->accepts) wish->leaf[at].takes = 2;
   column->late = 0;
   return 0;
 }
@@ -1228,10 +1233,17 @@ static int kr_want(kr_rows *rows, kf_wish **wish, PyTypeObject *cls, kb_column *
         return -1;
     return 0;
   }
-  if (cls == NULL || (unit = ks_unit_of(cls)) == NULL) return PyErr_Occurred() ? -1 : 0;
+  if (cls == NULL || (unit = ks_unit_of(cls)) == NULL) {
+    rows->run.keeps = 1;
+    return PyErr_Occurred() ? -1 : 0;
+  }
   if (ks_begin(unit) < 0 || kf_prepare(&rows->run, unit) < 0) return -1;
   if (ks_seek_member(&rows->run.table, column->member, cls) < 0) return -1;
-  if (column->member->slot < 0) return 0; /* an instance: what it needs is asked for */
+  if (column->member->slot < 0) {
+    /* an instance: what it needs is asked for, but not what a column takes of the object that it is */
+    rows->run.keeps = 1;
+    return 0;
+  }
   if (kr_wish_for(rows, wish, unit) < 0) return -1;
   for (found = *wish; found->unit != unit; found = found->next) continue;
   slot = column->member->place;
@@ -1493,7 +1505,10 @@ static PyObject *kr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) 
         kw_condition *const each = &self->condition[i];
         if (each->steps == 0 || each->member[0] == NULL) continue;
         if (ks_seek_member(&self->run.table, each->member[0], (PyTypeObject *)row) < 0) goto failed;
-        if (each->member[0]->place < 0) continue;
+        if (each->member[0]->place < 0) {
+          self->run.keeps = 1;
+          continue;
+        }
         if (kr_step_of(unit, each->member[0], &number) != NULL) each->ready = number;
         self->wish->slot[each->member[0]->place] = KF_WANTED | KF_KEPT;
         self->wish->inner[each->member[0]->place] = &kr_everything;
