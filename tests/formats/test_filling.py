@@ -728,3 +728,58 @@ def test_columns_may_need_what_stands_after_the_rows(made: Callable[[str], kodec
         want = outcome(lambda cut=cut: pure(ahead, data[:cut], columns=["name"]))
         got = outcome(lambda cut=cut: ahead.scan(data[:cut], columns=["name"]).read_all().to_pylist())
         assert want == got
+
+
+ROWS_OF_PARTS = """
+meta: {id: parts, endian: be}
+seq:
+  - {id: rows, type: row, repeat: eos}
+types:
+  row:
+    seq:
+      - {id: zulu, type: u2}
+      - {id: head, type: head}
+      - {id: body, type: body, size: head.len}
+    instances:
+      chosen: {value: "head.kind == 0 ? body : body"}
+  head:
+    seq:
+      - {id: kind, type: u1}
+      - {id: alpha, type: s2}
+      - {id: len, type: u1}
+  body:
+    seq:
+      - {id: number, type: u1}
+      - {id: items, type: item, repeat: expr, repeat-expr: number}
+  item:
+    seq:
+      - {id: b, type: u1}
+      - {id: a, type: u2}
+"""
+
+
+def test_files_one_after_another_and_at_once_with_fields_in_objects(tmp_path: Path) -> None:
+    def row(number: int) -> bytes:
+        items = b"".join(struct.pack(">BH", each, number) for each in range(number % 4))
+        body = bytes([number % 4]) + items
+        return struct.pack(">HBhB", number, number % 2, -number, len(body)) + body
+
+    (tmp_path / "parts.ksy").write_text(ROWS_OF_PARTS)
+    format = kodec.formats.load_schema(tmp_path / "parts.ksy")
+    for count in (30, 3, 0, 40):
+        data = b"".join(map(row, range(count)))
+        kept = format.scan(data, batch_rows=4)
+        first = next(kept, None)  # and the rest later: another file is read meanwhile
+        for columns in (None, ["chosen.number", "chosen.items", "head.alpha"]):
+            found = format.scan(data, columns=columns, batch_rows=7).read_all().to_pylist()
+            assert len(found) == count
+            for number, each in enumerate(found):
+                items = [{"b": place, "a": number} for place in range(number % 4)]
+                assert each["head.alpha"] == -number
+                if columns is None:
+                    assert (each["zulu"], each["head.kind"]) == (number, number % 2)
+                    assert (each["body.number"], each["body.items"]) == (number % 4, items)
+                else:
+                    assert (each["chosen.number"], each["chosen.items"]) == (number % 4, items)
+        rest = [] if first is None else [first, *kept]
+        assert [each for batch in rest for each in batch.column("zulu").to_pylist()] == list(range(count))
