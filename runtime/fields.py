@@ -40,6 +40,7 @@ __all__ = [
     "read_tags",
     "span",
     "too_many",
+    "unfit",
     "unknown_version",
     "within",
     "write_list",
@@ -134,13 +135,30 @@ class _Named(struct.Struct):
         for name, code, value in zip(self.names, self._codes(), values, strict=True):
             try:
                 struct.pack(">" + code, value)
-            except (struct.error, OverflowError) as error:
-                return EncodeError(name, "not given" if value is None else str(error), have=value)
+            except (struct.error, OverflowError):
+                return unfit(name, code, value)
         raise AssertionError("every value fits")
 
 
 class _NamedFloats(_Named, FloatStruct):
     pass
+
+
+def unfit(name: str, code: str, value: object) -> EncodeError:
+    """The error for a value that a code of `struct` cannot store."""
+    kind = code[-1]
+    if value is None:
+        return EncodeError(name, "not given")
+    if kind == "s":
+        return EncodeError(name, "not bytes", have=value)
+    real = kind in "efd"
+    if not hasattr(value, "__float__" if real else "__index__"):
+        return EncodeError(name, "not a number" if real else "not a whole number", have=value)
+    if real:
+        return EncodeError(name, f"too large for {8 * struct.calcsize(kind)} bits", have=value)
+    values = 1 << 8 * struct.calcsize(f"<{kind}")
+    low = -values // 2 if kind.islower() else 0
+    return EncodeError(name, "out of range", need=f"{low}..{low + values - 1}", have=value)
 
 
 def fixed_run(form: str, *names: str) -> _Named:
@@ -277,8 +295,8 @@ def write_numbers(out: bytearray, name: str, values: Sequence[int], code: str) -
         for index, value in enumerate(values):
             try:
                 struct.pack(code, value)
-            except struct.error as error:
-                raise EncodeError("", str(error), have=value).within(name, index) from None
+            except struct.error:
+                raise unfit("", code, value).within(name, index) from None
         raise
 
 

@@ -40,6 +40,7 @@ from kodec.runtime.fields import (
     ends_whole,
     given,
     too_many,
+    unfit,
 )
 from kodec.runtime.floats import FloatStruct
 from kodec.runtime.native import native_module
@@ -512,8 +513,8 @@ def _packed(code: str) -> Callable[[ByteSink, Any, str], None]:
     def write(self: ByteSink, value: Any, name: str) -> None:
         try:
             self.out += pack(value)
-        except (StructError, OverflowError) as error:
-            raise EncodeError(name, "not given" if value is None else str(error), have=value) from None
+        except (StructError, OverflowError):
+            raise unfit(name, code, value) from None
 
     return write
 
@@ -779,9 +780,8 @@ class ByteSink:
             for (name, code), value in zip(fields.names, values, strict=True):
                 try:
                     Struct(code).pack(value)
-                except (StructError, OverflowError) as error:
-                    reason = "not given" if value is None else str(error)
-                    raise EncodeError(name, reason, have=value) from None
+                except (StructError, OverflowError):
+                    raise unfit(name, code, value) from None
 
     def raw(
         self,
