@@ -28,15 +28,17 @@ def values_of(model: Model, struct: Struct, given: Mapping[str, Any] | None) -> 
 
     Raises: ValueError for one that is unknown, missing, or of another type than the schema states.
     """
-    kinds = Kinds(model)
     _known(struct, given or {})
+    if not struct.params:
+        return ()
+    kinds = Kinds(model)
     missing = [each for each in struct.params if each.id not in (given or {})]
     if missing:
         asked = ", ".join(f"`{each.id}` ({_described(kinds, each)})" for each in missing)
         raise ValueError(f"`{struct.id}` has parameters, which a file does not define: give {asked}")
-    assert given is not None or not struct.params
+    assert given is not None
     return tuple(
-        _checked(model, struct, each, kinds.of_param(each), (given or {})[each.id]) for each in struct.params
+        _checked(model, struct, each, kinds.of_param(each), given[each.id]) for each in struct.params
     )
 
 

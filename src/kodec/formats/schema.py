@@ -93,6 +93,7 @@ class _Plan:
     Attributes:
         columns: those that are asked for, and then those that conditions need.
         shown: how many are asked for.
+        schema: that of those.
         test: the condition; None: every row.
         filling: how they are filled natively.
         sought: those that are instances, or parts of one.
@@ -103,6 +104,7 @@ class _Plan:
     give: Callable[[Any, int], Iterator[Any]]
     columns: list[Column]
     shown: int
+    schema: pa.Schema
     left_out: dict[str, str]
     test: Comparison | Test | None
     filling: Filling
@@ -328,11 +330,8 @@ class Format:
         enums: str = "names",
     ) -> pa.Schema:
         """The schema of the batches of `scan`, without a file. Raises: ValueError as `scan`."""
-        import pyarrow as pa
-
         plan = self._planned(rows, columns, None, nested, enums)
-        found = plan.columns[: plan.shown] if isinstance(plan, _Plan) else plan[1][: plan[2]]
-        return pa.schema([pa.field(each.name, each.type) for each in found])
+        return plan.schema if isinstance(plan, _Plan) else _schema_of(plan[1][: plan[2]])
 
     def row_parts(
         self,
@@ -425,7 +424,9 @@ class Format:
         sought = shapes.sought(columns)
         whole = shapes.looks_ahead(rows, sought)
         filling = Filling(shapes, kind, rows, columns, conditions, whole=whole)
-        return _Plan(kind, path, rows.give, columns, shown, left_out, test, filling, sought)
+        # batches are not compared with a schema that is theirs
+        schema = filling.schema if shown == len(columns) else _schema_of(columns[:shown])
+        return _Plan(kind, path, rows.give, columns, shown, schema, left_out, test, filling, sought)
 
     def _objects(
         self,
@@ -657,7 +658,7 @@ class Format:
 
         kernel = None if os.environ.get("KODEC_PURE") == "1" else self._modules.kernel(self.id)
         backend = "pure" if kernel is None else "native"
-        found = _reader(columns[:shown], path, {}, iter(()), backend=backend)
+        found = FormatReader(_schema_of(columns[:shown]), path, {}, backend, iter(()))
         batches = pure(0) if kernel is None else _native(kernel, data, columns, options, batch_rows, left)
         found._batches = _filtered(batches, test, shown)
         return found
@@ -686,7 +687,7 @@ class _Scan:
                 reason = "and columns need what stands after them"
             raise ValueError(f"part: rows are counted by the native reader, {reason}")
         backend = "pure" if rows is None else "native"
-        found = _reader(plan.columns[: plan.shown], plan.rows, dict(plan.left_out), iter(()), backend=backend)
+        found = FormatReader(plan.schema, plan.rows, dict(plan.left_out), backend, iter(()))
         if self.check and rows is not None:
             found.through_objects = "what follows from bytes is checked"
         if rows is None or self.check:
@@ -861,17 +862,10 @@ def _all_of(file: BinaryIO, name: object) -> bytes:
         raise ReadFailed.of(error, source=shown) from error
 
 
-def _reader(
-    columns: list[Column],
-    rows: str,
-    left_out: dict[str, str],
-    batches: Iterator[pa.RecordBatch],
-    backend: str = "pure",
-) -> FormatReader:
+def _schema_of(columns: Iterable[Column]) -> pa.Schema:
     import pyarrow as pa
 
-    fields = pa.schema([pa.field(each.name, each.type) for each in columns])
-    return FormatReader(fields, rows, left_out, backend, batches)
+    return pa.schema([pa.field(each.name, each.type) for each in columns])
 
 
 def _filtered(
@@ -955,7 +949,7 @@ def _native(
 
     names = [each.name for each in columns]
     rows = kernel.Rows(names, check=options.check_crc, rows=size, elements=options.elements)
-    schema = pa.schema([pa.field(each.name, each.type) for each in columns])
+    schema = _schema_of(columns)
     given = at = 0
     while True:
         status, at = rows.run(data, at, len(data))
