@@ -18,7 +18,7 @@ from kodec.generator.schema.model import Field, Model, Prim, Str
 from kodec.generator.wire import ENCODINGS
 from kodec.runtime.errors import FormatError, Truncated
 
-__all__ = ["Made", "led", "samples"]
+__all__ = ["Made", "Spent", "led", "samples"]
 
 # numbers that work as sizes and counts, in both byte orders; spaces and digits for texts
 _FILLS = (
@@ -44,7 +44,11 @@ _BEFORE, _AFTER = 48, 8
 _NUMBERS = (16, 64, 40, 1, 4, 2, 0, 100, 512)
 
 Read = Callable[[bytes], tuple[Any, int]]
-"""The value of the bytes, and where reading stopped. Raises FormatError."""
+"""The value of the bytes, and where reading stopped. Raises FormatError; Spent, which ends the search."""
+
+
+class Spent(Exception):
+    """The search has taken as many steps as it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,10 @@ def samples(model: Model, read: Read) -> Iterator[Made]:
         for fill in _FILLS[: _WIDE if search.wide else None]:
             for size in _SIZES:
                 search.tries = _MOST_TRIES
-                made = search.led(Made(size, fill))
+                try:
+                    made = search.led(Made(size, fill))
+                except Spent:
+                    return
                 if made is not None and made.data not in seen:
                     seen.add(made.data)
                     yield made
@@ -84,7 +91,10 @@ def led(model: Model, read: Read, made: Made) -> Made | None:
     """The bytes with what `read` requires; None if the search fails."""
     search = _Search(model, read)
     search.tries = _MOST_TRIES
-    return search.led(made)
+    try:
+        return search.led(made)
+    except Spent:
+        return None
 
 
 class _Search:

@@ -201,7 +201,12 @@ _READING = object()
 
 
 class StreamReader:
-    """`StreamReader(program, data).read("x")`, with arguments. `reads` are the values that were read."""
+    """`StreamReader(program, data).read("x")`, with arguments.
+
+    Attributes:
+        reads: the values that were read.
+        steps: how many values were read or computed.
+    """
 
     def __init__(self, program: Program, data: bytes, opt: ReadOptions = ReadOptions()) -> None:
         self.units = program.units
@@ -211,6 +216,7 @@ class StreamReader:
         self.room = len(data) + _SPARE
         self.sought: list[Stream] = []
         self.reads: list[Read] = []
+        self.steps = 0
         self._within: list[str | int] = []
         # objects with fields that are derived of what is around them
         self._unchecked: list[Node] = []
@@ -406,6 +412,7 @@ class StreamReader:
         self.reads.append(Read(path, what, buf, bits, value))
 
     def _element(self, element: Element, at: _At, name: str, index: int | None) -> Any:
+        self.steps += 1
         io = at.part or at.io
         if isinstance(element, (Nested, Choice)):
             return self._value_of(element, at, name, index)
@@ -657,6 +664,7 @@ class StreamReader:
     # -- values -----------------------------------------------------------------------------------
 
     def value(self, value: Value, at: _At) -> Any:
+        self.steps += 1
         found = self._value(value, at)
         kind = value.type.of if isinstance(value.type, Maybe) else value.type
         if isinstance(kind, Whole) and type(found) is int:

@@ -22,7 +22,6 @@ import re
 import signal
 import struct
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -55,6 +54,7 @@ __all__ = [
     "mended",
     "mixes_bits",
     "same",
+    "work",
 ]
 
 # elements that may be empty need as many bytes after them, and what was after a layout is not written back
@@ -63,7 +63,14 @@ NODES = 8000
 # of bytes that are also cut and changed
 LARGEST = 100_000
 DEPTH = 12
+# of ksc for one value, where its reader asks nothing of a stream
 PATIENCE = 3.0
+# what a reader of ksc may ask of its streams for the whole or for an instance: so often, and so often a byte
+STEPS, STEPS_OF_BYTE = 100_000, 20
+# as many times as much for all the instances of one input
+INSTANCES = 10
+# of the work for a schema, an input counts as many values at least
+INPUT = 100
 OPTIONS = ReadOptions(elements=20_000, decompressed_bytes=1 << 20)
 MOST_SHIFT = 128
 # encodings of which kodec keeps invalid bytes (docs/kaitai-differences.md), as ksc's Python spells them
@@ -118,11 +125,56 @@ class Endless(Exception):
     """ksc's reader does not end: it repeats elements without bytes for ever."""
 
 
+class _Work:
+    """How often ksc's readers have asked their streams, and how many values were compared.
+
+    It is counted, and no time is taken, so that a run finds the same again.
+    """
+
+    def __init__(self) -> None:
+        self.done = 0
+        self.each = STEPS
+        self._most = sys.maxsize
+
+    def step(self) -> None:
+        self.done += 1
+        if self.done > self._most:
+            raise Endless
+
+    @contextlib.contextmanager
+    def bounded(self) -> Iterator[None]:
+        """For one reader of ksc, or one instance. Raises: Endless."""
+        self._most = self.done + self.each
+        signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            self._most = sys.maxsize
+
+
+work = _Work()
+
+
 def _stop(number: int, frame: object) -> None:
     raise Endless
 
 
 signal.signal(signal.SIGVTALRM, _stop)
+_stock_is_eof, _stock_read = KaitaiStream.is_eof, KaitaiStream._read_bytes_not_aligned
+
+
+def _is_eof(stream: KaitaiStream) -> Any:
+    work.step()
+    return _stock_is_eof(stream)
+
+
+def _read(stream: KaitaiStream, size: int) -> Any:
+    work.step()
+    return _stock_read(stream, size)
+
+
+KaitaiStream.is_eof, KaitaiStream._read_bytes_not_aligned = _is_eof, _read
 
 
 class _Keeping:
@@ -247,15 +299,13 @@ class Reader:
 
     def read_theirs(self, data: bytes) -> Any:
         """Raises: whatever ksc's Python does; Endless."""
-        signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
-        try:
+        work.each = STEPS + STEPS_OF_BYTE * len(data)
+        with work.bounded():
             given = [self._side(value, "theirs") for value in self.arguments.values()]
             found = self.theirs(*given, KaitaiStream(io.BytesIO(data)))
             if self.debug:
                 found._read()
             return found
-        finally:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
     def judge(self, data: bytes, nodes: int = NODES) -> Finding:
         """Both readers on the same bytes; no more than a number of values are compared."""
@@ -539,6 +589,7 @@ class _Comparison:
     def __init__(self, most: int = NODES) -> None:
         self.most = most
         self.nodes = 0
+        self.most_work = work.done + INSTANCES * work.each
         # pairs of objects, which are kept: the id of one that is gone may be that of another
         self.seen: dict[tuple[int, int], tuple[Any, Any]] = {}
         self.partners: dict[int, Any] = {}
@@ -552,7 +603,8 @@ class _Comparison:
 
     def same(self, mine: Any, theirs: Any, path: str) -> None:
         self.nodes += 1
-        if self.nodes > self.most:
+        work.done += 1
+        if self.nodes > self.most or work.done > self.most_work:
             raise _Enough
         if isinstance(theirs, KaitaiStream):
             if (mine.pos, mine.size) != (theirs.pos(), theirs.size()):
@@ -621,7 +673,8 @@ class _Comparison:
             failed = error
         member = f"{type(theirs).__qualname__}.{name}"
         try:
-            second = getattr(theirs, name)
+            with work.bounded():
+                second = getattr(theirs, name)
         except Exception as error:
             _forget_halves(error)
             if isinstance(mine, StreamNode) and isinstance(theirs, KaitaiStruct):
@@ -842,17 +895,18 @@ def judge(
     reader: Reader,
     sample: bytes | None,
     seed: str,
-    seconds: float,
+    most_work: int,
     others: Sequence[bytes] = (),
     *,
     inner: bool = False,
 ) -> Tally:
     """Both readers on a test's own bytes (generated ones without it) and on others; cut and changed too.
 
-    Of an `inner` type there are only the others, and less of each.
+    Of an `inner` type there are only the others, and less of each. No more inputs are read when so much
+    `work` is done.
     """
     tally = Tally()
-    stop = time.process_time() + seconds
+    stop = work.done + most_work
     bases = [(each, 5, 5) if inner else (each, 8, 20) for each in others if len(each) <= LARGEST]
     bases += [(each, 0, 0) for each in others if len(each) > LARGEST]
     if sample is not None:
@@ -877,7 +931,8 @@ def judge(
                 tally.reasons.append(f"written back: {made.verdict}: {made.reason}")
             elif made.verdict == "crash":
                 tally.reasons.append(f"written back: crash: {made.reason}")
-        if time.process_time() > stop:
-            tally.verdicts["out of time"] += 1
+        work.done += INPUT
+        if work.done > stop:
+            tally.verdicts["ended early"] += 1
             break
     return tally

@@ -43,13 +43,13 @@ from kodec.generator.targets.python.names import ClassNames
 from kodec.generator.targets.vectors.streams import _OfSchema, _Parts
 from kodec.runtime.process import register
 from kodec.runtime.streams import StreamNode
-from tests.foreign.compare import NoOracle, Note, Reader, Tally, Twin, judge, mended
+from tests.foreign.compare import NoOracle, Note, Reader, Tally, Twin, judge, mended, work
 from tests.ksc import oracle
 
 CACHE = oracle.CACHE / "foreign"
 URL = "https://github.com/kaitai-io/{}.git"
-# of a core, which hardly any schema needs: what is compared does not depend on the machine
-SECONDS = 30
+# for a schema, counted as `compare.work` does, and for a type of one
+WORK, WORK_OF_TYPE = 5_000_000, 500_000
 PATIENCE = 600
 EXCEPTIONS = Path(__file__).parent / "exceptions.yaml"
 SEARCHED = 3
@@ -61,7 +61,13 @@ ARGUMENTS: dict[str, Any] = {"bool": True, "b1": True, "str": "ab", "bytes": b"a
 
 @dataclass
 class Result:
-    """What came of one schema: taken, refused, crash (of the generator or of a reader) or wrong."""
+    """What came of one schema: taken, refused, crash (of the generator or of a reader) or wrong.
+
+    Attributes:
+        work: as `compare.work` counts it.
+        early: how many comparisons ended before the last input, as there was too much work: of the
+            schema, as chosen and as streams, or of a type of it.
+    """
 
     corpus: str
     name: str
@@ -70,6 +76,8 @@ class Result:
     inputs: dict[str, int] = field(default_factory=dict)
     back: dict[str, int] = field(default_factory=dict)
     values: int = 0
+    work: int = 0
+    early: int = 0
     members: list[str] = field(default_factory=list)
     declared: list[str] = field(default_factory=list)
     notes: list[tuple[str, str, str]] = field(default_factory=list)
@@ -215,7 +223,7 @@ def searched(model: Model, ident: str, *, inner: bool = True) -> Searched:
     structs = schema.structs if inner else (schema.root,)
     samples = [each for struct in structs for each in search._samples(struct)]
     every = {struct.name for each in model.schemas for struct in each.structs}
-    samples += _Parts(model, program, every).search(samples)
+    samples += _Parts(model, program, every, search.budget).search(samples)
     found: Searched = {}
     for each in samples:
         found.setdefault(each.unit.name, []).append((dict(each.arguments), each.data))
@@ -302,7 +310,7 @@ def examine(corpus: Corpus, name: str, *, quick: bool, seed: str = "") -> Result
                 model = load(schemas, streams=True)
                 found = searched(model, ident)
                 others += [each for arguments, each in found.pop(ident, []) if not arguments]
-            add(result, judge(reader, data, f"{name}{seed}", 0 if quick else SECONDS, others))
+            add(result, judge(reader, data, f"{name}{seed}", 0 if quick else WORK, others))
             if issubclass(reader.ours, StreamNode):
                 break
         for kind, given in found.items():
@@ -324,7 +332,7 @@ def _type(
         return tally
     for values, data in given[:SEARCHED]:
         named = {name: argument(params[name], value) for name, value in values.items()}
-        tally += judge(Reader(ours, theirs, named), None, f"{seed}{kind}", SECONDS / 10, [data], inner=True)
+        tally += judge(Reader(ours, theirs, named), None, f"{seed}{kind}", WORK_OF_TYPE, [data], inner=True)
     return tally
 
 
@@ -351,6 +359,8 @@ def add(result: Result, found: Tally) -> None:
     result.inputs = dict(Counter(result.inputs) + verdicts)
     result.back = dict(Counter(result.back) + back)
     result.values += found.values
+    result.work = work.done
+    result.early += found.verdicts["ended early"]
     result.members = sorted({*result.members, *found.members})
     result.notes = sorted({*result.notes, *((note.side, note.member, note.why) for note in found.notes)})
     result.reasons += found.reasons
@@ -402,21 +412,24 @@ def table(results: list[Result]) -> str:
         lines.append(f"| {' | '.join(map(str, [*cells, count['ksc refuses']]))} |")
     lines += [
         "",
-        "| inputs of supported schemas | same values | both refuse | stricter | laxer | wrong |",
-        "|---|---|---|---|---|---|",
+        "| inputs of supported schemas | same values | both refuse | stricter | laxer | wrong | cut short |",
+        "|---|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(result.corpus for result in results):
         total: Counter[str] = Counter()
         for result in results:
             total.update(result.inputs if result.corpus == name else {})
-        cells = [total[kind] for kind in ("agree", "both refuse", "stricter", "laxer", "wrong")]
+        cells = [total[kind] for kind in ("agree", "both refuse", "stricter", "laxer", "wrong", "cut short")]
         lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
-    lines += ["", "| what schemas declare | members | compared | values compared |", "|---|---|---|---|"]
+    lines += ["", "| what schemas declare | members | compared | values compared | ended early |"]
+    lines.append("|---|---|---|---|---|")
     for name in dict.fromkeys(result.corpus for result in results):
         own = [result for result in results if result.corpus == name]
         members = {each for result in own for each in result.declared}
         seen = members & {each for result in own for each in result.members}
-        lines.append(f"| {name} | {len(members)} | {len(seen)} | {sum(each.values for each in own)} |")
+        early = sum(each.early > 0 for each in own)
+        values = sum(each.values for each in own)
+        lines.append(f"| {name} | {len(members)} | {len(seen)} | {values} | {early} |")
     lines += ["", "| members listed as exceptions | stricter | laxer | both refuse |"]
     lines.append("|---|---|---|---|")
     for name in dict.fromkeys(result.corpus for result in results):

@@ -18,7 +18,16 @@ import yaml
 from kodec.generator.driver import load, render_all
 from kodec.runtime.streams import ByteSource, StreamNode
 from tests.foreign import compare, run
-from tests.foreign.compare import ASKS_REFUSED, BITS_OF_BOTH_ORDERS, Note, Reader, Twin, judge, mixes_bits
+from tests.foreign.compare import (
+    ASKS_REFUSED,
+    BITS_OF_BOTH_ORDERS,
+    Note,
+    Reader,
+    Twin,
+    judge,
+    mixes_bits,
+    work,
+)
 from tests.ksc import oracle
 
 Readers = Callable[[str], Reader]
@@ -259,6 +268,31 @@ def test_what_no_case_lists_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_sample_that_both_refuse_is_a_case_too(readers: Readers) -> None:
     reader = readers(TEXT)
     assert judge(reader, b"a", "seed", 0).notes == {Note("both", "a / Compared.a", "both refuse the sample")}
+
+
+def test_an_endless_instance_is_refused_after_as_many_steps(
+    readers: Readers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare, "PATIENCE", 0)  # 0: the timer never fires
+    reader = readers(
+        """
+seq: [{id: kind, type: u1}]
+instances: {parts: {pos: 0, type: {switch-on: kind, cases: {1: u1}}, repeat: eos}, twice: {value: kind * 2}}
+"""
+    )
+    assert reader.judge(b"\1ab").refused == ()
+    steps = set()
+    for _ in range(2):
+        before = work.done
+        found = reader.judge(b"\0ab")
+        assert (found.verdict, found.refused) == (
+            "agree", (Note("both", "Compared.parts", "both refuse the instance"),)
+        )  # fmt: skip
+        assert "Compared.twice" in found.members
+        steps.add(work.done - before)
+    assert len(steps) == 1 and compare.STEPS < min(steps) < 2 * compare.STEPS
+    most = judge(reader, None, "seed", 3 * compare.STEPS, [bytes(9)] * 99, inner=True)
+    assert most.verdicts["ended early"] == 1 and most.verdicts["agree"] < 9
 
 
 def test_the_cases_are_in_order() -> None:

@@ -30,7 +30,7 @@ from kodec.generator.driver import load, render_all
 from kodec.generator.problems import SchemaError
 from kodec.generator.schema.model import Param
 from kodec.generator.targets.python.names import ClassNames
-from tests.foreign.compare import NoOracle, Reader, Twin, keeping
+from tests.foreign.compare import NoOracle, Reader, Twin, keeping, work
 from tests.foreign.run import URL, Corpus, camel, copy_closure, corpus, fetched, put_table
 
 __all__ = ["Result", "differences", "verdict"]
@@ -95,7 +95,8 @@ def _instances(vector: dict[str, Any], theirs: Any) -> str | None:
             return f"{path}: ksc has no such object: {type(error).__name__}: {error}"
         for name, wanted in named.items():
             try:
-                found = getattr(owner, name)
+                with work.bounded():
+                    found = getattr(owner, name)
             except Exception as error:
                 if "value" in wanted:
                     return f"{path}.{name}: ksc refuses: {type(error).__name__}: {error}"

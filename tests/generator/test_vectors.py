@@ -20,7 +20,7 @@ from kodec.generated.log import record_batch
 from kodec.generator.driver import load, render_all
 from kodec.generator.plan.build import program_of
 from kodec.generator.targets.python.index import ModelIndex
-from kodec.generator.targets.vectors import CONTRACT
+from kodec.generator.targets.vectors import CONTRACT, streams
 from tests.vectors import right
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -230,3 +230,23 @@ def test_bytes_that_are_wanted_are_found(what: str, tmp_path: Path) -> None:
     document = json.loads(render_all(tmp_path, targets=["vectors"], streams=True).modules["x.vectors.json"])
     found = {each["must"] for each in document["vectors"] if each["type"] == "x"}
     assert found == {"accept", "refuse"}, document["without"]
+
+
+def test_the_search_for_bytes_takes_no_more_than_its_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "x.ksy").write_text(
+        "meta: {id: x, endian: be}\nseq: [{id: n, type: u1}]\ntypes:\n"
+        "  a: {seq: [{id: c, contents: AB}, {id: d, type: u1, valid: {expr: _ == 77 and _io.size > 300}}]}\n"
+        "  z: {seq: [{id: b, type: u1}]}\n"
+    )
+    made = []
+    for most in (100, 4_000_000):
+        monkeypatch.setattr(streams, "_MOST_STEPS", most)
+        text = render_all(tmp_path, targets=["vectors"], streams=True).modules["x.vectors.json"]
+        made.append(json.loads(text))
+    few, all_ = made
+    assert few["without"] == {"x::a": "the search for its bytes took too many steps"}
+    assert all_["without"] == {"x::a": "no bytes were found that it is read from"}
+    # a type takes no more than its share
+    assert {each["type"] for each in few["vectors"] if each["must"] == "accept"} == {"x", "x::z"}

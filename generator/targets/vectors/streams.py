@@ -45,7 +45,7 @@ from kodec.generator.plan.values import (
 )
 from kodec.generator.schema.expression_types import Kinds
 from kodec.generator.schema.model import Model, Schema, Struct
-from kodec.generator.search import Made, led, samples
+from kodec.generator.search import Made, Spent, led, samples
 from kodec.generator.targets.vectors.plan import SchemaVectors, Vector, error_of
 from kodec.generator.wire import WIRE
 from kodec.runtime.errors import FormatError, LimitExceeded
@@ -62,6 +62,8 @@ _MOST_ARGUMENTS = 6
 _DEEPEST, _MOST_INSTANCES = 4, 200
 # of the search for bytes in which a type occurs
 _MOST_SEARCHES, _LONG, _ROOM = 100, 512, 64
+# of the search for all bytes of a schema; a type may take one of so many shares of what is left
+_MOST_STEPS, _SHARES = 4_000_000, 4
 # less than what any reader allows: what is beyond has no vectors
 _OPTIONS = ReadOptions(elements=1000, depth=40, decompressed_bytes=1 << 16)
 
@@ -92,6 +94,25 @@ class _Sample:
         return self.made.data
 
 
+@dataclass(slots=True)
+class _Budget:
+    """How many steps a search for bytes may take: `left` in all, to `least` in the part that has begun.
+
+    Steps are counted, and no time is taken: a schema has the same vectors on every machine.
+    """
+
+    left: int
+    least: int = 0
+
+    def begin(self, shares: int) -> None:
+        """Another part, which may take one of so many shares of what is left."""
+        self.least = self.left - self.left // shares
+
+    @property
+    def is_spent(self) -> bool:
+        return self.left <= self.least
+
+
 class _OfSchema:
     """The vectors of one schema."""
 
@@ -101,12 +122,13 @@ class _OfSchema:
         self.program = program
         self.schema = schema
         self.reasons: dict[str, str] = {}
+        self.budget = _Budget(_MOST_STEPS)
 
     def vectors(self) -> SchemaVectors:
         found: list[_Sample] = []
         for struct in self.schema.structs:
             found += self._samples(struct)
-        parts = _Parts(self.model, self.program, set(self.reasons))
+        parts = _Parts(self.model, self.program, set(self.reasons), self.budget)
         found += parts.search(found)
         numbers: dict[str, int] = {}
         made: list[Vector] = []
@@ -131,15 +153,20 @@ class _OfSchema:
                 self.reasons[struct.name] = f"it is given `{name}`, an object or a list, from outside"
                 return []
         found: list[_Sample] = []
+        self.budget.begin(_SHARES)
         for values in islice(product(*choices), _MOST_ARGUMENTS):
             given = dict(zip(names, values, strict=True))
             most = _SAMPLES if not names else 1
-            read = _Reading(self.program, unit, given)
+            read = _Reading(self.program, unit, given, self.budget)
             found += [_Sample(unit, given, each) for each in islice(samples(self.model, read), most)]
             if len(found) >= _SAMPLES:
                 break
         if not found:
-            self.reasons[struct.name] = "no bytes were found that it is read from"
+            self.reasons[struct.name] = (
+                "the search for its bytes took too many steps"
+                if self.budget.is_spent
+                else "no bytes were found that it is read from"
+            )
         return found
 
 
@@ -161,19 +188,32 @@ def _values(kind: Type) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """Reads bytes as a search wants it: the value, and where it ends. Raises: FormatError."""
+    """Reads bytes as a search wants it: the value, and where it ends. Raises: FormatError; Spent."""
 
     program: Program
     unit: Unit
     arguments: Arguments
+    budget: _Budget | None = None
 
     def __call__(self, data: bytes) -> tuple[Any, int]:
-        reader, node = self.node(data)
-        return _shown(node), reader.stream.at
+        if self.budget is not None and self.budget.is_spent:
+            raise Spent
+        reader = self._reader(data)
+        try:
+            return _shown(self._read(reader)), reader.stream.at
+        finally:
+            if self.budget is not None:
+                self.budget.left -= reader.steps
 
     def node(self, data: bytes) -> tuple[StreamReader, Node]:
-        reader = StreamReader(self.program, data, _OPTIONS)
-        return reader, reader.read(self.unit.name, tuple(self.arguments.values()))
+        reader = self._reader(data)
+        return reader, self._read(reader)
+
+    def _reader(self, data: bytes) -> StreamReader:
+        return StreamReader(self.program, data, _OPTIONS)
+
+    def _read(self, reader: StreamReader) -> Node:
+        return reader.read(self.unit.name, tuple(self.arguments.values()))
 
 
 class _OfSample:
@@ -316,10 +356,11 @@ class _Parts:
         found: the types for which there is a sample.
     """
 
-    def __init__(self, model: Model, program: Program, wanted: set[str]) -> None:
+    def __init__(self, model: Model, program: Program, wanted: set[str], budget: _Budget) -> None:
         self.model = model
         self.program = program
         self.wanted = wanted
+        self.budget = budget
         self.found: set[str] = set()
         self._of: dict[int, tuple[tuple[str, str], ...]] = {}
         self._inner = {name: _inner_of(unit) for name, unit in program.units.items()}
@@ -334,6 +375,7 @@ class _Parts:
         todo: deque[_Sample] = deque(given)
         tried: set[tuple[str, Any, bool]] = set()
         searches = 0
+        self.budget.begin(1)
         while todo:
             sample = todo.popleft()
             reader, node = _Reading(self.program, sample.unit, sample.arguments).node(sample.data)
@@ -345,7 +387,7 @@ class _Parts:
                     continue
                 tried.add(key)
                 searches += 1
-                reading = _Reading(self.program, sample.unit, sample.arguments)
+                reading = _Reading(self.program, sample.unit, sample.arguments, self.budget)
                 better = led(self.model, reading, made)
                 if better is None:
                     continue
