@@ -32,7 +32,7 @@ from kodec.generator.plan.values import (
 )
 from kodec.generator.targets.c.expressions import Types, is_null, literal, text
 from kodec.generator.targets.c.names import member
-from kodec.generator.wire import WIRE
+from kodec.generator.wire import ENCODINGS, WIRE
 
 __all__ = [
     "StreamValues",
@@ -50,7 +50,6 @@ _NAME = re.compile(r"[A-Za-z_][\w.>-]*")
 # calls of the runtime that cannot fail, and are given no object
 _SURE = frozenset(["at_most", "plus_real", "minus_real", "times_real", "size_of_text", "substring"])
 _OPERATORS = {"both": "&", "either": "|", "differing": "^", "both_unsigned": "&"}
-_TEXTS = frozenset(("UTF-8", "ASCII"))
 
 
 class StreamValues(CodePrinter):
@@ -437,7 +436,7 @@ class StreamValues(CodePrinter):
             return ""
         if name == "text":
             label, data, encoding = given
-            if encoding in _TEXTS:
+            if _is_kept(encoding):
                 return self(data)
             return self._found(
                 TEXT, f"ks_text({stream}, {text(label)}, {self(data)}, {self.encoding(encoding)}"
@@ -489,7 +488,7 @@ class StreamValues(CodePrinter):
             return f"ks_trimmed({self.given(given)})"
         if name == "decoded":
             data, encoding = given
-            if encoding in _TEXTS:
+            if _is_kept(encoding):
                 return self(data)
             return self._found(TEXT, f"ks_decoded(&v->_object, {self(data)}, {self.encoding(encoding)}")
         if name in _OPERATORS:
@@ -587,6 +586,11 @@ class StreamValues(CodePrinter):
         self._before.append(f"uint8_t *const {name} = ks_new(v->_object.stream->r, {count}, 1);")
         self._before.append(failing_if(f"{name} == NULL"))
         return name
+
+
+def _is_kept(encoding: str) -> bool:
+    """Whether text is its bytes, as they are."""
+    return ENCODINGS[encoding].errors != "strict"
 
 
 def table_of(encoding: str) -> str:
