@@ -214,20 +214,15 @@ class PlanWriter:
         start = len(out)
         out += bytes(step.size)
         for slot in step.slots:
-            value: Any = (
-                frame.values.get(slot.path[0])
-                if len(slot.path) > 1 or slot.contents is None
-                else slot.contents
-            )
-            for name in slot.path[1:]:
-                value = value[name]
-            name = slot.path[-1]
-            if slot.contents is not None:
-                value = slot.contents
-            elif value is None and any(name == each.name for each in _ranges(frame.unit)):
-                value = 0
-            else:
-                self._rules(slot.rules, value, frame, slot.shown)
+            value: Any = slot.contents
+            if value is None:
+                value = frame.values.get(slot.path[0])
+                for name in slot.path[1:]:
+                    value = value[name]
+                if value is None and any(slot.path[-1] == each.name for each in _ranges(frame.unit)):
+                    value = 0
+                else:
+                    self._rules(slot.rules, value, frame, slot.shown)
             self._slot(slot, value, out, start + slot.offset)
 
     def _slot(self, slot: Slot, value: Any, out: bytearray, at: int) -> None:

@@ -250,3 +250,13 @@ def test_the_search_for_bytes_takes_no_more_than_its_steps(
     assert all_["without"] == {"x::a": "no bytes were found that it is read from"}
     # a type takes no more than its share
     assert {each["type"] for each in few["vectors"] if each["must"] == "accept"} == {"x", "x::z"}
+
+
+def test_a_constant_of_an_object_inside_needs_no_value(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(
+        "meta: {id: x, endian: le}\nseq: [{id: h, type: h}, {id: c, type: u1, repeat: eos}]\n"
+        "types: {h: {seq: [{id: magic, contents: AB}, {id: v, type: u4}]}}\n"
+    )
+    assert not load(tmp_path).schemas[0].streamed
+    document = json.loads(render_all(tmp_path, targets=["vectors"]).modules["x.vectors.json"])
+    assert all(each["bytes"].startswith("4142") for each in right(document, "x")) and right(document, "x")
