@@ -177,11 +177,11 @@ def test_generate_writes_then_has_nothing_to_do_then_notices_a_change(tmp_path: 
     assert "no changes" in run(*arguments, cwd=tmp_path).stdout
     assert run(*arguments, "--check", cwd=tmp_path).returncode == 0
     module = tmp_path / "out" / "point.py"
-    module.write_text(module.read_text("utf-8").replace("x: int = 0", "x: int = 1"), encoding="utf-8")
+    module.write_text(module.read_text("utf-8").replace("x: int = REQUIRED", "x: int = 1"), encoding="utf-8")
     done = run(*arguments, "--check", cwd=tmp_path)
     assert done.returncode == 1
     assert "-    x: int = 1" in done.stdout
-    assert "+    x: int = 0" in done.stdout
+    assert "+    x: int = REQUIRED" in done.stdout
 
 
 def test_generate_reports_every_problem_and_writes_nothing(tmp_path: Path) -> None:
