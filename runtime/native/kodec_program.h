@@ -482,15 +482,52 @@ static kf_node *kp_begin(const kf_run *run, kf_node *around, const ks_step *step
   return node;
 }
 
+/* The sizes of the elements of a list, where they are those that another list of the object has; else NULL. */
+static const int64_t *kp_sizes(const kf_at *at, const ks_bounds *bounds, int64_t count) {
+  const kx_code *const code = bounds->size == NULL ? NULL : bounds->size->code;
+  const kf_val *found;
+  if (code == NULL || code[0].what != KX_AT_INDEX || code[1].what != KX_END) return NULL;
+  found = (const kf_val *)(const void *)((const uint8_t *)at->node + code[0].value);
+  if (found->kind != KF_LIST || found->as.list->kind != KF_INT || found->as.list->n < count) return NULL;
+  return found->as.list->numbers;
+}
+
+/* Bytes or texts of known sizes, which stand one after another: 1, 0 where they are read one by one, or -1. */
+static int kp_many_sized(kf_run *run, ks_stream *io, const ks_step *step, const int64_t *sizes, Py_ssize_t count, kb_column *child,
+                         Py_ssize_t first) {
+  const Py_ssize_t left = io->end > io->at ? io->end - io->at : 0, begin = child->data.n;
+  const uint8_t *const p = io->buf + io->at;
+  int32_t *const ends = (int32_t *)(void *)child->ends.p + first + 1;
+  Py_ssize_t all = 0, empty = 0;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (KD_UNLIKELY(sizes[i] < 0 || sizes[i] > left - all)) return -1;
+    all += (Py_ssize_t)sizes[i];
+    empty += sizes[i] == 0;
+    ends[i] = (int32_t)(begin + all);
+  }
+  if (all > INT32_MAX - begin) return -1;
+  if (child->kind == KB_TEXT && !kf_is_ascii(p, all)) return 0;
+  if (step->least == 0 && empty && (run->empty += empty) > run->room) return -1;
+  if (kb_room(&child->data, begin + all) < 0) return -1;
+  if (all) memcpy(child->data.p + begin, p, (size_t)all);
+  child->data.n = begin + all;
+  io->at += all;
+  return 1;
+}
+
 /* A list of bytes or texts, each of a size that is computed, straight into a column. */
 static int kp_many_octets(kf_run *run, kf_at *at, const ks_step *step, int64_t count, kb_column *column) {
   const ks_element *const element = step->element;
   kb_column *const child = column->child;
   const Py_ssize_t first = column->items, begin = child->data.n;
+  const int64_t *const sizes = kp_sizes(at, element->bounds, count);
   Py_ssize_t end = begin;
+  int done = 0;
   if (count > INT32_MAX - first - 1) return -1;
   if ((child->ends.n == 0 || 4 * (first + count + 1) > child->ends.room) && kb_end_room(child, first + (Py_ssize_t)count - 1) < 0) return -1;
-  for (int64_t i = 0; i < count; i++) {
+  if (sizes != NULL && (done = kp_many_sized(run, &at->io->s, step, sizes, (Py_ssize_t)count, child, first)) < 0) return -1;
+  if (done) end = child->data.n;
+  for (int64_t i = 0; i < count && !done; i++) {
     const uint8_t *p;
     Py_ssize_t size;
     kf_val text;

@@ -783,3 +783,36 @@ def test_files_one_after_another_and_at_once_with_fields_in_objects(tmp_path: Pa
                     assert (each["chosen.number"], each["chosen.items"]) == (number % 4, items)
         rest = [] if first is None else [first, *kept]
         assert [each for batch in rest for each in batch.column("zulu").to_pylist()] == list(range(count))
+
+
+SIZED_PARTS = """
+meta: {id: sized, endian: le, encoding: UTF-8}
+seq:
+  - {id: rows, type: row, repeat: eos}
+types:
+  row:
+    seq:
+      - {id: number, type: u1}
+      - {id: sizes, type: u1, repeat: expr, repeat-expr: number}
+      - {id: widths, type: s2, repeat: expr, repeat-expr: number}
+      - {id: parts, size: "sizes[_index]", repeat: expr, repeat-expr: number}
+      - {id: words, type: str, size: "widths[_index]", repeat: expr, repeat-expr: number}
+"""
+
+
+def test_parts_whose_sizes_are_in_another_list(made: Callable[[str], kodec.formats.Format]) -> None:
+    format = made(SIZED_PARTS)
+
+    def row(*parts: bytes) -> bytes:
+        sizes = [len(each) for each in parts]
+        return struct.pack(f"<B{len(sizes)}B{len(sizes)}h", len(sizes), *sizes, *sizes) + 2 * b"".join(parts)
+
+    rows = [row(b"ab", b"", b"c" * 9), row(), row("é".encode(), b"x"), row(b""), row(b"\xff", b"\xe2\x82")]
+    data = b"".join(rows)
+    assert natively(format, 3 * data) == pure(format, 3 * data)
+    wrong = [
+        b"\x02" + struct.pack("<BBhh", 1, 1, *widths) + bytes(9) for widths in ((1, -1), (7, 1), (-1, 2))
+    ]
+    for each in [*(data[:cut] for cut in range(len(data))), *wrong]:
+        want = outcome(lambda each=each: pure(format, each))
+        assert outcome(lambda each=each: format.scan(each).read_all().to_pylist()) == want
