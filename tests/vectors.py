@@ -6,8 +6,12 @@ from typing import Any
 
 
 def right(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """Those whose bytes hold a value, and are what that is written as."""
-    return [each for each in document["vectors"] if each["type"] == name and each.get("encodes") == "same"]
+    """Those whose bytes hold a value, and are what that is written as; without those that have arguments."""
+    return [
+        each
+        for each in document["vectors"]
+        if each["type"] == name and each.get("encodes") == "same" and "arguments" not in each
+    ]
 
 
 def with_bytes(document: dict[str, Any], name: str) -> list[dict[str, Any]]:

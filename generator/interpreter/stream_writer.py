@@ -81,7 +81,7 @@ from kodec.generator.plan.values import (
 from kodec.generator.wire import ENCODINGS, WIRE
 from kodec.runtime.dataclass import field
 from kodec.runtime.errors import FormatError
-from kodec.runtime.fields import DEFAULT_READ, ReadOptions
+from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions
 from kodec.runtime.settling import Solve
 from kodec.runtime.streams import ByteSource, ReadingState, StreamFields, StreamNode
 
@@ -208,6 +208,14 @@ class StreamWriter:
         return lambda: getattr(
             self.class_of(unit.name)._from_bytes(bytes(1), (), DEFAULT_READ, None), _attribute(name)
         )
+
+    def new(self, name: str, fields: dict[str, Any]) -> PlanNode:
+        """A new object of a unit, which nothing was read of."""
+        return self.class_of(name)(**{_attribute(each): value for each, value in fields.items()})
+
+    def written(self, value: PlanNode, arguments: tuple[Any, ...] = ()) -> bytes:
+        """The bytes of an object. Raises EncodeError."""
+        return value._to_bytes(DEFAULT_WRITE, arguments)
 
     def object_of(self, node: Node, reader: StreamReader) -> PlanNode:
         """The object that a reader has read."""

@@ -199,15 +199,82 @@ def test_a_streamed_schema_has_vectors_for_what_reads_it(tmp_path: Path) -> None
     assert {(each.error or {}).get("code") for each in suite.vectors} >= {None, "truncated", "malformed"}
     testee = [sys.executable, "-m", "kodec.conformance.testee"]
     report = run(suite, [*testee, str(tmp_path / "own")])
-    assert report.is_right and report.count(outcome="passed") == len(suite.vectors) > 50
+    assert report.is_right and report.count(outcome="passed") == report.count()
+    assert report.count("decode") + report.count("refuse") > 500
+    assert report.count("encode") == report.count("round_trip") == report.count("decode")
     report = run(suite, [*testee, str(tmp_path / "other")])
-    assert {each.check for each in report.failures} == {"decode", "refuse"}
+    assert {each.check for each in report.failures} == {"decode", "encode", "refuse", "round_trip"}
     # a language names what it does not read; a program that has no such types answers nothing about them
     (tmp_path / "own" / "x.ksy").write_text("meta: {id: x}\nseq: [{id: y, size: 1, process: ours}]\n")
     with pytest.raises(SchemaError, match=r"x\.y: it cannot be read from streams in C: its process"):
         generate(tmp_path / "own", tmp_path / "out", targets=["c"])
     report = run(suite, [*testee, str(LANGUAGES)])
-    assert report.is_right and report.count(outcome="unsupported") == len(suite.vectors)
+    assert report.is_right and report.count(outcome="unsupported") == report.count() > len(suite.vectors)
+
+
+STREAMED = """
+meta: {id: x, endian: be, encoding: ASCII}
+seq:
+  - {id: version, type: u1, valid: {max: 9}}
+  - {id: len, type: u2}
+  - {id: text, type: str, size: len}
+  - {id: word, type: strz, size: 4}
+  - {id: parts, type: part, repeat: eos}
+instances:
+  twice: {value: version * 2}
+types:
+  part: {seq: [{id: a, type: b4}, {id: b, type: b4}, {id: c, type: strz}]}
+"""
+
+
+def changed(what: str, folder: Path) -> list[str]:
+    """The command of kodec's testee with a change of it."""
+    code = f"import sys; from kodec.conformance import testee; T = testee.PythonTestee; {what}"
+    return [sys.executable, "-c", f"{code}; testee.main(sys.argv[1:])", str(folder)]
+
+
+def test_streamed_values_are_written(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(STREAMED)
+    (text,) = render_all(tmp_path, targets=["vectors"]).modules.values()
+    jsonschema.Draft202012Validator(json.loads(CONTRACT.read_text())).validate(json.loads(text))
+    suite = from_schemas(tmp_path)
+    # bytes after a terminator are written otherwise
+    kinds = {(each.type, each.encodes) for each in suite.vectors if each.value is not None and each.data}
+    assert kinds == {("x", "same"), ("x", "reads_back"), ("x::part", "same")}
+    # fields that a writer computes are not among the values that it must refuse
+    refused = {each.error["path"] for each in suite.vectors if each.data is None and each.error is not None}
+    assert refused >= {"version", "a", "b"} and "len" not in refused
+    report = run(suite, changed("pass", tmp_path))
+    assert report.is_right and report.count(outcome="passed") == report.count()
+    assert report.count("encode") > report.count("round_trip") > 20 and report.count("refuse_value") > 2
+    more = "T._written = lambda self, value, told: {'bytes': value.to_bytes(**told).hex() + '20'}"
+    report = run(suite, changed(more, tmp_path))
+    assert {each.check for each in report.failures} >= {"encode", "round_trip"}
+    assert {each.check for each in report.failures}.isdisjoint({"decode", "refuse"})
+    other = (
+        "of = T.object_of; T.object_of = lambda self, kind, value: of(self, kind, {**value, 'version': 1})"
+    )
+    report = run(suite, changed(other, tmp_path))
+    assert {each.check for each in report.failures} == {"encode", "refuse_value"}
+
+
+def test_a_type_that_is_only_read_is_not_asked_for_bytes(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(STREAMED)
+    suite = from_schemas(tmp_path)
+    hello = "hello = T._hello; T._hello = lambda self: {**hello(self), 'reads': %s}"
+    report = run(suite, changed(hello % "['x']", tmp_path))
+    assert report.is_right
+    written = [each for each in report.results if each.check in ("encode", "round_trip", "refuse_value")]
+    skipped = {each.vector.type for each in written if each.outcome == "unsupported"}
+    assert skipped == {"x"} and {each.vector.type for each in written if each.outcome == "passed"} == {
+        "x::part"
+    }
+    assert all(
+        each.text == "a type that it only reads" for each in report.results if each.outcome == "unsupported"
+    )
+    assert report.count("decode", "passed") == report.count("decode") > 50
+    with pytest.raises(Failed, match="`reads` in the answer to `hello` is not a list"):
+        run(suite, changed(hello % "'x'", tmp_path))
 
 
 @pytest.mark.thorough
@@ -220,8 +287,14 @@ def test_the_generated_python_passes_the_vectors_of_each_construct(row: str, tmp
     with Modules(model) as modules:
         testee = PythonTestee(model, modules)
         for each in suite.vectors:
-            request = {"do": "decode", "type": each.type, "bytes": each.data}
-            request |= {"arguments": each.arguments} if each.arguments is not None else {}
+            told = {"type": each.type} | ({} if each.arguments is None else {"arguments": each.arguments})
+            encode = {"do": "encode", "value": each.value, **told}
+            if each.data is None:
+                assert testee.answer(encode) == {"error": each.error}, each.id
+                continue
+            if each.encodes == "same":
+                assert testee.answer(encode) == {"bytes": each.data}, each.id
+            request = {"do": "decode", "bytes": each.data, **told}
             wanted = {"value": each.value} if each.error is None else {"error": each.error}
             if each.instances is not None:
                 request["instances"] = {path: list(names) for path, names in each.instances.items()}

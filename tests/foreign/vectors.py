@@ -188,6 +188,8 @@ def examine(corpus: Corpus, name: str) -> Result:
         ours = importlib.import_module(reader.ours.__module__)
         readers: dict[str, Reader] = {}
         for each in document["vectors"]:
+            if "bytes" not in each:
+                continue  # a value that cannot be written, and ksc's readers only read
             kind, given = each["type"], each.get("arguments", {})
             params = {param.id: param for param in model.struct(kind).params}
             if kind not in readers:

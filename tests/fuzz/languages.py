@@ -64,7 +64,7 @@ class Types:
             document = json.loads(text)
             module = modules.of(model.schema(document["schema"]))
             for each in document["vectors"]:
-                if "bytes" in each:
+                if "bytes" in each and "arguments" not in each:
                     self.kinds[each["type"]] = getattr(module, back.classes[each["type"]])
                     self.seeds.append((each["type"], each.get("version"), bytes.fromhex(each["bytes"])))
 

@@ -79,8 +79,7 @@ def test_each_type_has_vectors_or_a_reason(folder: str) -> None:
         assert document["schema"] == schema.id and "@generated" in document["//"]
         right = {each["type"] for each in document["vectors"] if each["must"] == "accept"}
         assert {*right, *document["without"]} == objects
-    reasons = [each for document in made("schemas").values() for each in document["without"].items()]
-    assert reasons == [("chunk_sizes::others", "it is given `count` from outside")]
+    assert not any(document["without"] for document in made("schemas").values())
 
 
 def test_each_kind_of_error_is_there() -> None:
@@ -177,7 +176,31 @@ def test_a_size_that_another_field_says_is_that_field(tmp_path: Path) -> None:
     document = json.loads(render_all(tmp_path, targets=["vectors"]).modules["x.vectors.json"])
     sizes = {(each["value"]["n"], len(each["value"]["a"])) for each in right(document, "x")}
     assert sizes >= {(0, 0), (1, 2), (200, 400)}
-    assert right(document, "x::p") and document["without"] == {"x::q": "it is given `k` from outside"}
+    assert right(document, "x::p") and document["without"] == {}
+
+
+def test_types_of_layouts_with_parameters_have_vectors_with_arguments(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(
+        "meta: {id: x}\nseq: [{id: a, type: 'q(2, true)'}]\ntypes:\n"
+        "  q:\n    params: [{id: k, type: u1}, {id: more, type: bool}]\n"
+        "    seq: [{id: c, size: k}, {id: e, type: u1, valid: {min: k}}]\n"
+        "  r: {params: [{id: k, type: u1}], seq: [{id: c, type: u1, valid: {min: 9, max: k}}]}\n"
+    )
+    assert not load(tmp_path).schemas[0].streamed
+    document = json.loads(render_all(tmp_path, targets=["vectors"]).modules["x.vectors.json"])
+    jsonschema.Draft202012Validator(json.loads(CONTRACT.read_text())).validate(document)
+    assert document["without"] == {"x::r": "no value is found of which all rules hold"}
+    own = [each for each in document["vectors"] if each["type"] == "x::q"]
+    assert {tuple(each["arguments"].items()) for each in own} == {
+        (("k", 1), ("more", True)), (("k", 1), ("more", False)), (("k", 2), ("more", True))
+    }  # fmt: skip
+    one = next(each for each in own if each["id"] == "x::q/ordinary-values-k-1-more-true")
+    assert (one["must"], one["encodes"], len(bytes.fromhex(one["bytes"]))) == ("accept", "same", 2)
+    codes = {(each["must"], each.get("error", {}).get("code")) for each in own}
+    assert codes == {
+        ("accept", None),
+        *(("refuse", code) for code in ("truncated", "malformed", "not_encodable")),
+    }
 
 
 @pytest.mark.thorough

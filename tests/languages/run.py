@@ -48,7 +48,7 @@ _START, _END = "<!-- the {} of `make languages` -->\n", "<!-- the end of {} -->\
 _HEADS = {
     "languages": ("language", "compiler", "runtime", "schemas", *_COUNTED, "segments", "known"),
     "judges": ("judge", "version", "types", *_COUNTED, "segments", "known", "not known"),
-    "streams": ("language", "schemas", "decoded", "refused"),
+    "streams": ("language", "schemas", "decoded", "encoded", "refused"),
 }
 _VERSIONS = {"languages": 2, "judges": 1, "streams": 0}
 """How many columns of each table say versions, after the name."""
@@ -298,11 +298,11 @@ def _streams(language: Language, suite: Suite) -> tuple[list[str], bool]:
             command, _ = language.build(STREAMS, Path(folder))
         except SchemaError as error:
             named = {each.place.file for each in error.problems if "read from streams" in each.text}
-            cells = [language.shown, f"0 of {count}; named as a problem: {len(named)}", "-", "-"]
+            cells = [language.shown, f"0 of {count}; named as a problem: {len(named)}", "-", "-", "-"]
             return cells, len(named) == count
         report = run(suite, command, _LIMITS)
-    decoded, _, refused, _ = _counts(report)
-    return [language.shown, f"{count} of {count}", decoded, refused], report.is_right
+    decoded, encoded, refused, _ = _counts(report)
+    return [language.shown, f"{count} of {count}", decoded, encoded, refused], report.is_right
 
 
 def _put(name: str, cells: list[str]) -> None:

@@ -16,3 +16,11 @@ def test_a_row_of_other_counts_is_not_in_the_table(
     assert _is_written("languages", [cells[0], "another", "another", *cells[3:]])
     assert not _is_written("languages", [*cells[:-1], "1"])
     assert "have another row" in capsys.readouterr().err
+
+
+def test_languages_that_only_read_streams_have_none_encoded() -> None:
+    streams = TABLE.read_text().partition("<!-- the streams")[2].partition("<!-- the end of streams")[0]
+    rows = [line.strip("| ").split(" | ") for line in streams.splitlines() if line.startswith("| ")]
+    encoded = {row[0]: row[rows[0].index("encoded")] for row in rows[1:]}
+    assert encoded.keys() == {each.shown for each in LANGUAGES if each.is_ours}
+    assert {name for name, count in encoded.items() if count != "-"} == {"Python", "Python, pure"}

@@ -16,7 +16,7 @@ from kodec.generator.plan.steps import Program, Unit
 from kodec.generator.plan.values import Whole
 from kodec.generator.schema.model import Model, Schema
 from kodec.generator.targets.vectors.mutations import NO_TEXT, ORDER, Mutation, mutations
-from kodec.generator.targets.vectors.samples import NAMES, NoSample, Samples
+from kodec.generator.targets.vectors.samples import NAMES, NoSample, Samples, arguments_of
 from kodec.runtime.errors import (
     CrcMismatch,
     EncodeError,
@@ -29,6 +29,8 @@ from kodec.runtime.errors import (
 from kodec.runtime.fields import ends_exactly
 
 __all__ = ["CODES", "SchemaVectors", "Vector", "error_of", "vectors"]
+
+_MOST_ARGUMENTS = 3
 
 CODES: dict[type[Exception], str] = {
     Truncated: "truncated",
@@ -112,24 +114,31 @@ def _of_schema(model: Model, program: Program, schema: Schema, units: Iterable[U
     found: list[Vector] = []
     without: list[tuple[str, str]] = []
     for unit in units:
-        told = [each.name for each in unit.parameters if each.name != unit.version_name]
-        if told:
-            without.append((unit.name, f"it is given `{told[0]}` from outside"))
+        own = [each for each in unit.parameters if each.name != unit.version_name]
+        missing = next((each.name for each in own if not any(arguments_of((each,)))), None)
+        if missing is not None:
+            without.append((unit.name, f"it is given `{missing}`, an object or a list, from outside"))
             continue
-        of = _OfType(model, program, unit)
-        of.make()
-        found += of.found.values()
-        if not of.valid:
-            without.append((unit.name, of.reason or "no values were found that go together"))
+        valid, reason = 0, ""
+        for given in arguments_of(own):
+            of = _OfType(model, program, unit, given)
+            of.make()
+            found += of.found.values() if of.valid or not given else ()
+            valid, reason = valid + bool(of.valid), reason or of.reason
+            if valid == _MOST_ARGUMENTS:
+                break
+        if not valid:
+            without.append((unit.name, reason or "no values were found that go together"))
     return SchemaVectors(schema, tuple(found), tuple(without))
 
 
 class _OfType:
-    """The vectors of one type."""
+    """The vectors of one type, with the same arguments for its parameters other than the version."""
 
-    def __init__(self, model: Model, program: Program, unit: Unit) -> None:
+    def __init__(self, model: Model, program: Program, unit: Unit, given: dict[str, Any]) -> None:
         self.program = program
         self.unit = unit
+        self.given = given
         self.samples = Samples(model, program)
         self.found: dict[str, Vector] = {}
         self.reason = ""
@@ -157,7 +166,7 @@ class _OfType:
 
     def _sample(self, version: int | None, number: int, tests: str) -> bytes | None:
         try:
-            value = self.samples.sample(self.unit, number, version)
+            value = self.samples.sample(self.unit, number, version, self._told(version))
             data = self._written(value, version)
         except NoSample as reason:
             self.reason = self.reason or str(reason)
@@ -171,13 +180,13 @@ class _OfType:
     def _edges(self, version: int | None) -> None:
         """Each field of the type at its edges, between values that are ordinary."""
         try:
-            edges = list(self.samples.edges(self.unit, version))
+            edges = list(self.samples.edges(self.unit, version, self._told(version)))
         except NoSample:
             return
         for name, what, edge in edges:
             tests = f"{name}: {what}"
             try:
-                value = self.samples.sample(self.unit, 1, version, {name: edge})
+                value = self.samples.sample(self.unit, 1, version, self._told(version), {name: edge})
             except NoSample:
                 continue
             try:
@@ -218,7 +227,7 @@ class _OfType:
             if codec == "none":
                 continue
             try:
-                value = self.samples.sample(self.unit, 2, version, codec=codec)
+                value = self.samples.sample(self.unit, 2, version, self._told(version), codec=codec)
                 data = self._written(value, version)
             except (NoSample, EncodeError):
                 continue
@@ -290,7 +299,7 @@ class _OfType:
     # -- reading and writing ----------------------------------------------------------------------
 
     def _told(self, version: int | None) -> tuple[Any, ...]:
-        return (version,) if self.unit.version_is_passed else ()
+        return tuple(self.given.get(each.name, version) for each in self.unit.parameters)
 
     def _written(self, value: Any, version: int | None) -> bytes:
         return PlanWriter(self.program).write(self.unit.name, value, self._told(version))
@@ -318,13 +327,16 @@ class _OfType:
     ) -> None:
         if data is not None:
             self._seen.add((version, data, exact))
+        if self.given:
+            tests += " (" + ", ".join(f"{name} = {to_json(each)}" for name, each in self.given.items()) + ")"
         name = self.unit.name if version is None else f"{self.unit.name}@{version}"
         key = f"{name}/{re.sub(r'[^a-z0-9_.]+', '-', tests.lower()).strip('-')}"
         while key in self.found:
             key += "-again"
         told = version if self.unit.version_is_passed else None
+        given = {name: to_json(each) for name, each in self.given.items()} or None
         self.found[key] = Vector(
-            key, self.unit.name, told, tests, must, why, data, exact, value, lacking, encodes, error
+            key, self.unit.name, told, tests, must, why, data, exact, value, lacking, encodes, error, given
         )
 
 

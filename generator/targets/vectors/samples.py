@@ -7,6 +7,7 @@ values is computed, and values that a writer derives are left to it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice, product
 from math import inf, nan
 from typing import Any
 from uuid import UUID
@@ -21,6 +22,7 @@ from kodec.generator.plan.steps import (
     Nested,
     Octets,
     One,
+    Parameter,
     Program,
     Require,
     Rule,
@@ -49,11 +51,12 @@ from kodec.generator.plan.values import (
     Type,
     Value,
     Whole,
+    scalar,
 )
 from kodec.generator.schema.model import Model
 from kodec.generator.wire import ENCODINGS
 
-__all__ = ["NAMES", "NoSample", "Samples"]
+__all__ = ["NAMES", "NoSample", "Samples", "arguments_of"]
 
 NAMES = ("smallest values", "small values", "ordinary values", "large values")
 """What is tried of each type, in this order."""
@@ -64,6 +67,7 @@ _TEXTS = ("", "a", "kodec", 'key with "quotes" and \\')
 _WIDE_TEXTS = ("", "a", "caf\u00e9 \u2014 \u65e5\u672c", "\U0001f600")
 _FLOATS = (0.0, 1.5, -2.25, 65536.125)
 _UUIDS = (UUID(int=0), UUID(int=0x0123456789ABCDEF0123456789ABCDEF), UUID(int=1), UUID(int=(1 << 128) - 1))
+_MOST_ARGUMENTS = 6
 _LONG = 130
 """Elements, bytes and letters whose number takes two bytes of a varint."""
 
@@ -86,17 +90,19 @@ class Samples:
         unit: Unit,
         number: int,
         version: int | None,
+        told: tuple[Any, ...],
         given: dict[str, Any] | None = None,
         codec: str = "none",
     ) -> Any:
-        """Sample `number` of `NAMES` of a unit, with the values of the fields in `given`. Raises NoSample."""
+        """Sample `number` of `NAMES` of a unit with these values of its parameters, with the values of
+        the fields in `given`. Raises NoSample.
+        """
         self._left = MOST
-        told = (version,) if unit.version_is_passed else ()
         return _Maker(self, unit, number, told, version, given or {}, codec).make()
 
-    def edges(self, unit: Unit, version: int | None) -> Iterator[tuple[str, str, Any]]:
+    def edges(self, unit: Unit, version: int | None, told: tuple[Any, ...]) -> Iterator[tuple[str, str, Any]]:
         """(field, kind of edge, value) of the values at the edges of each field of the unit."""
-        maker = _Maker(self, unit, 1, (version,) if unit.version_is_passed else (), version, {}, "none")
+        maker = _Maker(self, unit, 1, told, version, {}, "none")
         derived = {each.name for each in (*unit.derived, *unit.ranges)}
         for name, kind, rules, element in _fields_of(maker.present()):
             if name in derived or name == unit.version_name:
@@ -150,6 +156,28 @@ class Samples:
         if unit.versions and unit.version is not None:
             version = unit.versions.last
         return _Maker(self, unit, number, told, version, {}, "none").make()
+
+
+def arguments_of(parameters: Iterable[Parameter]) -> Iterator[dict[str, Any]]:
+    """Arguments for parameters, by name: a few; none if one is for an object, a list or a stream."""
+    choices = {each.name: _arguments(each.type) for each in parameters}
+    for values in islice(product(*choices.values()), _MOST_ARGUMENTS):
+        yield dict(zip(choices, values, strict=True))
+
+
+def _arguments(kind: Type) -> tuple[Any, ...]:
+    match scalar(kind):
+        case Whole(low, high):
+            return tuple(each for each in (1, 2, 0, 4) if low <= each <= high)
+        case Real():
+            return (1.0, 0.5)
+        case found if found == FLAG:
+            return (True, False)
+        case found if found == TEXT:
+            return ("a", "")
+        case found if found == OCTETS:
+            return (b"\1", b"")
+    return ()
 
 
 class _Maker:

@@ -6,13 +6,17 @@ that is read only within another is a part of vectors of what holds it.
 
 from __future__ import annotations
 
+import copy
+import json
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice, product
+from itertools import islice
 from typing import Any
 
-from kodec.generator.interpreter.json_values import to_json
+from kodec.generator.interpreter.json_values import JsonValues, to_json
+from kodec.generator.interpreter.stream_writer import StreamWriter
 from kodec.generator.interpreter.streams import Node, Read, Stream, StreamReader
 from kodec.generator.plan.steps import (
     Bounds,
@@ -30,25 +34,21 @@ from kodec.generator.plan.steps import (
 )
 from kodec.generator.plan.streams import asks_stream, streams_of
 from kodec.generator.plan.values import (
-    FLAG,
-    OCTETS,
-    TEXT,
     Constant,
     FieldOf,
     MemberOf,
-    Real,
-    Type,
     Value,
     Whole,
-    scalar,
+    bare,
     values_in,
 )
 from kodec.generator.schema.expression_types import Kinds
 from kodec.generator.schema.model import Model, Schema, Struct
 from kodec.generator.search import Made, Spent, led, samples
 from kodec.generator.targets.vectors.plan import SchemaVectors, Vector, error_of
+from kodec.generator.targets.vectors.samples import arguments_of
 from kodec.generator.wire import WIRE
-from kodec.runtime.errors import FormatError, LimitExceeded
+from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded
 from kodec.runtime.fields import ReadOptions
 
 __all__ = ["stream_vectors"]
@@ -57,7 +57,7 @@ _SAMPLES = 3
 _MOST_BYTES = 16384
 _NEAR = 48
 _FAR = 8
-_MOST_ARGUMENTS = 6
+_MOST_REFUSED = 8
 # how deep instances of instances go, and how many there are in a vector
 _DEEPEST, _MOST_INSTANCES = 4, 200
 # of the search for bytes in which a type occurs
@@ -76,9 +76,10 @@ def stream_vectors(model: Model) -> Iterator[SchemaVectors]:
         return
     kinds = Kinds(model)
     program = streams_of(model, kinds)
+    writing = _Writing(program)
     for schema in model.schemas:
         if schema.streamed and schema.structs:
-            yield _OfSchema(model, kinds, program, schema).vectors()
+            yield _OfSchema(model, kinds, program, schema, writing).vectors()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +117,14 @@ class _Budget:
 class _OfSchema:
     """The vectors of one schema."""
 
-    def __init__(self, model: Model, kinds: Kinds, program: Program, schema: Schema) -> None:
+    def __init__(
+        self, model: Model, kinds: Kinds, program: Program, schema: Schema, writing: _Writing
+    ) -> None:
         self.model = model
         self.kinds = kinds
         self.program = program
         self.schema = schema
+        self.writing = writing
         self.reasons: dict[str, str] = {}
         self.budget = _Budget(_MOST_STEPS)
 
@@ -134,7 +138,7 @@ class _OfSchema:
         made: list[Vector] = []
         for each in found:
             number = numbers[each.unit.name] = numbers.get(each.unit.name, 0) + 1
-            made += _OfSample(self.program, each, number, parts.of(each)).vectors()
+            made += _OfSample(self.program, each, number, parts.of(each), self.writing).vectors()
         without = ((name, why) for name, why in self.reasons.items() if name not in parts.found)
         order = {struct.name: index for index, struct in enumerate(self.schema.structs)}
         made.sort(key=lambda vector: order[vector.type])
@@ -146,17 +150,14 @@ class _OfSchema:
             self.reasons[struct.name] = "it is read as a part of what holds it"
             return []
         unit = self.program.units[struct.name]
-        choices = [_values(each.type) for each in unit.parameters]
-        names = [each.name for each in unit.parameters]
-        for name, values in zip(names, choices, strict=True):
-            if not values:
-                self.reasons[struct.name] = f"it is given `{name}`, an object or a list, from outside"
-                return []
+        missing = next((each.name for each in unit.parameters if not any(arguments_of((each,)))), None)
+        if missing is not None:
+            self.reasons[struct.name] = f"it is given `{missing}`, an object or a list, from outside"
+            return []
         found: list[_Sample] = []
         self.budget.begin(_SHARES)
-        for values in islice(product(*choices), _MOST_ARGUMENTS):
-            given = dict(zip(names, values, strict=True))
-            most = _SAMPLES if not names else 1
+        for given in arguments_of(unit.parameters):
+            most = _SAMPLES if not given else 1
             read = _Reading(self.program, unit, given, self.budget)
             found += [_Sample(unit, given, each) for each in islice(samples(self.model, read), most)]
             if len(found) >= _SAMPLES:
@@ -168,22 +169,6 @@ class _OfSchema:
                 else "no bytes were found that it is read from"
             )
         return found
-
-
-def _values(kind: Type) -> tuple[Any, ...]:
-    """Arguments for a parameter; none if it is an object, a list or a stream."""
-    match scalar(kind):
-        case Whole(low, high):
-            return tuple(each for each in (1, 2, 0, 4) if low <= each <= high)
-        case Real():
-            return (1.0, 0.5)
-        case found if found == FLAG:
-            return (True, False)
-        case found if found == TEXT:
-            return ("a", "")
-        case found if found == OCTETS:
-            return (b"\1", b"")
-    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,15 +201,33 @@ class _Reading:
         return reader.read(self.unit.name, tuple(self.arguments.values()))
 
 
+class _Writing:
+    """Writes values of vectors by the plan: objects with nothing but their fields."""
+
+    def __init__(self, program: Program) -> None:
+        self._writer = StreamWriter(program)
+        self._values = JsonValues(program, self._writer.new)
+
+    def written(self, name: str, value: Any, arguments: Arguments) -> bytes:
+        """The bytes of a value. Raises EncodeError."""
+        return self._writer.written(self._values.of(name, value), tuple(arguments.values()))
+
+
 class _OfSample:
     """The vectors near one sample."""
 
     def __init__(
-        self, program: Program, sample: _Sample, number: int, parts: tuple[tuple[str, str], ...]
+        self,
+        program: Program,
+        sample: _Sample,
+        number: int,
+        parts: tuple[tuple[str, str], ...],
+        writing: _Writing,
     ) -> None:
         self.sample = sample
         self.number = number
         self.parts = parts
+        self.writing = writing
         self.reading = _Reading(program, sample.unit, sample.arguments)
         self.instances: dict[str, Any] | None = None
 
@@ -242,6 +245,8 @@ class _OfSample:
                 vector = self._vector(what, data, error=error_of(error))
             if len(repr(vector.value)) <= _MOST_BYTES:
                 yield vector
+                if not what:
+                    yield from self._refused_values(vector)
 
     def _accepted(self, what: str, data: bytes) -> Vector:
         reader, node = self.reading.node(data)
@@ -253,10 +258,55 @@ class _OfSample:
         else:
             self.instances = instances
         vector = self._vector(what, data, value=value)
-        return replace(vector, instances=instances or None, parts=() if what else self.parts)
+        parts = () if what else self.parts
+        encodes = self._encodes(value, data)
+        return replace(vector, instances=instances or None, parts=parts, encodes=encodes)
+
+    def _encodes(self, value: Any, data: bytes) -> str | None:
+        """Whether an object with these fields, and no more, is written as the bytes, or as others of that
+        value; None if the plan refuses it, as where the place of an instance is missing.
+        """
+        name, arguments = self.sample.unit.name, self.sample.arguments
+        if len(repr(value)) > _MOST_BYTES or "nan" in json.dumps(value):
+            return None  # what is not a number has many forms, of which a vector has none
+        try:
+            written = self.writing.written(name, value, arguments)
+            if written == data:
+                return "same"
+            again, end = self.reading(written)
+        except (EncodeError, FormatError):
+            return None
+        return "reads_back" if again == value and end == len(written) else None
+
+    def _refused_values(self, vector: Vector) -> Iterator[Vector]:
+        """Values beyond the types of their numbers, those that a writer computes excepted."""
+        if vector.encodes is None:
+            return
+        name, arguments = self.sample.unit.name, self.sample.arguments
+        _, node = self.reading.node(self.sample.data)
+        seen: set[tuple[str, str]] = set()
+        for at, each in _nodes(node):
+            for spec in each.unit.fields:
+                kind = bare(spec.type)
+                if not isinstance(kind, Whole) or spec.name in each.unit.follows:
+                    continue
+                if each.values.get(spec.name) is None:
+                    continue
+                if (each.unit.name, spec.name) in seen or len(seen) >= _MOST_REFUSED:
+                    continue
+                seen.add((each.unit.name, spec.name))
+                path = f"{at}.{spec.name}".lstrip(".")
+                value = _changed(vector.value, path, to_json(kind.high + 1))
+                try:
+                    self.writing.written(name, value, arguments)
+                except EncodeError as error:
+                    if error.path == path:
+                        what = f", {path} is larger than its type"
+                        found = self._vector(what, None, value=value, error=error_of(error))
+                        yield replace(found, must="refuse")
 
     def _vector(
-        self, what: str, data: bytes, *, value: Any = None, error: dict[str, Any] | None = None
+        self, what: str, data: bytes | None, *, value: Any = None, error: dict[str, Any] | None = None
     ) -> Vector:
         tests = f"values {self.number}{what}"
         name = self.sample.unit.name
@@ -265,6 +315,17 @@ class _OfSample:
         found = Vector(key, name, None, tests, must, None, data, False, value, (), None, error)
         given = {each: to_json(argument) for each, argument in self.sample.arguments.items()}
         return replace(found, arguments=given or None)
+
+
+def _changed(value: Any, path: str, new: Any) -> Any:
+    """A value with another one at a path."""
+    found = copy.deepcopy(value)
+    *before, last = re.findall(r"\w+", path)
+    at = found
+    for each in before:
+        at = at[int(each) if isinstance(at, list) else each]
+    at[last] = new
+    return found
 
 
 def _near(data: bytes) -> Iterator[tuple[str, bytes]]:

@@ -19,6 +19,7 @@ CHECKS = ("decode", "refuse", "may", "encode", "round_trip", "refuse_value", "in
 """The kinds of vectors: bytes with a value, without, or optional; values, both, invalid values; instances."""
 BROKEN = ("crashed", "hung", "memory", "protocol")
 """Outcomes without an answer."""
+_WRITES = ("encode", "round_trip")
 _IN_A_ROW = 20
 
 
@@ -93,6 +94,8 @@ def _require_hello(says: dict[str, Any]) -> None:
     for key, kind in (("name", str), ("language", str), ("version", str), ("does", list)):
         if not isinstance(says.get(key), kind):
             raise Failed("protocol", f"the answer to `hello` has no {key}")
+    if not isinstance(says.get("reads", []), list):
+        raise Failed("protocol", "`reads` in the answer to `hello` is not a list")
 
 
 @dataclass
@@ -109,6 +112,9 @@ class _Checks:
             types = self.says.get("types")
             if isinstance(types, list) and vector.type not in types:
                 yield Result(vector, check, "unsupported", "not one of its types")
+                continue
+            if verb in _WRITES and vector.type in self.says.get("reads", ()):
+                yield Result(vector, check, "unsupported", "a type that it only reads")
                 continue
             if vector.arguments is not None and "arguments" not in self.says["does"]:
                 yield Result(vector, check, "unsupported", "a type with arguments")

@@ -19,11 +19,12 @@ from kodec.generator.driver import load
 from kodec.generator.interpreter.json_values import JsonValues, to_json
 from kodec.generator.modules import Modules
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.steps import Program
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.plan.values import OCTETS, scalar
 from kodec.generator.schema.expression_types import Kinds
 from kodec.generator.schema.model import Model
-from kodec.generator.targets.python.names import ClassNames, attribute
+from kodec.generator.targets.python.names import ClassNames, argument, attribute
 from kodec.generator.targets.vectors.plan import error_of
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import ReadOptions
@@ -43,83 +44,68 @@ class PythonTestee:
             for name, unit in program.units.items()
             if unit.stands_for is None
         }
-        self._told = {
-            name: unit.version_name if unit.version_is_passed else ""
-            for name, unit in program.units.items()
-            if name in self.classes and [each.name for each in unit.parameters] in ([], [unit.version_name])
-        }
         streams = streams_of(model, Kinds(model)).units
         made = {name: getattr(modules.of(model.schema_of(name)), back.classes[name]) for name in streams}
-        self._streamed = {
-            name: made[name]
+        self._units = {name: program.units[name] for name in self.classes}
+        self._units |= {
+            name: unit
             for name, unit in streams.items()
             if unit.streamed is not None and not unit.streamed.part
-        }
-        self._parameters = {
-            name: {each.name: scalar(each.type) for each in streams[name].parameters}
-            for name in self._streamed
         }
         self._fields = {
             kind: {each.name: attribute(each.name) for each in units[name].fields if each.kept}
             for kinds, units in ((self.classes, program.units), (made, streams))
             for name, kind in kinds.items()
         }
-        self._values = JsonValues(program, self._object)
+        self._made = {**self.classes, **made}
+        self._values = JsonValues(Program({**program.units, **streams}), self._object)
 
     def _object(self, unit: str, fields: dict[str, Any]) -> Any:
-        return self.classes[unit](**{attribute(name): each for name, each in fields.items()})
+        kind, members = self._made[unit], {attribute(name): each for name, each in fields.items()}
+        made = kind(**{name: each for name, each in members.items() if kind.__dataclass_fields__[name].init})
+        for name, each in members.items():
+            setattr(made, name, each)
+        return made
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """The answer to a request, without its number."""
         verb, kind = request["do"], request.get("type")
         if verb == "hello":
             return self._hello()
-        if kind in self._streamed:
-            return self._of_stream(kind, request)
-        if kind not in self._told:
+        if kind not in self._units:
             return {"unsupported": f"no type {kind}"}
-        told = {self._told[kind]: request["version"]} if self._told[kind] else {}
+        unit = self._units[kind]
+        given = request.get("arguments", {})
+        if unit.version_is_passed:
+            given = {**given, unit.version_name: request["version"]}
+        parameters = {each.name: scalar(each.type) for each in unit.parameters}
+        if given.keys() != parameters.keys():
+            return {"unsupported": f"{kind} has other parameters"}
+        told = {
+            argument(name): bytes.fromhex(value) if parameters[name] == OCTETS else value
+            for name, value in given.items()
+        }
         if verb == "encode":
             return self._encoded(kind, request["value"], told)
         try:
             exact, limit = request.get("exact", False), request.get("limit")
             opt = ReadOptions() if limit is None else ReadOptions(decompressed_bytes=limit)
-            value = self.classes[kind].from_bytes(
-                bytes.fromhex(request["bytes"]), opt=opt, exact=exact, **told
-            )
+            value = self._made[kind].from_bytes(bytes.fromhex(request["bytes"]), opt=opt, exact=exact, **told)
         except FormatError as error:
             return {"error": error_of(error)}
         answer = {"value": self.shown(value)}
+        wanted = request.get("instances")
+        if wanted is not None:
+            answer["instances"] = {
+                path: {name: self._instance(value, path, name) for name in names}
+                for path, names in wanted.items()
+            }
         if verb == "round_trip":
             written = self._written(value, told)
             answer |= (
                 {"bytes": written["bytes"]} if "bytes" in written else {"encode_error": written["error"]}
             )
         return answer
-
-    def _of_stream(self, kind: str, request: dict[str, Any]) -> dict[str, Any]:
-        """A streamed type: vectors of those are read only."""
-        if request["do"] != "decode" or request.get("exact", False):
-            return {"unsupported": "streamed types only support `decode`"}
-        given = request.get("arguments", {})
-        if given.keys() != self._parameters[kind].keys():
-            return {"unsupported": f"{kind} has other parameters"}
-        named = {
-            attribute(name): bytes.fromhex(value) if self._parameters[kind][name] == OCTETS else value
-            for name, value in given.items()
-        }
-        try:
-            value = self._streamed[kind].from_bytes(bytes.fromhex(request["bytes"]), exact=False, **named)
-        except FormatError as error:
-            return {"error": error_of(error)}
-        wanted = request.get("instances")
-        if wanted is None:
-            return {"value": self.shown(value)}
-        found = {
-            path: {name: self._instance(value, path, name) for name in names}
-            for path, names in wanted.items()
-        }
-        return {"value": self.shown(value), "instances": found}
 
     def _instance(self, value: Any, path: str, name: str) -> dict[str, Any]:
         """An instance of the object at a path."""
@@ -138,7 +124,7 @@ class PythonTestee:
             "language": "Python" if native else "Python, pure",
             "version": ".".join(map(str, sys.version_info[:3])),
             "does": ["decode", "encode", "round_trip", "arguments", "instances"],
-            "types": [*self._told, *self._streamed],
+            "types": list(self._units),
         }
 
     def _encoded(self, kind: str, value: Any, told: dict[str, Any]) -> dict[str, Any]:

@@ -354,6 +354,13 @@ static void answer(const char *line, kodec_arena *arena) {
     printf(",\"does\":[\"decode\",\"encode\",\"round_trip\"],\"types\":[");
     for (const type *each = types; each->name != NULL; each++)
       printf("%s\"%s\"", each == types ? "" : ",", each->name);
+    printf("],\"reads\":[");
+    const char *between = "";
+    for (const type *each = types; each->name != NULL; each++) {
+      if (each->write != NULL) continue;
+      printf("%s\"%s\"", between, each->name);
+      between = ",";
+    }
     printf("]}\n");
     return;
   }

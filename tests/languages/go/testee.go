@@ -78,13 +78,16 @@ func main() {
 
 func answered(asked request) object {
 	if asked.Do == "hello" {
-		names := []string{}
-		for name := range codecs {
+		names, reads := []string{}, []string{}
+		for name, each := range codecs {
 			names = append(names, name)
+			if each.write == nil {
+				reads = append(reads, name)
+			}
 		}
 		return object{
 			"protocol": 1, "name": "kodec-go", "language": "Go", "version": runtime.Version(),
-			"does": []string{"decode", "encode", "round_trip"}, "types": names,
+			"does": []string{"decode", "encode", "round_trip"}, "types": names, "reads": reads,
 		}
 	}
 	found, ok := codecs[asked.Type]

@@ -73,10 +73,17 @@ public final class Testee {
         String verb = (String) asked.get("do");
         if (verb.equals("hello")) {
             StringJoiner types = new StringJoiner(", ", "[", "]");
-            Types.CODECS.keySet().forEach(each -> types.add(Json.quoted(each)));
+            StringJoiner reads = new StringJoiner(", ", "[", "]");
+            Types.CODECS.forEach((name, each) -> {
+                types.add(Json.quoted(name));
+                if (each.kind == null) {
+                    reads.add(Json.quoted(name));
+                }
+            });
             return "\"protocol\": 1, \"name\": \"kodec-java\", \"language\": \"Java\", \"version\": "
                     + Json.quoted(System.getProperty("java.version"))
-                    + ", \"does\": [\"decode\", \"encode\", \"round_trip\"], \"types\": " + types;
+                    + ", \"does\": [\"decode\", \"encode\", \"round_trip\"], \"types\": " + types
+                    + ", \"reads\": " + reads;
         }
         Codec codec = Types.CODECS.get(asked.get("type"));
         if (codec == null) {

@@ -40,6 +40,7 @@ function answer(asked: Request): object {
       version,
       does,
       types: Object.keys(types),
+      reads: Object.keys(types).filter((name) => types[name]?.write === undefined),
     };
   }
   const type = types[asked.type];

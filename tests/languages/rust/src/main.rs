@@ -303,12 +303,13 @@ pub fn failed(error: &Error) -> Value {
 fn answer(request: &Value) -> Result<Value, String> {
     let text = |name: &str| request[name].as_str().ok_or_else(|| format!("no {name}"));
     if text("do")? == "hello" {
-        let readers = types::READERS.iter().map(|reader| reader.name);
-        let types: Vec<&str> = types::CODECS.iter().map(|codec| codec.name).chain(readers).collect();
+        let reads: Vec<&str> = types::READERS.iter().map(|reader| reader.name).collect();
+        let written = types::CODECS.iter().map(|codec| codec.name);
+        let types: Vec<&str> = written.chain(reads.iter().copied()).collect();
         let does = ["decode", "encode", "round_trip"];
         return Ok(json!({
             "protocol": 1, "name": "kodec-rust", "language": "Rust", "version": env!("RUSTC_VERSION"),
-            "does": does, "types": types,
+            "does": does, "types": types, "reads": reads,
         }));
     }
     let name = text("type")?;
