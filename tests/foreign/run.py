@@ -481,7 +481,8 @@ def main(arguments: list[str]) -> int:
             results.append(found)
             if found.verdict not in ("taken", "ksc refuses"):
                 print(f"{index + 1}/{len(jobs)} {found.corpus} {name}: {found.verdict}", flush=True)
-            for reason in found.reasons if found.verdict != "ksc refuses" or given.names else ():
+            reasons = found.reasons if found.verdict != "ksc refuses" or given.names else ()
+            for reason in dict.fromkeys(reasons):
                 print(f"    {found.corpus}/{name}: {reason}", flush=True)
     print(table(results))
     if given.json is not None:
