@@ -40,7 +40,7 @@ from kodec.generator.problems import SchemaError
 from kodec.generator.schema.expression_types import Kinds
 from kodec.generator.schema.model import Model, Param, Schema
 from kodec.generator.targets.python.names import ClassNames
-from kodec.generator.targets.vectors.streams import _OfSchema, _Parts
+from kodec.generator.targets.vectors.streams import _OfSchema, _Parts, _Writing
 from kodec.runtime.process import register
 from kodec.runtime.streams import StreamNode
 from tests.foreign.compare import NoOracle, Note, Reader, Tally, Twin, judge, mended, work
@@ -219,7 +219,7 @@ def searched(model: Model, ident: str, *, inner: bool = True) -> Searched:
     kinds = Kinds(model)
     program = streams_of(model, kinds)
     schema = next(each for each in model.schemas if each.id == ident)
-    search = _OfSchema(model, kinds, program, schema)
+    search = _OfSchema(model, kinds, program, schema, _Writing(program))
     structs = schema.structs if inner else (schema.root,)
     samples = [each for struct in structs for each in search._samples(struct)]
     every = {struct.name for each in model.schemas for struct in each.structs}
