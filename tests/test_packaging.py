@@ -27,7 +27,14 @@ KERNELS = sorted(path.stem for path in (ROOT / "generated" / "kernels").glob("*.
 HEADERS = {"kodec_arrow.h", "kodec_codecs.h", "kodec_core.h", "kodec_kernel.h", "kodec_objects.h"}
 HEADERS |= {"kodec_arrow_abi.h", "kodec_bytes.h"}
 HEADERS |= {"kodec_message.h", "kodec_message_read.h", "kodec_message_write.h"}
-HEADERS |= {"kodec_streams.h", "kodec_frames.h", "kodec_table.h"}
+HEADERS |= {
+    "kodec_streams.h",
+    "kodec_frames.h",
+    "kodec_table.h",
+    "kodec_fill.h",
+    "kodec_program.h",
+    "kodec_numbers.h",
+}
 SOURCES = {"bindings.pyx", "bindings.pyi", "messages.c", "messages.pyi", "streams.c", "streams.pyi"}
 PARTS = {"table.pxi", "kernel.pxi", "columns.pxi", "objects.pxi", "writing.pxi", "order.pxi"}
 PARTS |= {"hashing.pxi", "heads.pxi"}

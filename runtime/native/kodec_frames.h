@@ -607,6 +607,16 @@ static const kf_val *kf_ref(kf_run *run, const kf_at *at, ks_expr *expr, kf_val 
         }
         return found;
       }
+      if ((PyObject *)expr->seen == node->unit->cls && expr->computed != NULL) {
+        const kf_at there = {found->as.node, NULL, NULL, 0};
+        const int level = run->level;
+        found = NULL;
+        if (run->asked++ < KS_MOST_ASKED) found = kf_ref(run, &there, expr->computed, scratch);
+        run->asked--;
+        run->level = level;
+        if (found == NULL) kf_stop(run, node);
+        return found;
+      }
       return kf_member(run, expr, found->as.node, scratch) < 0 ? NULL : scratch;
     case KS_ROOT:
       if (expr->part[0] != NULL) break;
@@ -1322,15 +1332,19 @@ static int kf_prepare(kf_run *run, ks_unit *unit) {
   return 0;
 }
 
-/* A frame that has nothing in it yet. */
-KD_INLINE kf_node *kf_frame(kf_run *run, ks_unit *unit, kf_stream *io, kf_node *parent) {
-  kf_node *const node = kf_new(run, (size_t)unit->bytes);
-  if (node == NULL) return NULL;
+KD_INLINE void kf_unset(kf_node *node, const ks_unit *unit) {
   if (unit->slots <= KF_FEW) {
     for (Py_ssize_t i = 0; i < unit->slots; i++) node->slot[i].kind = KF_UNSET;
   } else {
     memset(node->slot, 0, (size_t)unit->bytes - sizeof(kf_node));
   }
+}
+
+/* A frame that has nothing in it yet. */
+KD_INLINE kf_node *kf_frame(kf_run *run, ks_unit *unit, kf_stream *io, kf_node *parent) {
+  kf_node *const node = kf_new(run, (size_t)unit->bytes);
+  if (node == NULL) return NULL;
+  kf_unset(node, unit);
   node->unit = unit;
   node->parent = parent;
   node->root = parent == NULL ? node : parent->root;

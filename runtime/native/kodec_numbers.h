@@ -7,7 +7,7 @@
 enum { KX_DEEP = 12, KX_LONG = 96, KX_NESTED = 24 };
 
 typedef enum {
-  KX_END, KX_CONSTANT, KX_SLOT, KX_THERE, KX_MEMBER, KX_INDEX, KX_ITEM, KX_AT_INDEX, KX_EOF, KX_ANY, KX_NOT, KX_UNLESS, KX_UNTIL, KX_ELSE, KX_SKIP,
+  KX_END, KX_CONSTANT, KX_SLOT, KX_THERE, KX_MEMBER, KX_INDEX, KX_ITEM, KX_AT_INDEX, KX_EOF, KX_ANY, KX_SAME, KX_NOT, KX_UNLESS, KX_UNTIL, KX_ELSE, KX_SKIP,
   KX_BINARY, /* and one for each operator */
   KX_BINARY_CONSTANT = KX_BINARY + KS_AT_LEAST - KS_ADD + 1 /* the same with a constant at the right */
 } kx_what;
@@ -96,6 +96,11 @@ static kf_kind kx_add_expr(kx_maker *maker, const ks_expr *expr, int64_t node, i
       return exact && first != second ? KF_UNSET : second;
     default: break;
   }
+  if (!inside && (expr->op == KS_EQUAL || expr->op == KS_DIFFERENT) && expr->part[1]->op == KS_CONSTANT && expr->part[1]->constant.kind == KS_OBJECT) {
+    if ((to = kx_add(maker, KX_SAME, 0, 1)) == NULL) return KF_UNSET;
+    to->expr = (ks_expr *)expr;
+    return KF_FLAG;
+  }
   if (expr->op >= KS_ADD && expr->op <= KS_AT_LEAST && !(expr->part[0]->op == KS_CONSTANT && expr->part[0]->constant.kind == KS_OBJECT) &&
       !(expr->part[1]->op == KS_CONSTANT && expr->part[1]->constant.kind == KS_OBJECT)) {
     const int bits = expr->op >= KS_BITS_AND && expr->op <= KS_BITS_XOR;
@@ -122,7 +127,7 @@ static void kx_make(ks_unit *unit, ks_expr *expr) {
   kx_maker maker = {.n = 0};
   const kf_kind makes = kx_add_expr(&maker, expr, 0, 0, 1);
   kx_code *made;
-  if (!makes || (maker.n == 1 && maker.code[0].what == KX_ANY)) return;
+  if (!makes || (maker.n == 1 && (maker.code[0].what == KX_ANY || maker.code[0].what == KX_SAME))) return;
   made = ks_new(unit, (size_t)maker.n + 1, sizeof(kx_code));
   if (made == NULL) {
     PyErr_Clear();
@@ -195,6 +200,10 @@ static kf_kind kx_take(kf_run *run, const kf_at *at, const ks_expr *expr, int64_
       case KX_ANY:
         kind = kf_quick(run, at, code->expr, &x);
         if (kind == KF_UNSET || (kind == KF_FLAG && code->whole)) return KF_UNSET;
+        *++top = x;
+        continue;
+      case KX_SAME:
+        if (kf_quick_equal(run, at, code->expr, &x) == KF_UNSET) return KF_UNSET;
         *++top = x;
         continue;
       case KX_NOT: *top = *top == 0; continue;

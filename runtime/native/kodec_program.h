@@ -553,6 +553,15 @@ static int kp_many_octets(kf_run *run, kf_at *at, const ks_step *step, int64_t c
   return 0;
 }
 
+/* Read an object in the frame of the one before it in a list, to which nothing refers any more. */
+KD_INLINE int kp_again(kf_run *run, kf_node *node, kf_stream *io, const kf_program *program, kf_val *to) {
+  kf_unset(node, node->unit);
+  node->little = node->parent->little;
+  to->as.node = node;
+  to->kind = KF_NODE;
+  return kf_taken(run, program, node, io);
+}
+
 /* The elements of a list, which is in its slot while it is read, where it has one. A column takes them as they come; then
  * the list itself need not be held. */
 static int kf_many(kf_run *run, const kf_at *at, const ks_step *step, kf_wish *wish, kb_column *column, int held, kf_val *to) {
@@ -567,6 +576,11 @@ static int kf_many(kf_run *run, const kf_at *at, const ks_step *step, kf_wish *w
   int64_t count = 0;
   int before_left = 0;
   const int packed = kf_is_packed(step), octets = child != NULL && kb_is_octets(child) && child->member == NULL && !child->around;
+  /* what is cached of outermost objects is of level 0 */
+  const int renews = column != NULL && column->direct && !held && element->kind == KS_E_OBJECT && element->bounds == NULL &&
+                     element->own && run->level > 0;
+  kf_node *again = NULL;
+  const kf_program *program = NULL;
   kf_val one, *found = &one;
   if (held) {
     if ((list = kf_new(run, sizeof(kf_list))) == NULL) return -1;
@@ -613,7 +627,16 @@ static int kf_many(kf_run *run, const kf_at *at, const ks_step *step, kf_wish *w
       int status;
       if (at_row == INT32_MAX) return -1;
       if (column->direct) run->row = at_row;
-      status = kf_element(run, &inner, stream, element, i, wish, found);
+      if (again != NULL) {
+        status = kp_again(run, again, stream, program, found);
+      } else {
+        status = kf_element(run, &inner, stream, element, i, wish, found);
+        if (renews && element->simple && status == 0) {
+          again = found->as.node;
+          if (wish != NULL && wish->unit != again->unit) wish = kf_wish_of(wish, again->unit);
+          program = wish != NULL ? wish->program : again->unit->program;
+        }
+      }
       run->row = row;
       if (status < 0) return -1;
       if (column->direct ? kb_next(child, at_row) < 0

@@ -816,3 +816,67 @@ def test_parts_whose_sizes_are_in_another_list(made: Callable[[str], kodec.forma
     for each in [*(data[:cut] for cut in range(len(data))), *wrong]:
         want = outcome(lambda each=each: pure(format, each))
         assert outcome(lambda each=each: format.scan(each).read_all().to_pylist()) == want
+
+
+ITEMS_UNTIL = """
+meta: {id: items, endian: le, encoding: ASCII}
+seq:
+  - {id: rows, type: row, repeat: until, repeat-until: '_.name == "ZZ" or _io.eof'}
+types:
+  row:
+    seq:
+      - {id: raw, size: 2}
+      - {id: items, type: item, repeat: until, repeat-until: "_.last"}
+      - {id: flat, type: flat, repeat: until, repeat-until: "_.flags < 2"}
+    instances:
+      name: {value: raw.to_s("ASCII")}
+  item:
+    seq:
+      - {id: flags, type: u1}
+      - {id: extra, type: u2, if: flags & 1 != 0}
+      - {id: inner, type: inner}
+      - {id: shown, type: shown(_parent.raw.to_s("ASCII"))}
+    instances:
+      last: {value: flags & 2 != 0}
+  flat:
+    seq:
+      - {id: flags, type: u1}
+      - {id: extra, type: u2, if: flags & 1 != 0}
+      - {id: name, type: str, size: flags & 3, if: flags & 4 != 0}
+  inner:
+    seq:
+      - {id: size, type: u1}
+      - {id: body, size: size}
+      - {id: more, type: u1, if: _parent.flags & 4 != 0}
+  shown:
+    params: [{id: name, type: str}]
+    seq:
+      - {id: note, type: u1, if: name == "AA" and _parent.inner.size == 1}
+"""
+
+
+def test_elements_have_nothing_of_those_before_them(made: Callable[[str], kodec.formats.Format]) -> None:
+    format = made(ITEMS_UNTIL)
+
+    def item(flags: int, body: bytes, name: bytes) -> bytes:
+        more = b"\x09" * (flags >> 2 & 1)
+        note = b"\x07" * (name == b"AA" and len(body) == 1)
+        return bytes([flags]) + b"\x01\x02" * (flags & 1) + bytes([len(body)]) + body + more + note
+
+    def row(name: bytes, *flags: int) -> bytes:
+        items = [item(each & 5, b"x" * (each % 3), name) for each in flags]
+        flat = (
+            bytes([each]) + b"\x01\x02" * (each & 1) + b"no"[: each & 3] * (each >> 2)
+            for each in (*flags, 6, 1)
+        )
+        return name + b"".join([*items, item(2, b"", name), *flat])
+
+    data = row(b"AA", 5, 4, 5, 6) + row(b"BB") + row(b"CC", 4, 5) + row(b"ZZ", 4, 6, 5)
+    want = pure(format, data + b"rest")
+    assert natively(format, data + b"rest") == want
+    assert len(want) == 4
+    for rows in (None, "rows", "rows.items", "."):
+        for cut in range(len(data)):
+            expected = outcome(lambda cut=cut, rows=rows: pure(format, data[:cut], rows or "rows"))
+            found = outcome(lambda cut=cut, rows=rows: format.scan(data[:cut], rows).read_all().to_pylist())
+            assert found == expected

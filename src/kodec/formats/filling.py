@@ -1,4 +1,4 @@
-"""Columns that the native reader fills (runtime/native/kodec_table.h), as Arrow batches."""
+"""Columns that the native reader fills (runtime/native/kodec_fill.h), as Arrow batches."""
 
 from __future__ import annotations
 

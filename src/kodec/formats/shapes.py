@@ -67,7 +67,7 @@ class Alternatives(tuple[Any, ...]):
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """How the native reader fills a column (runtime/native/kodec_table.h)."""
+    """How the native reader fills a column (runtime/native/kodec_fill.h)."""
 
     kind: str
     extra: Any = ()
