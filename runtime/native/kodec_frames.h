@@ -839,6 +839,7 @@ static kf_kind kf_quick(kf_run *run, const kf_at *at, ks_expr *expr, int64_t *to
   enum { OFTEN = 8 };
   kf_kind kind;
   if (KD_LIKELY(expr->code != NULL)) {
+    if (expr->brief && KD_LIKELY((kind = kx_take_brief(at, expr, to)) != KF_UNSET)) return kind;
     if (KD_LIKELY((kind = kx_take(run, at, expr, to)) != KF_UNSET)) return kind;
     if (++expr->failed > OFTEN) expr->code = NULL;
   }

@@ -122,6 +122,23 @@ static kf_kind kx_add_expr(kx_maker *maker, const ks_expr *expr, int64_t node, i
   return KF_INT;
 }
 
+/* Whether a sequence is a slot, or a member of the item, and operations with constants that `kx_take_brief` does. */
+static int kx_is_brief(const kx_code *code, int n) {
+  if (code[0].what == KX_THERE && n > 1) {
+    code++;
+    n--;
+  }
+  if (code[0].what != KX_SLOT && (code[0].what != KX_MEMBER || code[0].expr->part[0]->op != KS_ITEM)) return 0;
+  for (int i = 1; i < n; i++) {
+    const int op = code[i].what - KX_BINARY_CONSTANT + KS_ADD;
+    const int64_t y = code[i].value;
+    if (code[i].what < KX_BINARY_CONSTANT) return 0;
+    if (op == KS_MODULO ? y <= 0 || (y & (y - 1)) : op == KS_SUBTRACT ? y == INT64_MIN : op != KS_ADD && op != KS_BITS_AND && op < KS_EQUAL)
+      return 0;
+  }
+  return 1;
+}
+
 /* Make the sequence of an expression of a unit's table, if there is one that saves something. */
 static void kx_make(ks_unit *unit, ks_expr *expr) {
   kx_maker maker = {.n = 0};
@@ -136,7 +153,48 @@ static void kx_make(ks_unit *unit, ks_expr *expr) {
   memcpy(made, maker.code, (size_t)maker.n * sizeof(kx_code));
   made[maker.n].what = KX_END;
   expr->makes = makes;
+  expr->brief = (uint8_t)kx_is_brief(made, maker.n);
   expr->code = made;
+}
+
+/* What a brief sequence makes, as most tests are; KF_UNSET where it does not do. */
+static kf_kind kx_take_brief(const kf_at *at, const ks_expr *expr, int64_t *to) {
+  const kx_code *code = expr->code;
+  const kf_val *found = (const kf_val *)(const void *)((const uint8_t *)at->node + code->value);
+  int64_t x;
+  if (code->what == KX_THERE) {
+    if (KD_UNLIKELY(found->kind != KF_NODE)) return KF_UNSET;
+    code++;
+    found = (const kf_val *)(const void *)((const uint8_t *)at->node + code->value);
+  }
+  if (code->what == KX_MEMBER) {
+    const kf_node *const item = at->item == NULL || at->item->kind != KF_NODE ? NULL : at->item->as.node;
+    if (item == NULL || (PyObject *)code->expr->seen != item->unit->cls || code->expr->place < 0) return KF_UNSET;
+    found = &item->slot[code->expr->place];
+  }
+  if (KD_UNLIKELY(found->kind != KF_INT && (found->kind != KF_FLAG || code->whole))) return KF_UNSET;
+  x = found->as.i;
+  for (code++; code->what != KX_END; code++) {
+    const int64_t y = code->value;
+    switch ((ks_op)(code->what - KX_BINARY_CONSTANT + KS_ADD)) {
+      case KS_ADD:
+        if (ks_add(x, y, &x) < 0) return KF_UNSET;
+        continue;
+      case KS_SUBTRACT:
+        if (ks_add(x, -y, &x) < 0) return KF_UNSET;
+        continue;
+      case KS_MODULO: x &= y - 1; continue;
+      case KS_BITS_AND: x &= y; continue;
+      case KS_EQUAL: x = x == y; continue;
+      case KS_DIFFERENT: x = x != y; continue;
+      case KS_LESS: x = x < y; continue;
+      case KS_AT_MOST: x = x <= y; continue;
+      case KS_MORE: x = x > y; continue;
+      default: x = x >= y; continue;
+    }
+  }
+  *to = x;
+  return expr->makes;
 }
 
 /* What a sequence makes, into `to`; KF_UNSET where it does not do. */

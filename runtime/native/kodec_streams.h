@@ -112,6 +112,7 @@ struct ks_expr {
   Py_ssize_t offset, via;
   struct kx_code *code; /* the same as a sequence of operations on numbers (kodec_numbers.h); NULL: there is none */
   uint8_t failed;       /* how often that did not do, up to a limit */
+  uint8_t brief;        /* whether `kx_take_brief` does it */
   kf_kind makes;        /* what it makes */
   /* of what is reached from the outermost object, where it was in a run */
   uint64_t epoch;
