@@ -218,6 +218,8 @@ class StreamReader:
         self.reads: list[Read] = []
         self.steps = 0
         self._within: list[str | int] = []
+        # instances whose value depends on when they are asked for
+        self._timed: dict[tuple[str, str], bool] = {}
         # objects with fields that are derived of what is around them
         self._unchecked: list[Node] = []
 
@@ -596,14 +598,16 @@ class StreamReader:
 
     def _computed(self, node: Node, instance: InstancePlan) -> Any:
         assert instance.value is not None
-        timed = asks_stream(instance.value) or (instance.test is not None and asks_stream(instance.test))
-        if timed and instance.name in node.marks:
+        if instance.name in node.marks:
             return node.marks[instance.name]
+        key = node.unit.name, instance.name
+        if key not in self._timed:
+            self._timed[key] = asks_stream(instance.value) or asks_stream(instance.test)
         at = _At(node, node.stream)
         if instance.test is not None and not self.value(instance.test, at):
             return None
         found = self.value(instance.value, at)
-        if timed:
+        if self._timed[key]:
             node.marks.setdefault(instance.name, found)
         return found
 

@@ -129,7 +129,7 @@ def _bases(corpus: Corpus, name: str, format: kodec.formats.Format, quick: bool)
         found.append(FILES[name](random.Random(1))[:SHORT])
     found += files_of(corpus, name)
     if not (found and quick):
-        found += [data for _, data in searched(format._model, format.id, inner=False).get(format.id, ())]
+        found += [data for _, data in searched(format._model, format.id, inner=False)[0].get(format.id, ())]
     return [(each, 10, 20) if len(each) <= LARGEST else (each, 0, 0) for each in found]
 
 

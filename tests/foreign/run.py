@@ -65,8 +65,8 @@ class Result:
 
     Attributes:
         work: as `compare.work` counts it.
-        early: how many comparisons ended before the last input, as there was too much work: of the
-            schema, as chosen and as streams, or of a type of it.
+        early: how many comparisons ended before the last input, as there was too much work (of the
+            schema, as chosen and as streams, or of a type of it); and one if the search for bytes did.
     """
 
     corpus: str
@@ -214,8 +214,10 @@ Searched = dict[str, list[tuple[dict[str, Any], bytes]]]
 """Arguments and bytes of types."""
 
 
-def searched(model: Model, ident: str, *, inner: bool = True) -> Searched:
-    """What the outermost type can be read from, and all `inner` ones, so that most of their parts occur."""
+def searched(model: Model, ident: str, *, inner: bool = True) -> tuple[Searched, bool]:
+    """What the outermost type can be read from, and all `inner` ones, so that most of their parts occur; and
+    whether the search for it ended early, as it took too many steps.
+    """
     kinds = Kinds(model)
     program = streams_of(model, kinds)
     schema = next(each for each in model.schemas if each.id == ident)
@@ -227,7 +229,7 @@ def searched(model: Model, ident: str, *, inner: bool = True) -> Searched:
     found: Searched = {}
     for each in samples:
         found.setdefault(each.unit.name, []).append((dict(each.arguments), each.data))
-    return found
+    return found, search.budget.ended_early
 
 
 def argument(param: Param, value: Any) -> Any:
@@ -308,7 +310,8 @@ def examine(corpus: Corpus, name: str, *, quick: bool, seed: str = "") -> Result
                 return Result(corpus.name, name, "crash", [f"import: {type(error).__name__}: {error}"])
             if package.name == "as_chosen" and not quick:
                 model = load(schemas, streams=True)
-                found = searched(model, ident)
+                found, ended_early = searched(model, ident)
+                result.early += ended_early
                 others += [each for arguments, each in found.pop(ident, []) if not arguments]
             add(result, judge(reader, data, f"{name}{seed}", 0 if quick else WORK, others))
             if issubclass(reader.ours, StreamNode):

@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from kodec.generator.driver import load, render_all
+from kodec.generator.targets.vectors import streams
 from kodec.runtime.streams import ByteSource, StreamNode
 from tests.foreign import compare, run
 from tests.foreign.compare import (
@@ -293,6 +294,17 @@ instances: {parts: {pos: 0, type: {switch-on: kind, cases: {1: u1}}, repeat: eos
     assert len(steps) == 1 and compare.STEPS < min(steps) < 2 * compare.STEPS
     most = judge(reader, None, "seed", 3 * compare.STEPS, [bytes(9)] * 99, inner=True)
     assert most.verdicts["ended early"] == 1 and most.verdicts["agree"] < 9
+
+
+def test_a_search_that_ended_early_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "x.ksy").write_text(
+        f"meta: {{id: x, endian: be}}\n{STREAM}types: {{y: {{seq: [{{id: a, type: u1}}]}}}}\n"
+    )
+    model = load(tmp_path, streams=True)
+    found, ended_early = run.searched(model, "x")
+    assert set(found) == {"x", "x::y"} and not ended_early
+    monkeypatch.setattr(streams, "_MOST_STEPS", 20)
+    assert run.searched(model, "x")[1]
 
 
 def test_the_cases_are_in_order() -> None:

@@ -75,7 +75,7 @@ def subject(files: dict[str, Path], name: str) -> Subject | None:
     found = Subject(name, format, Reader(format._kind, theirs))
     if name in FILES:
         found.files.append(FILES[name](random.Random(1))[:SHORT])
-    found.files += [data for _, data in searched(format._model, format.id, inner=False).get(format.id, ())]
+    found.files += [data for _, data in searched(format._model, format.id, inner=False)[0].get(format.id, ())]
     return found if found.files else None
 
 

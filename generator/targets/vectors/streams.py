@@ -63,7 +63,7 @@ _DEEPEST, _MOST_INSTANCES = 4, 200
 # of the search for bytes in which a type occurs
 _MOST_SEARCHES, _LONG, _ROOM = 100, 512, 64
 # of the search for all bytes of a schema; a type may take one of so many shares of what is left
-_MOST_STEPS, _SHARES = 4_000_000, 4
+_MOST_STEPS, _SHARES = 12_000_000, 4
 # less than what any reader allows: what is beyond has no vectors
 _OPTIONS = ReadOptions(elements=1000, depth=40, decompressed_bytes=1 << 16)
 
@@ -98,12 +98,14 @@ class _Sample:
 @dataclass(slots=True)
 class _Budget:
     """How many steps a search for bytes may take: `left` in all, to `least` in the part that has begun.
+    A part that took all of them `ended_early`.
 
     Steps are counted, and no time is taken: a schema has the same vectors on every machine.
     """
 
     left: int
     least: int = 0
+    ended_early: bool = False
 
     def begin(self, shares: int) -> None:
         """Another part, which may take one of so many shares of what is left."""
@@ -182,6 +184,7 @@ class _Reading:
 
     def __call__(self, data: bytes) -> tuple[Any, int]:
         if self.budget is not None and self.budget.is_spent:
+            self.budget.ended_early = True
             raise Spent
         reader = self._reader(data)
         try:
