@@ -9,10 +9,11 @@ from typing import Any
 from kodec.generator.problems import nearest
 from kodec.generator.schema.expression_types import Kind, Kinds
 from kodec.generator.schema.model import Enum, Model, Param, Struct
+from kodec.generator.wire import WIRE
 
 __all__ = ["from_text", "values_of"]
 
-_WIDTH = re.compile(r"([subf])(\d+)(?:le|be)?")
+_BITS = re.compile(r"b(\d+)(?:le|be)?")
 _ACCEPTED: Mapping[str, tuple[type, ...]] = {
     "integer": (int,),
     "float": (float, int),
@@ -128,13 +129,20 @@ def _checked(model: Model, struct: Struct, param: Param, kind: Kind, value: Any)
         return bytes(value)
     if kind.name == "float":
         return float(value)
-    wide = _WIDTH.fullmatch(param.type)
-    if kind.name == "integer" and wide is not None:
-        bits = int(wide[2]) * (1 if wide[1] == "b" else 8)
-        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if wide[1] == "s" else (0, (1 << bits) - 1)
-        if not low <= value <= high:
-            raise ValueError(f"`{param.id}` of `{struct.id}` is {low} to {high} ({param.type}), not {value}")
+    reach = _range(param.type) if kind.name == "integer" else None
+    if reach is not None and not reach[0] <= value <= reach[1]:
+        low, high = reach
+        raise ValueError(f"`{param.id}` of `{struct.id}` is {low} to {high} ({param.type}), not {value}")
     return value
+
+
+def _range(name: str) -> tuple[int, int] | None:
+    """The least and the largest number of a type; None for one that is no number of fixed width."""
+    bits = _BITS.fullmatch(name)
+    if bits is not None:
+        return 0, (1 << int(bits[1])) - 1
+    wire = WIRE.get(name.removesuffix("le").removesuffix("be"))
+    return None if wire is None else wire.range
 
 
 def _number_of(enum: Enum, struct: Struct, param: Param, value: Any) -> int:

@@ -279,7 +279,8 @@ class Format:
             enums: `names`, or `numbers`.
             check: compare what follows from bytes (`-derive`), such as checksums, as `read` does. Then rows
                 are made of Python objects, which is many times slower.
-            options: limits of the reader.
+            options: limits of the reader; `check_crc` and `verify` apply with `check`, and to what is marked
+                `-row`.
             batch_rows: the maximum number of rows in a batch.
             part: the number of rows that are left out, and the number of rows after these (-1: all), of rows
                 that all have as many bytes (see `row_parts`).
