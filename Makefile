@@ -64,7 +64,7 @@ kills: java ## kill processes of a Spark cluster in the middle of reads, streams
 connector: java ## compare results and cost with Spark's own Kafka source on a real broker
 	@$(BIN)/python tests/labs/spark_connector.py
 
-fuzz: setup ## fuzz kernels under sanitizers, compare them with pure Python, fuzz schemas; some minutes
+fuzz: setup ## fuzz kernels under sanitizers, compare them with pure Python, fuzz schemas and languages; some minutes
 	@$(BIN)/python tests/fuzz/run.py
 	@$(BIN)/python tests/fuzz/differential.py --inputs 3000
 	@$(BIN)/python tests/fuzz/kernel_calls.py
@@ -72,6 +72,8 @@ fuzz: setup ## fuzz kernels under sanitizers, compare them with pure Python, fuz
 	@$(BIN)/python tests/fuzz/messages.py --seconds 25 --seed 2 --sanitize
 	@$(BIN)/python tests/fuzz/streams.py
 	@$(BIN)/python -m tests.fuzz.schemas --seconds 60
+	@$(BIN)/python -m tests.fuzz.foreign_texts --seconds 60
+	@$(BIN)/python -m tests.fuzz.hostile_languages --seconds 120
 
 mutants: setup ## mutation testing for half an hour; continues where it stopped
 	@$(BIN)/python tools/mutants.py
@@ -86,7 +88,7 @@ messages: setup ## compare all of Kafka's messages, requests and responses with 
 	@$(BIN)/python tests/labs/messages/run.py --protocol --rounds 100
 
 languages: java node ## test generated Java, Go, Rust, TypeScript and C, and run the conformance suite for docs/languages.md
-	@$(BIN)/pytest -q --no-header -n 2 --dist loadgroup -m languages tests/languages tests/schemas
+	@$(BIN)/pytest -q --no-header -n 2 --dist loadgroup -m languages tests/languages tests/schemas tests/fuzz tests/generator
 	@$(BIN)/python -m tests.languages.run $(LANGUAGES)
 
 conform: java node ## run our own languages against the conformance suite and compare with docs/languages.md
@@ -99,7 +101,7 @@ suite: setup ## from the jars of a Kafka release (JARS=...) to schemas, code, ve
 	@$(BIN)/kodec generate
 
 edits: node ## edit real files of public formats, and have other tools judge them
-	@$(BIN)/python -m tests.labs.edits.run --table docs/edits.md $(EDITS)
+	@$(BIN)/python -m tests.labs.edits.run $(EDITS)
 
 foreign: node ## compile all public Kaitai schemas with stock ksc and with kodec; about ten minutes
 	@$(BIN)/python -m tests.foreign.run --table docs/foreign-schemas.md $(FOREIGN)

@@ -54,6 +54,8 @@ def extensions() -> list[Extension]:
     kernels = [core.with_name(core.name.replace("_core.c", ".c")) for core in cores]
     return [
         extension(HEADERS / "bindings.pyx", *sorted(HEADERS.glob("*.pxi"))),
+        # where files are mapped that others may cut meanwhile, which Windows does not allow
+        *([] if os.name == "nt" else [extension(HEADERS / "mapping.c")]),
         extension(HEADERS / "messages.c"),
         extension(HEADERS / "streams.c"),
         *(

@@ -69,11 +69,11 @@ def main() -> None:
         listed = timed("listed", lambda: list_segments(options), given.segments)
         tasks = timed("tasks", lambda: tasks_of(options, listed), given.segments)
         work = ExportWork(options, "zstd", Staging(Path(name) / "staging"))
-        packed = timed("packed", lambda: _packed((work, tasks)), given.segments)
+        packed = timed("packed", lambda: _packed((work, tasks), b"key"), given.segments)
         largest = max(len(pickle.dumps(task)) for task in tasks)
         print(f"{len(listed)} segments, {len(tasks)} tasks; the job {len(packed) / 2**20:.1f} MiB of text, "
               f"the largest task {largest / 1024:.1f} KiB")  # fmt: skip
-        with staged(Path(name) / "out") as staging:
+        with staged(Path(name) / "out", [root]) as staging:
             attempt = staging.attempt()
             for number in range(given.files):
                 (attempt / str(number)).touch()

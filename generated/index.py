@@ -6,6 +6,20 @@ from __future__ import annotations
 __all__ = ["MESSAGES"]
 
 MESSAGES: dict[tuple[str, str, int], tuple[str, str]] = {
+    ("*.checkpoints.internal", "mirror-key", 0): ("mirror.checkpoint_key", "CheckpointKey"),
+    ("*.checkpoints.internal", "mirror-value", 0): ("mirror.checkpoint_value", "CheckpointValue"),
+    ("__CruiseControlMetrics", "cruise-control", 0): (
+        "cruise_control.cruise_control_metric",
+        "CruiseControlMetric",
+    ),
+    ("__KafkaCruiseControlModelTrainingSamples", "cruise-control", 0): (
+        "cruise_control.broker_metric_sample",
+        "BrokerMetricSample",
+    ),
+    ("__KafkaCruiseControlPartitionMetricSamples", "cruise-control", 0): (
+        "cruise_control.partition_metric_sample",
+        "PartitionMetricSample",
+    ),
     ("__cluster_metadata", "metadata", 0): ("metadata.register_broker_record", "RegisterBrokerRecord"),
     ("__cluster_metadata", "metadata", 1): ("metadata.unregister_broker_record", "UnregisterBrokerRecord"),
     ("__cluster_metadata", "metadata", 2): ("metadata.topic_record", "TopicRecord"),
@@ -246,4 +260,8 @@ MESSAGES: dict[tuple[str, str, int], tuple[str, str]] = {
         "messages.transaction_log_value",
         "TransactionLogValue",
     ),
+    ("heartbeats", "mirror-key", 0): ("mirror.heartbeat_key", "HeartbeatKey"),
+    ("heartbeats", "mirror-value", 0): ("mirror.heartbeat_value", "HeartbeatValue"),
+    ("mm2-offset-syncs.*.internal", "mirror-key", 0): ("mirror.offset_sync_key", "OffsetSyncKey"),
+    ("mm2-offset-syncs.*.internal", "mirror-value", 0): ("mirror.offset_sync_value", "OffsetSyncValue"),
 }

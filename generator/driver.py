@@ -7,20 +7,22 @@ import hashlib
 import json
 import keyword
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from kodec.generator.interpreter.older import with_new_fields
 from kodec.generator.passes import check, run_passes
+from kodec.generator.plan.build import program_of
 from kodec.generator.problems import Problems, SchemaProblem
 from kodec.generator.schema.build import build
 from kodec.generator.schema.model import Model
 from kodec.generator.schema.overlay import overlay_files
-from kodec.generator.target import DEFAULT, MARK, VERSION, File, Request, Target, find, options_of
+from kodec.generator.target import DEFAULT, MARK, VERSION, File, Request, Target, find, mark, options_of
 
-__all__ = ["MARK", "Change", "Output", "changes", "generate", "load", "render_all"]
+__all__ = ["MARK", "Change", "Output", "changes", "generate", "load", "render_all", "vectors_beside"]
 
 MANIFEST = "MANIFEST.json"
 
@@ -35,6 +37,7 @@ class Output:
     modules: dict[str, str]
     tests: dict[str, str]
     patterns: tuple[str, ...]
+    model: Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +117,17 @@ def render_all(
     if any(target.name == "model" for target in chosen):
         modules[MANIFEST] = _manifest(files.values())
     tests = {path: file.text for (test, path), file in files.items() if test}
-    return Output(modules, tests, tuple(pattern for target in chosen for pattern in target.files))
+    return Output(modules, tests, tuple(pattern for target in chosen for pattern in target.files), model)
 
 
 def _without_problems(model: Model, problems: Problems) -> dict[str, None]:
-    """The ids of the schemas without problems, also in their imports."""
+    """The ids of the schemas without problems, also in those that they import, or that one file imports with
+    them: parts that these need were left out.
+    """
     files = {problem.place.file for problem in problems.found}
     wrong = {each.id for each in model.schemas if each.root.place.file in files}
-    while more := {each.id for each in model.schemas if wrong & set(each.imports)} - wrong:
+    joined = [{each.id, *each.imports} for each in model.schemas]
+    while more := set().union(*(each for each in joined if each & wrong)) - wrong:
         wrong |= more
     return dict.fromkeys(each.id for each in model.schemas if each.id not in wrong)
 
@@ -166,6 +172,26 @@ def _manifest(files: Iterable[File]) -> str:
         },
     }
     return json.dumps(document, indent=1, sort_keys=True) + "\n"
+
+
+def vectors_beside(schemas: Path, model: Model, made: Container[str] = ()) -> dict[str, str]:
+    """The files of vectors that people put beside the schemas, which belong to their suite, marked as copies.
+
+    Their values have all fields of the `model`, also those that it has gained since.
+    Raises ValueError for one that is no object of JSON, or has the path of a file that is `made`.
+    """
+    found: dict[str, str] = {}
+    for path in sorted(schemas.rglob("*.vectors.json")):
+        name, text = path.relative_to(schemas).as_posix(), path.read_text("utf-8")
+        if _is_ours(path):
+            continue
+        if not text.lstrip().startswith("{"):
+            raise ValueError(f"{path} is not a file of vectors")
+        if name in made:
+            raise ValueError(f"{path} has the name of the vectors that are made of its schema: rename it")
+        text = with_new_fields(program_of(model), text)
+        found[name] = text.replace("{", f'{{\n "//": {json.dumps(mark())},', 1)
+    return found
 
 
 def changes(wanted: dict[str, str], folder: Path, patterns: Sequence[str]) -> list[Change]:
@@ -237,6 +263,8 @@ def generate(
         model=model,
         formatted=formatted,
     )
+    if "vectors" in targets and out.resolve() != schemas.resolve():
+        output.modules.update(vectors_beside(schemas, output.model, output.modules))
     found = changes(output.modules, out, output.patterns)
     if tests is not None:
         found += changes(output.tests, tests, output.patterns)

@@ -1,7 +1,7 @@
 """The interface of a target, which turns a checked model into files: Python modules, pages of documents.
 
 The generator's own targets are in `targets/`. Others are entry points of the group `kodec.targets`: the name
-is used by `kodec generate --target`, the value is a Target. docs/targets.md shows one.
+is used by `kodec generate --target`, the value is a Target. docs/languages.md shows one.
 """
 
 from __future__ import annotations

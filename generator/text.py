@@ -80,7 +80,10 @@ def python_literal(text: Text) -> str:
 
 
 def docstring(text: Text, indent: str) -> str:
-    """A Python docstring with its quotes, paragraphs kept and lines wrapped; empty if there is no text."""
+    """A Python docstring with its quotes, paragraphs kept and lines wrapped; empty if there is no text.
+
+    No prompt in it is an example that doctest runs.
+    """
     inside = _wrap(text.raw, indent)
     if "\n\n" in inside or inside.endswith('"'):
         return f'"""{inside}\n{indent}"""'
@@ -156,8 +159,10 @@ def line_comment(text: Text, start: str, width: int = 110) -> str:
 
 
 def block_comment(text: Text, indent: str, width: int = 110) -> str:
-    """A comment between `/**` and `*/`, on one line if it fits; no text in it can end it."""
-    lines = line_comment(text, f"{indent} * ", width).replace("*/", "*\\/").splitlines()
+    """A comment between `/**` and `*/`, on one line if it fits; no text in it can end it, or be a directive
+    of TypeScript's compiler (`@ts-expect-error`)."""
+    plain = line_comment(text, f"{indent} * ", width).replace("*/", "*\\/").replace("@ts-", "@ ts-")
+    lines = plain.splitlines()
     if len(lines) == 1 and len(lines[0]) <= width - 4:
         return f"{indent}/** {lines[0].removeprefix(f'{indent} * ')} */"
     return "\n".join([f"{indent}/**", *lines, f"{indent} */"])
@@ -202,6 +207,7 @@ def code(text: str) -> str:
 def _wrap(text: str, indent: str, width: int = 100) -> str:
     """Paragraphs kept, lines wrapped; whatever would end the string or be an escape in it is escaped."""
     text = text.replace("\\", "\\\\").replace('"""', "'''")
+    text = re.sub(r">(?=>>)", "> ", text)
     parts = []
     for paragraph in text.strip().split("\n\n"):
         lines = paragraph.splitlines()

@@ -47,8 +47,8 @@ else:
 
     def fields(value):
         """The fields of a class or object, with their `name`, `default`, `default_factory` and `compare`."""
-        if hasattr(value, "__kodec_fields__"):
-            return value.__kodec_fields__
+        if hasattr(value, "_kodec_fields"):
+            return value._kodec_fields
         from dataclasses import fields
 
         return tuple(map(_of_standard, fields(value)))
@@ -85,7 +85,7 @@ else:
     def _made(cls, repr, eq, frozen, slots, kw_only, unsafe_hash):
         inherited = {}
         for base in reversed(cls.__mro__[1:]):
-            inherited |= {each.name: each for each in base.__dict__.get("__kodec_fields__", ())}
+            inherited |= {each.name: each for each in base.__dict__.get("_kodec_fields", ())}
         own = {}
         for name, hint in cls.__annotations__.items():
             if "ClassVar" in str(hint).partition("[")[0]:
@@ -101,7 +101,7 @@ else:
         every = (inherited | own).values()
         if slots:
             cls = _with_slots(cls, own, frozen)
-        cls.__kodec_fields__ = tuple(every)
+        cls._kodec_fields = tuple(every)
         cls.__dataclass_params__ = _Params(frozen)
         cls.__dataclass_fields__ = _StandardFields(cls)
         cls.__match_args__ = tuple(each.name for each in every if each.init and not each.kw_only)
@@ -111,7 +111,7 @@ else:
         for name, method in methods.items():
             if name not in cls.__dict__:
                 setattr(cls, name, method)
-        cls.__replace__ = _replaced
+        cls.__replace__ = __replace__
         if unsafe_hash or (frozen and eq):
             if unsafe_hash or cls.__dict__.get("__hash__") is None:
                 cls.__hash__ = _hash_of(every)
@@ -132,22 +132,46 @@ else:
         """A copy of the class with slots for its own fields."""
         taken = {name for base in cls.__mro__[1:] for name in base.__dict__.get("__slots__", ())}
         body = {name: each for name, each in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
-        body["__slots__"] = tuple(name for name in own if name not in taken)
-        made = type(cls)(cls.__name__, cls.__bases__, body)
+        body["__slots__"] = slots = _Slots((name, None) for name in own if name not in taken)
+        made = slots.cls = type(cls)(cls.__name__, cls.__bases__, body)
         made.__qualname__ = cls.__qualname__
         if frozen:
             made.__getstate__, made.__setstate__ = _state, _set_state
         return made
 
+    class _Slots(dict):
+        """The slots of a class with their docstrings, which `help` shows: read from its source on demand."""
+
+        def __getitem__(self, name):
+            if self.cls is not None:
+                cls, self.cls = self.cls, None
+                self.update((each, doc) for each, doc in _field_docs(cls) if each in self)
+            return super().__getitem__(name)
+
+    def _field_docs(cls):
+        """The fields of a class that are followed by a docstring, with it."""
+        import ast
+        import inspect
+        from itertools import pairwise
+        from textwrap import dedent
+
+        try:
+            body = ast.parse(dedent(inspect.getsource(cls))).body[0].body
+        except (OSError, TypeError, SyntaxError):
+            return  # there is no source
+        for line, after in pairwise(body):
+            if isinstance(line, ast.AnnAssign) and isinstance(after, ast.Expr):
+                yield line.target.id, inspect.cleandoc(str(ast.literal_eval(after.value)))
+
     def _state(self):
-        return [getattr(self, each.name) for each in self.__kodec_fields__]
+        return [getattr(self, each.name) for each in self._kodec_fields]
 
     def _set_state(self, state):
-        for each, value in zip(self.__kodec_fields__, state, strict=True):
+        for each, value in zip(self._kodec_fields, state, strict=True):
             object.__setattr__(self, each.name, value)
 
-    def _replaced(self, /, **changes):
-        for each in self.__kodec_fields__:
+    def __replace__(self, /, **changes):
+        for each in self._kodec_fields:
             if each.init:
                 changes.setdefault(each.name, getattr(self, each.name))
             elif each.name in changes:
@@ -168,9 +192,9 @@ else:
 
     def _init_of(cls):
         names = {"_FACTORY": _FACTORY, "_set": object.__setattr__}
-        own = "__dataclass_self__" if any(each.name == "self" for each in cls.__kodec_fields__) else "self"
+        own = "__dataclass_self__" if any(each.name == "self" for each in cls._kodec_fields) else "self"
         positional, named, lines = [own], [], []
-        for each in cls.__kodec_fields__:
+        for each in cls._kodec_fields:
             value = name = each.name
             if each.default_factory is not MISSING:
                 names[f"_factory_{name}"] = each.default_factory
@@ -198,7 +222,7 @@ else:
         made = names["__init__"]
         made.__qualname__ = f"{cls.__qualname__}.__init__"
         made.__module__ = cls.__module__
-        hints = {each.name: _hint(cls, each.name) for each in cls.__kodec_fields__ if each.init}
+        hints = {each.name: _hint(cls, each.name) for each in cls._kodec_fields if each.init}
         made.__annotations__ = {**hints, "return": None}
         return made
 
@@ -267,7 +291,7 @@ else:
 
             cls = self.cls
             body = {"__annotations__": {}, "__module__": cls.__module__}
-            for each in cls.__kodec_fields__:
+            for each in cls._kodec_fields:
                 body["__annotations__"][each.name] = _hint(cls, each.name)
                 options = {"init": each.init, "repr": each.repr, "compare": each.compare}
                 if each.default is not MISSING:

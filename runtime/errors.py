@@ -21,6 +21,7 @@ __all__ = [
     "MissingDependency",
     "NoSuchPartition",
     "OffsetOutOfRange",
+    "OffsetsMissing",
     "ReadFailed",
     "StalePlan",
     "Truncated",
@@ -363,6 +364,28 @@ class OffsetOutOfRange(KodecError, LookupError):
         return f"{self.log} has offsets {self.start} to {self.end} (exclusive), not {self.offset}"
 
 
+class OffsetsMissing(KodecError):
+    """Offsets that a log has lost: no segment holds them, and nothing shows that they were rightly removed.
+
+    Attributes: `first` and `last` (the offsets, both inclusive), `log` (the folder of the log), `reason`.
+
+    Example:
+        >>> import kodec
+        >>> kodec.errors.OffsetsMissing(135, 200, "orders-0").last
+        200
+    """
+
+    def __init__(self, first: int, last: int, log: str, reason: str = "they are in no segment") -> None:
+        super().__init__(first, last, log, reason)
+        self.first = first
+        self.last = last
+        self.log = log
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.log}: offsets {self.first} to {self.last} are missing: {self.reason}"
+
+
 class LogFailed(KodecError, RuntimeError):
     """A writer that refuses further calls: an earlier change was not completed, so log and disk may disagree.
 
@@ -479,3 +502,8 @@ class StalePlan(KodecError, RuntimeError):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason} since the plan was made: plan again"
+
+
+for _name in __all__:
+    # what tracebacks show, and people import
+    globals()[_name].__module__ = "kodec.errors"

@@ -19,7 +19,8 @@ def install_command(*extras: str) -> str:
     It names the libraries, not kodec, so it also works if kodec was installed from a clone or a wheel.
     """
     needed = _in_clone(extras) if _PROJECT.is_file() else _installed(extras)
-    return " ".join(["pip install", *(f"'{each}'" for each in needed or [f"kodec[{','.join(extras)}]"])])
+    # never a name of an index that might be somebody else's there
+    return " ".join(["pip install", *(f"'{each}'" for each in needed or [f".[{','.join(extras)}]"])])
 
 
 def _in_clone(extras: tuple[str, ...]) -> list[str]:

@@ -11,7 +11,7 @@ from mmap import mmap
 from operator import index
 from typing import Any, ClassVar, TypeVar
 
-from kodec.runtime.dataclass import dataclass, replace
+from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.floats import FloatStruct
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -65,11 +65,12 @@ class ReadOptions:
     Attributes:
         check_crc: verify checksum fields.
         verify: verify the other derived fields (last, max) against what they derive from.
-        decompressed_bytes: the most bytes that one compressed field may decompress to.
+        decompressed_bytes: the most bytes that all compressed fields of one input may decompress to.
         elements: the most elements that one list may have. A few bytes of input can become an object of
             a hundred, so a limit on bytes alone does not bound memory. Rows count together with their lists.
         depth: the most levels that objects read from streams may nest; an instance counts as a level.
         compressed: true inside decompressed bytes, where a second compression is refused.
+        left: the bytes that may still be decompressed, if several fields share the limit (`counted`).
     """
 
     check_crc: bool = True
@@ -78,6 +79,20 @@ class ReadOptions:
     elements: int = 4_000_000
     depth: int = 100
     compressed: bool = False
+    left: list[int] | None = field(default=None, repr=False, compare=False)
+
+    def counted(self) -> ReadOptions:
+        """The options for an input of several compressed fields, which share the limit."""
+        return self if self.left is not None else replace(self, left=[self.decompressed_bytes])
+
+    def most_decompressed(self) -> int:
+        """The most bytes that the next compressed field may decompress to."""
+        return self.decompressed_bytes if self.left is None else self.left[0]
+
+    def take_decompressed(self, size: int) -> None:
+        """Count `size` decompressed bytes."""
+        if self.left is not None:
+            self.left[0] -= size
 
     def inside(self, path: str, codec: str, at: int) -> ReadOptions:
         """The options for data that `codec` decompressed. Raises Malformed if compression would nest."""
@@ -385,7 +400,7 @@ def given(name: str, value: T | None) -> T:
 
 
 def lacking(value: object, error: Exception, name: str, *names: str) -> EncodeError:
-    """The error of a value instance that is computed of `names`, of which one is None."""
+    """The error of a value instance that is computed from `names`, one of which is None."""
     absent = next((each for each in names if getattr(value, each) is None), None)
     return (
         EncodeError(name, f"cannot be computed: {error}")

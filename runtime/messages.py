@@ -219,7 +219,7 @@ class Message(Parametrized):
 
 
 class SettledMessage(Message):
-    """A message of which numbers that do not fit what is written are computed."""
+    """A message whose numbers are computed if they do not fit what is written."""
 
     __slots__ = ()
 

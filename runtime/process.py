@@ -14,7 +14,9 @@ from typing import Any
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import EncodeError, LimitExceeded, Malformed, Unsupported
 
-__all__ = ["Process", "decode", "encode", "register"]
+__all__ = ["Process", "decode", "encode", "keeps_size", "register"]
+
+_SAME_SIZE = ("rol", "ror", "xor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,11 @@ _KNOWN: dict[str, Process] = {}
 def register(name: str, *, decode: Callable[..., bytes], encode: Callable[..., bytes] | None = None) -> None:
     """Register a process for all generated modules; both functions take the bytes and the arguments."""
     _KNOWN[name] = Process(decode, encode)
+
+
+def keeps_size(process: str) -> bool:
+    """Whether it makes as many bytes as it is given: these count for no limit of all together."""
+    return process in _SAME_SIZE
 
 
 def decode(process: str, data: bytes, args: tuple[Any, ...], *, limit: int, name: str, at: int) -> bytes:

@@ -44,7 +44,7 @@ from kodec.runtime.fields import (
 )
 from kodec.runtime.floats import FloatStruct
 from kodec.runtime.native import native_module
-from kodec.runtime.process import decode, encode
+from kodec.runtime.process import decode, encode, keeps_size
 from kodec.runtime.settling import Key, Settling, Solve
 
 __all__ = [
@@ -96,6 +96,9 @@ class StreamFields:
         raise AssertionError("they are all there")
 
 
+# By the name of a process and what it made: its arguments, the bytes that it was given, and what it made.
+_Stored = dict[tuple[str, bytes], list[tuple[tuple[Any, ...], bytes, bytes]]]
+
 # In the place of how many bits of a byte are left.
 _FORGOTTEN = -1
 
@@ -106,12 +109,14 @@ class ReadingState:
     Attributes:
         room: how many elements without bytes there may be in all lists: as many as there are bytes, about.
         empty: how many there were.
+        inflated: how many bytes were decompressed, of all that may be.
         sought: the sources by which instances are being read, and what was read of their streams before.
         native: whether objects are read natively: not inside of what the native reader gave up.
+        stored: what processes made bytes of, by what they made; None where objects are not kept.
         unchecked: objects with derived fields that need what is around them.
     """
 
-    __slots__ = ("depth", "empty", "native", "opt", "room", "sought", "unchecked")
+    __slots__ = ("depth", "empty", "inflated", "native", "opt", "room", "sought", "stored", "unchecked")
 
     def __init__(self, opt: ReadOptions, size: int) -> None:
         self.opt = opt
@@ -119,7 +124,9 @@ class ReadingState:
         self.depth = 0
         self.room = size + _SPARE
         self.empty = 0
+        self.inflated = 0
         self.sought: list[tuple[ByteSource, ByteSource]] = []
+        self.stored: _Stored | None = {}
         self.unchecked: list[StreamNode] = []
 
     def check(self) -> None:
@@ -351,8 +358,15 @@ class ByteSource:
 
     def processed(self, process: str, data: bytes, name: str, *args: Any) -> bytes:
         """What `process` makes of stored bytes, which were read last."""
-        at = self.at - len(data)
-        return decode(process, data, args, limit=self.state.opt.decompressed_bytes, name=name, at=at)
+        at, state = self.at - len(data), self.state
+        limit = state.opt.decompressed_bytes
+        if keeps_size(process):
+            return decode(process, data, args, limit=limit, name=name, at=at)
+        found = decode(process, data, args, limit=limit - state.inflated, name=name, at=at)
+        state.inflated += len(found)
+        if state.stored is not None:
+            state.stored.setdefault((process, found), []).append((args, data, found))
+        return found
 
     def refuse(self, name: str, reason: str, need: object, have: object, back: int = 0) -> NoReturn:
         """Raise Malformed for a value that a rule does not allow, which began `back` bytes ago."""
@@ -420,11 +434,12 @@ class ByteSource:
         root: StreamNode | None = None,
     ) -> N:
         """Read an object that stands next in this stream; `root` is that of an object without a parent."""
-        state = self._enter(node, parent, name, root)
+        state = self._enter(node, parent, name, root, index)
         native = node._native
-        natively = state.native
+        natively, inflated = state.native, state.inflated
         try:
             if native is None or not native.read(node, self):
+                state.inflated = inflated
                 node._read(self)
             if node._calculated is not None:
                 node._stop = self.at
@@ -444,8 +459,11 @@ class ByteSource:
 
     def instance(self, node: StreamNode, name: str) -> Any:
         """What an instance reads here, natively; None where Python has to."""
-        native = node._native
-        return None if native is None else native.instance(node, name, self)
+        native, inflated = node._native, self.state.inflated
+        found = None if native is None else native.instance(node, name, self)
+        if found is None:
+            self.state.inflated = inflated
+        return found
 
     def each_in(
         self,
@@ -466,6 +484,7 @@ class ByteSource:
             yield from found or ()
             return
         state = self._enter(node, parent, name, root)
+        state.stored = None
         try:
             yield from node._read_each(self, path[0], path[1:])
             if node._calculated is not None:
@@ -479,12 +498,18 @@ class ByteSource:
         node._stop = self.at
 
     def _enter(
-        self, node: StreamNode, parent: StreamNode | None, name: str, root: StreamNode | None
+        self,
+        node: StreamNode,
+        parent: StreamNode | None,
+        name: str,
+        root: StreamNode | None,
+        index: int | None = None,
     ) -> ReadingState:
         """Begin an object; who calls it ends the object by `depth`."""
         state = self.state
         if state.depth >= state.opt.depth:
-            raise _too_deep(name, self.at, state.depth, state.opt)
+            error = _too_deep(name if index is None else "", self.at, state.depth, state.opt)
+            raise error if index is None else error.within(name, index)
         node._io = self
         node._start = self.at
         node._depth = state.depth = state.depth + 1
@@ -550,6 +575,7 @@ class _Writing(Settling):
         moved: by stream, the positions that objects had before, and those that they have now.
         calculated: the objects with fields to compute of the bytes.
         shrunk: the texts, by object and field, that no longer shrink the size that they had.
+        stored: the bytes that were read of what processes make.
     """
 
     __slots__ = (
@@ -568,12 +594,14 @@ class _Writing(Settling):
         "shrunk",
         "sizes",
         "starts",
+        "stored",
         "touched",
         "unread",
     )
 
-    def __init__(self, opt: WriteOptions) -> None:
+    def __init__(self, opt: WriteOptions, stored: _Stored | None = None) -> None:
         self.opt = opt
+        self.stored = stored
         self.active = True
         self.sizes: dict[int, int] = {}
         self.starts: dict[int, tuple[ByteSink, int]] = {}
@@ -614,7 +642,8 @@ class _Writing(Settling):
     def may_change(self, node: Any, name: str) -> bool:
         if not isinstance(node, StreamNode):
             return False
-        return name in node._follows or isinstance(getattr(type(node), name, None), property)
+        # an instance that is read can be set, one that is computed cannot
+        return name in node._follows or getattr(getattr(type(node), name, None), "fset", None) is not None
 
     def resize(
         self,
@@ -699,6 +728,7 @@ class ByteSink:
         "_bits",
         "_left",
         "_little",
+        "_open",
         "_unnamed",
         "_used",
         "after",
@@ -729,6 +759,8 @@ class ByteSink:
         self._bits = self._left = 0
         self._little = False
         self._unnamed: list[_Unnamed] = []
+        # where something ends that is read to the end of the stream
+        self._open: list[tuple[int, EncodeError]] = []
         self.after = b""
 
     @property
@@ -835,15 +867,17 @@ class ByteSink:
         test: Callable[[], bool],
         solve: Solve | None = None,
         sizes: Solve | None = None,
+        may_lack: bool = False,
     ) -> bool:
         """Whether a field is written: its condition holds, or is made to hold as there is a value.
 
-        Without a value it is made not to hold, by its flag, or by its size. Raises: EncodeError.
+        Without a value it is made not to hold, by its flag, or by its size; but not if what is there
+        `may_lack` a value, as that of a switch without a case. Raises: EncodeError.
         """
         there, given = test(), value is not None
-        if there == given:
+        if there == given or (there and may_lack):
             if solve is not None:
-                self.state.satisfied(given, solve)
+                self.state.satisfied(there, solve)
             return there
         if solve is not None:
             reason = "given, but its condition does not hold" if given else "not given"
@@ -922,8 +956,12 @@ class ByteSink:
             data = part.finish(value, size, grows=solve is not None)
         except EncodeError as error:
             raise error.within(name) from error.__cause__
+        part.closed(len(data))
         if size is not None:
             self.sized(len(data), size, name, solve, of)
+        if isinstance(value, StreamNode) and value._io is not None and value._io.buf == data:
+            # the same object as was read: `processed` knows it
+            return value._io.buf
         return data
 
     def seek(self, pos: int, name: str) -> ByteSink:
@@ -940,6 +978,7 @@ class ByteSink:
         self.align()
         owner = self.owner
         stop = self.base + len(self.out)
+        self.closed(stop)
         node._span(name, self, self.base, stop)
         self.out += self.after
         stop += len(self.after)
@@ -1001,8 +1040,11 @@ class ByteSink:
             state.fill(node, field, node._follows[field])
         self._stands(node)
         marks, node._marks = node._marks, None
+        before = len(self._open)
         try:
             node._write(self)
+            for _, error in self._open[before:]:
+                error.within(name, index)
             node._span("", self, state.starts[id(node)][1], self.pos)
             if node._calculated is not None:
                 state.calculated.append(node)
@@ -1072,6 +1114,17 @@ class ByteSink:
             self.owner.due.append((self.pos, terminator, need or whole, name))
         else:
             self.owner.due.append((self.pos, b"", False, name))
+
+    def ends(self, name: str) -> None:
+        """What was written last is read to the end of its stream: nothing can follow."""
+        self._open.append((self.pos, EncodeError(name, "is read to the end of its stream")))
+
+    def closed(self, stop: int) -> None:
+        """See that nothing follows what is read to the end, `stop`. Raises: EncodeError."""
+        for pos, error in self._open:
+            if pos != stop:
+                error.reason += f", and {stop - pos} bytes follow it"
+                raise error
 
     def _settle(self, out: bytes | bytearray) -> None:
         """See that what must follow does, where the stream does not end there. Raises: EncodeError."""
@@ -1156,8 +1209,15 @@ class ByteSink:
         return True
 
     def processed(self, process: str, data: bytes, name: str, *args: Any) -> bytes:
-        """The bytes to store, of which `process` makes `data`."""
-        return encode(process, data, args, name=name, level=self.state.opt.level)
+        """The bytes to store, of which `process` makes `data`: those that were read, if it was."""
+        state = self.state
+        if state.opt.level is None and state.stored is not None:
+            # Only of the content that was read, not of an equal one: bytes after the end of compressed ones
+            # would come into fields that never had them. Python has one object for all empty contents.
+            for given, stored, found in state.stored.get((process, data), ()):
+                if found is data and given == args and len(data) > 1:
+                    return stored
+        return encode(process, data, args, name=name, level=state.opt.level)
 
     def refuse(self, name: str, reason: str, need: object, have: object) -> None:
         """Raise EncodeError for a value that a rule does not allow, once all that rules ask for is known."""
@@ -1621,7 +1681,7 @@ class StreamNode:
             raise EncodeError("", f"a {type(self).__name__} is written as a part of what holds it")
         before = {name: getattr(self, name) for name in self._parameters}
         passed = dict(zip(self._parameters, arguments, strict=True))
-        state = _Writing(opt)
+        state = _Writing(opt, None if self._io is None else self._io.state.stored)
         try:
             for name, own in before.items():
                 setattr(self, name, given(name, own if passed[name] is None else passed[name]))
@@ -1701,7 +1761,9 @@ class StreamNode:
         # instances in other streams, which are there now
         for write in state.later:
             write()
-        return out.finish(self, part=self._parent is not None and not self._has_stream())
+        data = out.finish(self, part=self._parent is not None and not self._has_stream())
+        out.closed(len(data))
+        return data
 
     def _has_stream(self) -> bool:
         """Whether its stream is another than that of the object around it."""

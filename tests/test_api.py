@@ -16,6 +16,7 @@ import kodec
 import kodec.api
 import kodec.errors
 from kodec.runtime import errors as raised
+from tests.other_topics import OTHER
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs" / "site"))
@@ -31,6 +32,7 @@ FILES = {
     "/data/tiered": "tests/data/tiered-4.3.1",
     "/data/crashed": "tests/data/kafka-4.3.1/crashed",
     "/data/values": "tests/data/values/logs",
+    "/data/mirrored": OTHER.as_posix(),
     "/data/schemas": "tests/generator/formats",
 }
 

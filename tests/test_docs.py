@@ -37,15 +37,10 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"], "KODEC_DOCS_TEST": "1"}
 
 
-def _runnable(text: str) -> str:
-    """Paths that stand for the reader's own become those of the committed logs."""
-    return text.replace('"/data/kafka-logs"', '"tests/data/kafka-4.3.1/logs"')
-
-
 def python_of(page: Path) -> str:
     if page.name in FOLLOWED:
         return ""
-    return "\n".join(_runnable(text) for text in blocks(page, "python"))
+    return "\n".join(blocks(page, "python"))
 
 
 # Those with Spark share a process, so that its JVM starts once.
@@ -107,7 +102,7 @@ def test_commands_of_a_page_run(page: Path, commands: list[str]) -> None:
 
 
 def run(page: Path, command: str) -> None:
-    words = shlex.split(command.replace("/data/kafka-logs", "tests/data/kafka-4.3.1/logs"))
+    words = shlex.split(command)
     assert words[0] in ("kodec", "python"), f"{named(page)}: who runs `{command}`?"
     words[:1] = [sys.executable, "-m", "kodec"] if words[0] == "kodec" else [sys.executable]
     done = subprocess.run(words, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
@@ -134,6 +129,35 @@ def test_the_page_of_options_is_that_of_the_code(monkeypatch: pytest.MonkeyPatch
     import options_page
 
     assert options_page.PAGE.read_text("utf-8") == options_page.page()
+
+
+def test_options_and_parameters_have_one_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs" / "site")
+    import all_options
+
+    assert all_options.PAGE.read_text("utf-8") == all_options.page()
+    for name, verbs in all_options.options().items():
+        kinds = {kind for each in verbs.values() for kind, _ in each}
+        assert (len(kinds) > 1) == (name in all_options.OTHER_KINDS), f"{name}: {kinds}"
+    selects = {name: {*owners.values()} for name, owners in all_options.parameters().items()}
+    for name, (options, _) in all_options.SELECTION.items():
+        assert len(selects[name]) == 1, f"{name} is of several types: {selects[name]}"
+        assert {*options.split(", ")} <= {*all_options.options()}
+    for name in ("read_records", "read_table", "scan_table", "count_rows", "log_dataset", "scan_polars"):
+        taken = [each for each in all_options.SELECTION if f"kodec.{name}" in all_options.parameters()[each]]
+        assert taken == [*all_options.SELECTION], name
+    for name, meaning in all_options.MEANINGS.items():
+        assert meaning and name in all_options.options(), f"{name} is no option"
+    for name in all_options.PARAMETERS:
+        assert len({*all_options.of_functions()[name].values()}) > 1, f"{name} has one type"
+
+
+def test_generate_names_its_targets() -> None:
+    from kodec.cli.app import command
+    from kodec.generator.target import known
+
+    (target,) = (each for each in command("generate").parameters if each.name == "--target")
+    assert all(name in target.help.replace(",", " ").replace(";", " ").split() for name in known())
 
 
 def test_the_pictures_are_those_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,13 +187,14 @@ def test_every_page_is_in_a_group() -> None:
 
 
 def test_pages_of_formats_have_real_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every schema but those of parts, of which no file and no message consists."""
+    """Every schema but those of parts, and those of Redpanda, of which no bytes are recorded here."""
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
     found = import_module("samples").sections()
     schemas = {
         path.relative_to(ROOT / "schemas").with_suffix("").as_posix()
         for path in (ROOT / "schemas").rglob("*.ksy")
     }
-    without = {each for each in schemas - set(found) if each.split("/")[0] not in ("primitives", "wire")}
+    no_bytes = ("primitives", "wire", "redpanda")
+    without = {each for each in schemas - set(found) if each.split("/")[0] not in no_bytes}
     assert without == {"conformance/wire_types", "log/log_segment"} and set(found) <= schemas
     assert all("wrong: " not in text and "\n0000" in text for text in found.values())

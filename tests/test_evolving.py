@@ -7,7 +7,6 @@ import io
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -59,21 +58,21 @@ def edit(folder: Path, diff: str) -> None:
 def said(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str]]:
     """What each command of the page says, in their order, with the programs of the page run in between."""
     folder = tmp_path_factory.mktemp("station")
-    (folder / "station").mkdir()
     found = []
     for kind, text in BLOCKS:
         if kind in FILES:
             (folder / FILES[kind]).parent.mkdir(exist_ok=True)
             (folder / FILES[kind]).write_text(text, "utf-8")
         elif kind == "diff":
-            if not (folder / "released").exists():
-                shutil.copytree(folder / "formats", folder / "released")
             edit(folder, text)
         elif kind == "py":
             python(folder, "-c", text)
         elif kind == "console":
             for line in text.splitlines():
                 program, *words = shlex.split(line)
+                if program == "cp":
+                    subprocess.run([program, *words], cwd=folder, check=True)
+                    continue
                 assert program in ("kodec", "python")
                 found.append((line, (tool if program == "kodec" else python)(folder, *words)))
         else:

@@ -14,7 +14,11 @@ ROOT = Path(__file__).resolve().parent.parent
 TUTORIALS = sorted((ROOT / "docs").glob("tutorial-*.md"))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # 1: `verify` on damaged logs; 3: a dry run that has something to show
-FINE = {"kodec verify disk": (0, 1), "kodec recover disk": (3,)}
+FINE = {
+    "kodec verify disk": (0, 1),
+    "kodec recover disk": (3,),
+    "kodec rebuild --from disk --to broker --hold-retention": (3,),
+}
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:

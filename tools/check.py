@@ -33,6 +33,8 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 SPREAD = ["--numprocesses", str(min(CORES, 8)), "--dist", "loadfile", "--no-loadscope-reorder"]
 # The seed of property tests, and of the order of tests except on a build server, where the order is fixed.
 SEED = os.environ.get("KODEC_SEED") or str(secrets.randbelow(1 << 31))
+# A test that hangs ends its process once it has shown where: the run goes on, and names it.
+SPREAD += ["-o", "faulthandler_exit_on_timeout=true"]
 SPREAD += [f"--hypothesis-seed={SEED}", f"--randomly-seed={1 if os.environ.get('CI') else SEED}"]
 
 # Cheap ones first; the tests come last so that their closing line is what one sees.

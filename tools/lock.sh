@@ -20,5 +20,7 @@ lock node --group pyproject.toml:node
 lock zig --group pyproject.toml:zig
 lock uv --group pyproject.toml:uv
 lock release --group pyproject.toml:release --constraints requirements/dev.txt
+# What tests a wheel, in an environment of its own.
+lock wheel pyproject.toml --extra arrow --extra cli --group pyproject.toml:wheel --constraints requirements/dev.txt
 # What the image and the recipes install: kodec's own libraries, without those that only develop it.
 lock image pyproject.toml --extra arrow --extra cli --constraints requirements/dev.txt

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import sys
 
-from kodec.pipeline import served_by, session
-from kodec.pipeline.spark import QUIET
+from kodec.pipeline import served_by
+from kodec.pipeline.spark import quiet_session
 
 
 def main(directory: str) -> None:
-    spark = session("local[*]", app_name="kodec demo", config=QUIET)
+    spark = quiet_session("local[*]", app_name="kodec demo")
     frame = spark.read.format("kafka-log").load(directory)
     source = {"jvm": "the JVM", "python": "Python"}[served_by(frame)]
     print(f"{directory}: {frame.count()} records, read by the source in {source}")

@@ -1,4 +1,4 @@
-"""Finds phrases in prose that docs/contributing.md lists under "Words"; `make lint` runs it.
+"""Finds phrases in prose that words.tsv lists; `make lint` runs it.
 
 It reads pages outside code, docstrings, comments and texts of Python, and whole files of schemas,
 templates, scripts, settings and other languages. Exits with 1 after printing
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# The table has the phrases themselves; results are dated; generated files follow their schemas and templates.
+# Results are dated; generated files follow their schemas and templates.
 _SKIPPED = ("benchmarks/results/", "generated/", "tests/data/", "tests/golden/", "src/kodec/generated/")
 _OTHERS = {
     *(".c", ".go", ".h", ".in", ".j2", ".java", ".js", ".ksy", ".mjs", ".pxd", ".pxi", ".pyi"),
@@ -31,11 +31,9 @@ _CODE = re.compile(r"^```[\s\S]*?^```$|(?<=\n\n)(?: {4}.*\n)+|`[^`\n]+`", re.MUL
 _MARKS = r"(?:\n\s*(?:#|//+!?|\*|\{#)|\s)+"
 
 
-def pairs(page: str) -> dict[str, str]:
-    """Each phrase to avoid with its replacement, from the table in docs/contributing.md."""
-    rows = re.findall(
-        r"^\| (?!not \|)([^|-].*?) \| (.+) \|$", page.partition("\n## Words\n")[2], re.MULTILINE
-    )
+def pairs(table: str) -> dict[str, str]:
+    """Each phrase to avoid with its replacement, from the lines of words.tsv."""
+    rows = (line.split("\t") for line in table.splitlines())
     return {phrase.lower(): better for phrases, better in rows for phrase in phrases.split(", ")}
 
 
@@ -71,8 +69,6 @@ def python_prose(source: str) -> str:
 def prose_of(path: Path) -> str:
     """The prose of a file, by its name."""
     text = path.read_text("utf-8")
-    if path.name == "contributing.md":
-        text = text.partition("\n## Words\n")[0]
     if path.suffix == ".md":
         return prose(text)
     return python_prose(text) if path.suffix == ".py" else re.sub(r"`[^`\n]+`", "`", text)
@@ -96,7 +92,7 @@ def files() -> list[Path]:
 
 
 def main(names: list[str]) -> int:
-    phrases = pairs((ROOT / "docs" / "contributing.md").read_text("utf-8"))
+    phrases = pairs((ROOT / "tools" / "words.tsv").read_text("utf-8"))
     wanted = pattern(phrases)
     number = 0
     for path in [Path(name).resolve() for name in names] or files():

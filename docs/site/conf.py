@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,18 @@ html_theme = "furo"
 html_title = f"kodec {version}"
 html_static_path = ["static"]
 html_css_files = ["kodec.css"]
+html_js_files = ["copy.js"]
 html_show_sphinx = False
 html_show_sourcelink = html_copy_source = False
-html_theme_options = {"top_of_page_buttons": []}
+html_theme_options: dict[str, Any] = {"top_of_page_buttons": []}
+# The address of the repository has one place; before the first release there is none.
+_URLS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"].get("urls", {})
+if "Repository" in _URLS:
+    html_theme_options["footer_icons"] = [
+        {"name": "Repository", "url": _URLS["Repository"], "html": "Repository", "class": "repository"}
+    ]
 
+highlight_language = "none"
 # --first is no dash
 smartquotes = False
 # In our docstrings one backquote is code, as in Markdown.
@@ -62,4 +71,5 @@ def _links_out(app: Any, name: str, source: list[str]) -> None:
 
 
 def _as_rst(app: Any, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
-    lines[:] = docstrings.as_rst(lines, thing, name.rpartition(".")[0])
+    shown = docstrings.as_rst(lines, thing, name.rpartition(".")[0])
+    lines[:] = [line.replace("/data/kafka-logs", reference.SAMPLE) for line in shown]

@@ -12,16 +12,17 @@ from typing import Any, NamedTuple
 
 __all__ = ["MODULES", "Section", "as_rst", "problems", "public_names", "sections"]
 
+# In the order in which most readers need them, as docs/api.md.
 MODULES = (
     "kodec",
-    "kodec.errors",
-    "kodec.formats",
-    "kodec.kaitai",
+    "kodec.repair",
     "kodec.operations",
     "kodec.pipeline",
-    "kodec.repair",
-    "kodec.results",
     "kodec.values",
+    "kodec.formats",
+    "kodec.kaitai",
+    "kodec.results",
+    "kodec.errors",
 )
 _TITLE = re.compile(r"(Args|Attributes|Example|Memory|Raises|Returns|Source|Threads|Yields):(?: (?=\S)|$)")
 _ITEM = re.compile(r"    ([*\w`]+(?:, [*\w`]+)*): ?(.*)")

@@ -1,7 +1,7 @@
 """Draws the pictures of the pages as SVG: `python docs/site/pictures.py`; a test compares the files.
 
 Layers come from the import contracts in pyproject.toml, languages from the generator, terminals from commands
-that run on real logs. The colours are the pictures' own, so that they are the same everywhere.
+that run on real logs. The colours are the pictures' own: light or dark, as the reader's system.
 """
 
 from __future__ import annotations
@@ -23,6 +23,16 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "docs" / "pictures"
 _INK, _PAPER, _LINE = "#1f2933", "#ffffff", "#7b8794"
 _FILLS = {"schema": "#fdf0d5", "made": "#e3f1e4", "hand": "#e4ecfb", "log": "#f1f3f6", "inner": "#ffffff"}
+# Each colour in dark surroundings; an image follows the system, as it does not see the page's theme.
+_DARK = {
+    _INK: "#e4e7eb",
+    _PAPER: "#16202b",
+    _LINE: "#7b8794",
+    "#fdf0d5": "#4a3c1e",
+    "#e3f1e4": "#1f4027",
+    "#e4ecfb": "#22355a",
+    "#f1f3f6": "#1d2936",
+}
 _MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _SANS = "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif"
 
@@ -56,7 +66,7 @@ _SEGMENT = "logs/orders-0/00000000000000000000.log"
 # The commands in a terminal, each with the number of lines that are shown.
 _TERMINALS = {
     "terminal-disk.svg": (("ls disk", 9), ("verify disk", 9), ("recover disk", 4)),
-    "terminal-explain.svg": ((f"explain {_SEGMENT} --offset 20 --count 1", 23),),
+    "terminal-explain.svg": ((f"explain {_SEGMENT} --offset 20 --limit 1", 23),),
     "terminal-offsets.svg": (
         ("offsets logs --group orders-classic --topic orders", 9),
         ("find logs --topic orders --last 2", 6),
@@ -81,6 +91,7 @@ def _svg(width: int, height: int, title: str, parts: Sequence[str], paper: str =
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
             f'font-family="{_SANS}" font-size="14" fill="{_INK}">',
             f"<title>{escape(title)}</title>",
+            *([_dark()] if paper == _PAPER else []),
             '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
             f'orient="auto"><path d="M0 0 8 4 0 8z" fill="{_LINE}"/></marker></defs>',
             f'<rect width="{width}" height="{height}" rx="10" fill="{paper}"/>',
@@ -89,6 +100,11 @@ def _svg(width: int, height: int, title: str, parts: Sequence[str], paper: str =
             "",
         ]
     )
+
+
+def _dark() -> str:
+    rules = "".join(f'[fill="{light}"]{{fill:{dark}}}' for light, dark in _DARK.items())
+    return f"<style>@media (prefers-color-scheme: dark) {{{rules}}}</style>"
 
 
 def _box(x: float, y: float, width: float, height: float, kind: str) -> str:
@@ -120,40 +136,41 @@ def _arrow(x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 def _overview() -> str:
+    """Narrow, so that a phone shows its words at their size."""
     targets = {each.name for each in (ROOT / "generator" / "targets").iterdir()}
     languages = [name for target, name in _LANGUAGES.items() if target in targets]
     parts = [
-        *_labelled(20, 20, 170, 74, "schema", "schemas", "one .ksy file for each", "format, no code"),
-        _arrow(190, 57, 246, 57),
-        *_labelled(250, 20, 170, 74, "made", "kodec generate", "readers, writers,", "checks, test vectors"),
-        _arrow(420, 57, 476, 57),
-        *_labelled(480, 20, 240, 74, "inner", "code", ", ".join(languages[:3]), ", ".join(languages[3:])),
-        _arrow(335, 94, 335, 136),
+        *_labelled(20, 16, 150, 84, "schema", "schemas", "a .ksy file for", "each format,", "no code"),
+        _arrow(170, 58, 206, 58),
+        *_labelled(210, 16, 170, 84, "made", "kodec generate", "readers, writers in", *_halves(languages)),
+        _arrow(295, 100, 295, 136),
         *_labelled(
-            20, 140, 170, 130, "schema", "log directory", "a disk, a backup,", "remote storage;", "no broker"
+            20, 140, 150, 84, "schema", "log directory", "a disk, a backup,", "remote storage;", "no broker"
         ),
-        _arrow(190, 205, 246, 205),
+        _arrow(170, 182, 206, 182),
         *_labelled(
-            250, 140, 170, 130, "hand", "kodec", "command line,", "Python library,", "Spark data source"
+            210, 140, 170, 84, "hand", "kodec", "command line,", "Python library,", "Spark data source"
         ),
+        _arrow(295, 224, 295, 250),
     ]
     results = (
-        ("records and Arrow tables", "inner"),
-        ("Parquet, Iceberg, Delta, SQL", "inner"),
-        ("damage found, skipped, repaired", "inner"),
-        ("logs that a broker can start on", "inner"),
+        "records and Arrow tables",
+        "Parquet, Iceberg, Delta, SQL",
+        "damage found, skipped, repaired",
+        "clusters that serve the records again",
     )
-    for number, (text, kind) in enumerate(results):
-        y = 140 + number * 34
-        parts += [
-            _arrow(420, 205, 476, y + 14),
-            _box(480, y, 240, 28, kind),
-            _text(600, y + 19, text, 'text-anchor="middle" font-size="13"'),
-        ]
+    parts.append(_box(20, 254, 360, 24 * len(results) + 16, "inner"))
+    for number, text in enumerate(results):
+        parts.append(_text(200, 279 + number * 24, text, 'text-anchor="middle" font-size="13"'))
     title = (
         "Schemas make readers and writers in six languages; kodec uses them to read and repair Kafka's logs"
     )
-    return _svg(740, 290, title, parts)
+    return _svg(400, 382, title, parts)
+
+
+def _halves(names: Sequence[str]) -> tuple[str, str]:
+    half = (len(names) + 1) // 2
+    return ", ".join(names[:half]) + ",", ", ".join(names[half:])
 
 
 def _contracts() -> list[list[list[str]]]:

@@ -18,6 +18,7 @@ from kodec.generator.driver import load, render_all
 from kodec.generator.targets.documents.plan import Page, pages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+SAMPLE = "tests/data/kafka-4.3.1/logs"
 
 
 def write(folder: Path) -> None:
@@ -28,7 +29,7 @@ def write(folder: Path) -> None:
     if missing := list(problems()):
         raise ValueError("\n".join(["docstrings of public names:", *missing]))
     shutil.rmtree(folder, ignore_errors=True)
-    for name, text in (*_api(), *_commands(), *_formats()):
+    for name, text in (*_api(), *_commands(), *_formats(), ("changes.md", _changes())):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -39,14 +40,23 @@ def _contents(title: str, text: str, names: Sequence[str], depth: int = 1) -> st
     return f"# {title}\n\n{text}\n\n```{{toctree}}\n:maxdepth: {depth}\n\n{listed}\n```\n"
 
 
+def _changes() -> str:
+    """The changelog; its links are from the root of the repository."""
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    return re.sub(r"\]\(docs/", "](../", text)
+
+
 def _api() -> Iterator[tuple[str, str]]:
-    """A page for each public module, with each of its names from its docstring."""
+    """A page for each public module, with each of its names from its docstring, in the order of api.md."""
+    tasks = (ROOT / "docs" / "api.md").read_text("utf-8")
     for module in MODULES:
+        listed = re.findall(r"`(\w+)`", tasks.partition(f"\n## `{module}`\n")[2].partition("\n## ")[0])
         there = import_module(module)
         doc = (there.__doc__ or "").strip()
         parts = [f"# `{module}`\n\n{doc}\n"]
         own = {name.rpartition(".")[2]: thing for name, (of, thing) in public_names().items() if of == module}
-        for name, thing in sorted(own.items(), key=lambda item: item[0].lower()):
+        order = {name: place for place, name in reversed(list(enumerate(listed)))}
+        for name, thing in sorted(own.items(), key=lambda item: (order.get(item[0], len(listed)), item[0])):
             parts.append(f"## {name}\n\n```{{eval-rst}}\n{_directive(module, name, thing)}\n```\n")
         yield f"api/{module}.md", "\n".join(parts)
     text = "Every public name, from its docstring; [by task](../../api.md). What is not here may change."
@@ -88,14 +98,14 @@ def _hidden(names: Iterable[str]) -> str:
 def _verb(verb: str, command: Command) -> str:
     text, _, rest = cleandoc(command.text).partition("\nexample:")
     example, _, codes = rest.partition("exit:")
-    parts = [f"# kodec {verb}\n", f"```text\n{command.usage}\n```\n", text.strip() + "\n"]
+    parts = [f"# kodec {verb}\n", f"```text\n{command.usage}\n```\n", _as_code(text.strip()) + "\n"]
     if example.strip():
         parts.append(f"```console\n{_commands_of(example)}\n```\n")
     for title, rows in (("Arguments", command.arguments), ("Options", command.options)):
         if rows:
             parts += [
                 f"## {title}\n",
-                f"| {title[:-1].lower()} | value | |\n|---|---|---|",
+                f"| {title[:-1].lower()} | meaning |\n|---|---|",
                 *map(_row, rows),
                 "",
             ]
@@ -104,8 +114,15 @@ def _verb(verb: str, command: Command) -> str:
     return "\n".join(parts)
 
 
+def _as_code(text: str) -> str:
+    """Options in code style."""
+    return re.sub(r"(?<![`\w-])(--[a-z][a-z-]*)(?!`)", r"`\1`", text)
+
+
 def _commands_of(example: str) -> str:
-    return "\n".join(f"$ {line.strip()}" for line in example.strip().splitlines())
+    """With the sample that every clone has in place of a broker's directory."""
+    lines = example.replace("/data/kafka-logs", SAMPLE).strip().splitlines()
+    return "\n".join(f"$ {line.strip()}" for line in lines)
 
 
 def _row(each: Parameter) -> str:
@@ -113,10 +130,11 @@ def _row(each: Parameter) -> str:
     if each.is_option:
         kind = " \\| ".join(f"`{value}`" for value in each.values) or each.kind
         kind += ", repeatable" if each.several else ""
-    help_text = each.help.replace("|", "\\|")
+    help_text = _as_code(each.help.replace("|", "\\|"))
     if each.shown_default:
         help_text += f" Default: `{each.shown_default}`."
-    return f"| `{each.name}` | {kind} | {help_text} |"
+    # under the name, so that a phone has room for the text
+    return f"| `{each.name}`{f'<br>{kind}' if kind else ''} | {help_text} |"
 
 
 # The folders of schemas, in the order in which most readers need them.
@@ -126,8 +144,12 @@ _FOLDERS: Mapping[str, str] = {
     "messages": "Messages in Kafka's own topics",
     "metadata": "Records of cluster metadata",
     "remote_log": "Remote log metadata",
+    "mirror": "Topics of MirrorMaker 2",
+    "streams": "Topics of Kafka Streams",
+    "cruise_control": "Topics of Cruise Control",
     "framings": "Framings of schema registries",
     "tier": "Remote storage by Aiven's plugin",
+    "redpanda": "Segments of Redpanda",
     "primitives": "Primitive types",
     "wire": "Wire types of messages",
     "conformance": "Types of the conformance suite",

@@ -27,11 +27,11 @@ DATA = ROOT / "tests" / "data"
 FILES: Mapping[str, tuple[str, Sequence[str]]] = {
     "log/record_batch": (
         "kafka-4.3.1/logs/orders-0/00000000000000000000.log",
-        ("--offset", "20", "--count", "1"),
+        ("--offset", "20", "--limit", "1"),
     ),
-    "log/message_set": ("kafka-0.10.2.2/logs/v1-none-0/00000000000000000000.log", ("--count", "1")),
-    "log/offset_index": ("kafka-4.3.1/logs/orders-0/00000000000000000000.index", ("--count", "3")),
-    "log/time_index": ("kafka-4.3.1/logs/orders-0/00000000000000000000.timeindex", ("--count", "3")),
+    "log/message_set": ("kafka-0.10.2.2/logs/v1-none-0/00000000000000000000.log", ("--limit", "1")),
+    "log/offset_index": ("kafka-4.3.1/logs/orders-0/00000000000000000000.index", ("--limit", "3")),
+    "log/time_index": ("kafka-4.3.1/logs/orders-0/00000000000000000000.timeindex", ("--limit", "3")),
     "log/transaction_index": ("kafka-4.3.1/logs/transactions-0/00000000000000000000.txnindex", ()),
     "log/producer_snapshot": ("kafka-4.3.1/logs/transactions-0/00000000000000000088.snapshot", ()),
 }
@@ -74,7 +74,14 @@ def sections() -> dict[str, str]:
     """By the schema, such as `log/record`, the section of its page; those without real bytes are missing."""
     found = {schema: _of_file(*file) for schema, file in FILES.items()}
     best: dict[str, Sample] = {}
-    for samples in (*map(_of_logs, _LOGS), _of_record(), _of_framings(), _of_tier(), _of_classes()):
+    for samples in (
+        *map(_of_logs, _LOGS),
+        _of_record(),
+        _of_framings(),
+        _of_tier(),
+        _of_others(),
+        _of_classes(),
+    ):
         here: dict[str, Sample] = {}
         for sample in samples:
             if sample.schema not in here or sample.rank > here[sample.schema].rank:
@@ -153,6 +160,32 @@ def _of_tier() -> Iterator[Sample]:
                 data = zstandard.ZstdDecompressor().decompress(base64.b64decode(sizes), 1 << 20)
                 source = f"`chunkIndex.transformedChunks` of `{name}` in `tests/data/tiers-aiven.zip`."
                 yield Sample("tier/chunk_sizes", data, source)
+
+
+def _of_others() -> Iterator[Sample]:
+    """Records of MirrorMaker, Kafka Streams and Cruise Control."""
+    kinds = {"sync": "offset_sync", "checkpoint": "checkpoint", "heartbeat": "heartbeat"}
+    with zipfile.ZipFile(DATA / "topics-4.3.1.zip") as packed:
+        files = {
+            name: packed.read(name).decode("utf-8").splitlines()
+            for name in packed.namelist()
+            if ".tsv" in name
+        }
+    for line in files["translations.tsv"]:
+        word, *parts = line.partition("\t")[0].split(" ")
+        if word == "show":
+            for part, data in zip(("key", "value"), parts[1:], strict=True):
+                source = f"The {part} of a record that MirrorMaker wrote."
+                yield Sample(f"mirror/{kinds[parts[0]]}_{part}", bytes.fromhex(data), source)
+    for line in files["frames.tsv"]:
+        name, data, *version = line.partition("\t")[0].split(" ")
+        source = "From a topic of Kafka Streams."
+        yield Sample(f"streams/{name}", bytes.fromhex(data), source, int(version[0]) if version else None)
+    for line in files["cruise-control.tsv"]:
+        topic, data, _ = line.split("\t")
+        module, _ = MESSAGES[topic, "cruise-control", 0]
+        source = "Written by Cruise Control's own class, with values of a test."
+        yield Sample(module.replace(".", "/"), bytes.fromhex(data), source)
 
 
 def _of_classes() -> Iterator[Sample]:

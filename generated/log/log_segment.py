@@ -118,6 +118,7 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
     if end - pos < 17:
         raise Truncated("base_offset, len_body, magic", at=pos, need=17, have=max(0, end - pos))
     base_offset, len_body, magic = _PEEK_entry.unpack_from(buf, pos)
+    opt = opt.counted()
     body: MessageSetEntry | RecordBatch | bytes
     stop = span("body", len_body + 12, pos, end)
     chosen = magic
@@ -175,6 +176,7 @@ def read_log_segment(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[LogSegment, int]:
     """Read `log_segment` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
+    opt = opt.counted()
     entries: list[Entry] = []
     while pos < end:
         if len(entries) >= opt.elements:

@@ -65,9 +65,17 @@ from kodec.generator.wire import ENCODINGS, WIRE
 from kodec.runtime import crc, varint
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import CrcMismatch, FormatError, Malformed, Truncated, Unsupported
-from kodec.runtime.fields import ReadOptions, bounded_count, ends_exactly, read_tags, span, unknown_version
+from kodec.runtime.fields import (
+    ReadOptions,
+    bounded_count,
+    ends_exactly,
+    read_tags,
+    span,
+    too_many,
+    unknown_version,
+)
 
-__all__ = ["Content", "Frame", "Leaf", "Object", "PlanReader", "objects_of"]
+__all__ = ["Content", "Enough", "Frame", "Leaf", "Object", "PlanReader", "objects_of"]
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -89,14 +97,20 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+class Enough(Exception):
+    """A reader has recorded as many parts as it was asked for."""
+
+
 class Object(dict[str, Any]):
     """The fields that are kept, by name.
 
     Attributes:
         lacking: those that its version does not have; they hold their defaults.
+        unset: those that other conditions leave out.
     """
 
     lacking: frozenset[str] = frozenset()
+    unset: frozenset[str] = frozenset()
 
 
 class Fields(dict[str, Any]):
@@ -122,6 +136,7 @@ class Leaf:
         value: what was read.
         covers: of a checksum: the bytes that it covers.
         within: the fields and indexes that lead to its unit.
+        unit: the name of the unit that has the field.
     """
 
     path: tuple[str, ...]
@@ -132,6 +147,7 @@ class Leaf:
     value: Any = None
     covers: tuple[int, int] = (0, 0)
     within: tuple[str | int, ...] = ()
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,25 +171,38 @@ class Frame:
     node: Any = None
     marks: dict[str, int] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
+    held: dict[str, int] = field(default_factory=dict)
     at: int = 0
     lacking: set[str] = field(default_factory=set)
+    unset: set[str] = field(default_factory=set)
 
 
 class PlanReader:
     """Reads units: an object is an `Object`, what a unit stands for is its value. Raises FormatError.
 
     `leaves` are the parts that the bytes were read as, in order; not those of `contents`, whose stored bytes
-    are `stored`, by what leads to them.
+    are `stored`, by what leads to them. Parts before byte `start` are not recorded; after `room` parts (None:
+    any number), including those of contents, `Enough` is raised.
     """
 
-    def __init__(self, program: Program, buf: bytes, opt: ReadOptions = ReadOptions()) -> None:
+    def __init__(
+        self,
+        program: Program,
+        buf: bytes,
+        opt: ReadOptions = ReadOptions(),
+        *,
+        start: int = 0,
+        room: int | None = None,
+    ) -> None:
         self.program = program
         self.buf = buf
-        self.opt = opt
+        self.opt = opt.counted()
         self.pos = 0
         self.leaves: list[Leaf] = []
         self.stored: list[tuple[tuple[str | int, ...], int, int]] = []
         self.contents: list[Content] = []
+        self.start = start
+        self._room = None if room is None else [room]
         self._within: list[str | int] = []
         self._depth = 0
 
@@ -192,7 +221,7 @@ class PlanReader:
         if unit.stands_for is not None:
             return frame.values[unit.stands_for]
         made = Object((each.name, frame.values[each.name]) for each in unit.fields if each.kept)
-        made.lacking = frozenset(frame.lacking)
+        made.lacking, made.unset = frozenset(frame.lacking), frozenset(frame.unset)
         return made
 
     def fields(self, unit: Unit, given: dict[str, Any]) -> Fields:
@@ -255,8 +284,9 @@ class PlanReader:
                 case When(test, inner):
                     if self.value(test, frame):
                         self._steps(inner, frame, end)
-                    elif frame.unit.is_of_version(test):
-                        frame.lacking |= set(fields_in(inner))
+                    else:
+                        out = frame.lacking if frame.unit.is_of_version(test) else frame.unset
+                        out |= set(fields_in(inner))
                 case Mark(name, offset, is_end):
                     (frame.ends if is_end else frame.marks)[name] = self.pos + offset
                 case One(name, _, element, rules):
@@ -272,7 +302,8 @@ class PlanReader:
                 case Stored(name, size):
                     start = self.pos
                     frame.values[name] = self._octets(size, frame, end, name)
-                    self.stored.append(((*self._within, name), start, self.pos))
+                    if self._records(start, self.pos):
+                        self.stored.append(((*self._within, name), start, self.pos))
                 case SetNull(name):
                     frame.values[name] = None
                 case Require(name, rule):
@@ -290,9 +321,11 @@ class PlanReader:
         if self.pos + step.size > end:
             self._require_bytes(list(step.slots), end)
         found = [self._slot(slot) for slot in step.slots]
+        inside = dict(step.objects)
         for slot, value in zip(step.slots, found, strict=True):
             at = self.pos + slot.offset
-            self._seen(slot.path, slot, at, at + slot.size, value)
+            unit = inside.get(slot.path[:-1], frame.unit.name)
+            self._seen(unit, slot.path, slot, at, at + slot.size, value)
         objects = objects_of(self.program, step, found)
         frame.values |= objects[()]
         for slot, value in zip(step.slots, found, strict=True):
@@ -325,6 +358,8 @@ class PlanReader:
                 return
             if step.count is None and step.until is None and self.pos >= end:
                 return
+            if step.count is None and len(found) >= self.opt.elements:
+                raise too_many(shown, self.pos, self.opt)
             before, depth = self.pos, len(self._within)
             self._within += [shown, len(found)]
             try:
@@ -357,7 +392,7 @@ class PlanReader:
             ends_exactly(plan.name, self.pos, stop)
             self._rules(plan.rules, frame.values[plan.name], frame, plan.name, self.pos)
         self.pos = after
-        self._seen((step.name,), step, before, after)
+        self._seen(frame.unit.name, (step.name,), step, before, after)
 
     # -- elements ---------------------------------------------------------------------------------
 
@@ -369,7 +404,7 @@ class PlanReader:
         number = self.value(packed.by, frame)
         codec = dict(packed.codecs).get(number)
         if codec is None:
-            at = frame.start + packed.place
+            at = frame.start + self.value(packed.place, frame)
             raise Unsupported(packed.by_path, "unknown codec", at=at, have=number)
         if packed.when is None or self.value(packed.when, frame):
             codec = dict(packed.replaced).get(codec, codec)
@@ -379,12 +414,17 @@ class PlanReader:
         if codec != "none":
             opt = opt.inside(packed.name, codec, at)
             try:
-                data = decompress(codec, data, limit=opt.decompressed_bytes)
+                data = decompress(codec, data, limit=opt.most_decompressed())
             except FormatError as error:
                 raise error.within(packed.name, shift=at) from None
-        inner = PlanReader(self.program, data, opt)
+            opt.take_decompressed(len(data))
+        # of content that ends before the start nothing is recorded
+        start = self.start - at if codec == "none" else 0 if self.pos > self.start else len(data) + 1
+        inner = PlanReader(self.program, data, opt, start=start)
+        inner._room = self._room
         within = (*self._within, packed.name)
-        self.contents.append(Content(within, at, self.pos, codec, inner))
+        if start <= len(data):
+            self.contents.append(Content(within, at, self.pos, codec, inner))
         try:
             frame.values[packed.name] = inner.read(packed.unit, len(data))
             ends_exactly("", inner.pos, len(data))
@@ -397,15 +437,28 @@ class PlanReader:
         start, self.pos = self.pos, stop
         return self.buf[start:stop]
 
-    def _seen(self, path: tuple[str, ...], what: Any, start: int, end: int, value: Any = None) -> None:
-        within = tuple(self._within)
-        self.leaves.append(Leaf(path, what, start, end, self._depth, value, within=within))
+    def _records(self, start: int, end: int) -> bool:
+        """Whether a part is recorded. Raises Enough."""
+        if end <= self.start and start < self.start:
+            return False
+        if self._room is not None:
+            if not self._room[0]:
+                raise Enough
+            self._room[0] -= 1
+        return True
+
+    def _seen(
+        self, unit: str, path: tuple[str, ...], what: Any, start: int, end: int, value: Any = None
+    ) -> None:
+        if self._records(start, end):
+            within = tuple(self._within)
+            self.leaves.append(Leaf(path, what, start, end, self._depth, value, within=within, unit=unit))
 
     def _element(self, element: Element, frame: Frame, end: int, name: str) -> Any:
         start = self.pos
         found = self._read(element, frame, end, name)
         if not isinstance(element, (Nested, Choice)):
-            self._seen((name,) if name else (), element, start, self.pos, found)
+            self._seen(frame.unit.name, (name,) if name else (), element, start, self.pos, found)
         return found
 
     def _read(self, element: Element, frame: Frame, end: int, name: str) -> Any:
@@ -477,7 +530,7 @@ class PlanReader:
                 raise Malformed(
                     name, "null in a version that does not allow it", at=at, need="a value", have=value
                 )
-            raise Malformed(name, "value not allowed", at=at, need=rule.need, have=value)
+            raise Malformed(name, "value not allowed", at=at, need=rule.needed, have=value)
 
     def _check(self, step: Any, frame: Frame) -> None:
         mine = frame.values[step.name]

@@ -35,6 +35,7 @@ from kodec.generator.plan.steps import (
     Step,
     Unit,
     When,
+    lacks_case,
 )
 from kodec.generator.plan.stream_values import is_real
 from kodec.generator.plan.streams import asks_stream, known_size, written
@@ -104,7 +105,7 @@ class PlanNode(StreamNode):
     _origin: tuple[StreamReader, Node] | None = None
 
     def __init__(self, **members: Any) -> None:
-        for spec in self.__kodec_fields__:  # type: ignore[attr-defined]
+        for spec in self._kodec_fields:  # type: ignore[attr-defined]
             setattr(self, spec.name, members.get(spec.name, spec.default))
         self.__post_init__()
 
@@ -186,7 +187,7 @@ class StreamWriter:
                 for each in unit.streamed.instances
                 if each.value is not None and each.solved
             },
-            "__kodec_fields__": (
+            "_kodec_fields": (
                 *(_spec(each.name, each.default and each.default.value) for each in unit.fields),
                 *(_spec(each.name, None, compare=False) for each in unit.parameters),
             ),
@@ -405,7 +406,14 @@ class StreamWriter:
             blank = self._blank(node._unit, name, there=True)
             there = at.io.follows(node, _attribute(name), test(), blank)
         elif step.solved or sizes:
-            there = at.io.wanted(value, name, test, self._solve(step.solved, at), self._solve(sizes, at))
+            there = at.io.wanted(
+                value,
+                name,
+                test,
+                self._solve(step.solved, at),
+                self._solve(sizes, at),
+                lacks_case(step.steps),
+            )
         else:
             there = test()
             if not there and value is not None:
@@ -431,6 +439,8 @@ class StreamWriter:
             if until is not None and bool(self.value(until, inner)) != (index + 1 == len(value)):
                 reason = "the condition that ends it must hold at its last element, and only there"
                 io.refuse(name, reason, None, item)
+        if step.to_end:
+            io.ends(name)
 
     def _rules(self, rules: tuple[Rule, ...], name: str, value: Any, at: _At) -> None:
         here = at.of(value)
@@ -522,6 +532,8 @@ class StreamWriter:
                 given["node"] = at.node
             full = io.filled(data, size, bounds.pad, bounds.terminator, bounds.include, name, **given)
             io.raw(full, None, name)
+        if bounds.rest:
+            io.ends(name)
 
     def _known(self, bounds: Bounds, at: _At) -> tuple[bool, int | None]:
         """Whether a size is known while it is written, and the size."""
@@ -559,6 +571,8 @@ class StreamWriter:
             io.put(
                 part, size, value, name, **(self._follows(bounds.size, bounds.solved, at) if known else {})
             )
+            if bounds.rest:
+                io.ends(name)
         else:
             part = io.part(None, value, name)
             part.write(value, kind, *given_)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from struct import Struct
 from typing import Any, NoReturn
 
-from kodec.generator.interpreter.reader import OPERATIONS
+from kodec.generator.interpreter.reader import OPERATIONS, Enough
 from kodec.generator.plan.follows import is_local
 from kodec.generator.plan.steps import (
     Align,
@@ -72,7 +72,7 @@ from kodec.generator.wire import ENCODINGS, WIRE
 from kodec.runtime.checksums import CHECKSUMS, unpacked
 from kodec.runtime.errors import CrcMismatch, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import ReadOptions, too_many
-from kodec.runtime.process import decode
+from kodec.runtime.process import decode, keeps_size
 from kodec.runtime.streams import trimmed
 
 _SPARE, _MOST_SHIFT = 4096, 128
@@ -147,7 +147,7 @@ class Stream:
         self.bits = self.left = 0
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Node:
     """An object: fields that were not read yet are missing."""
 
@@ -164,6 +164,11 @@ class Node:
     spans: dict[str, tuple[Stream, int, int]] = field(default_factory=dict)
     stop: int = 0
     path: tuple[str | int, ...] = ()
+
+    def __repr__(self) -> str:
+        """As errors show it: `part(size=1)`."""
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.values.items())
+        return f"{self.unit.name.rpartition('::')[2]}({shown})"
 
 
 @dataclass
@@ -187,7 +192,8 @@ class _At:
 class Read:
     """A value that was read from `bits` of `buf`, the first one and the one after the last.
 
-    `what` is the element or slot; `path` the fields and indexes that lead to it, an instance's too.
+    `what` is the element or slot; `path` the fields and indexes that lead to it, an instance's too; `unit`
+    the name of the unit that has the field.
     """
 
     path: tuple[str | int, ...]
@@ -195,6 +201,7 @@ class Read:
     buf: bytes
     bits: tuple[int, int]
     value: Any
+    unit: str = ""
 
 
 _READING = object()
@@ -203,19 +210,33 @@ _READING = object()
 class StreamReader:
     """`StreamReader(program, data).read("x")`, with arguments.
 
+    Values before byte `start` are not recorded, nor those decoded of bytes before it; after `room` values
+    (None: any number), `Enough` is raised.
+
     Attributes:
         reads: the values that were read.
         steps: how many values were read or computed.
     """
 
-    def __init__(self, program: Program, data: bytes, opt: ReadOptions = ReadOptions()) -> None:
+    def __init__(
+        self,
+        program: Program,
+        data: bytes,
+        opt: ReadOptions = ReadOptions(),
+        *,
+        start: int = 0,
+        room: int | None = None,
+    ) -> None:
         self.units = program.units
         self.stream = Stream(data, 0, len(data), 0)
         self.opt = opt
+        self._inflated = 0
         self.depth = self.empty = 0
         self.room = len(data) + _SPARE
         self.sought: list[Stream] = []
         self.reads: list[Read] = []
+        self.start = start
+        self._most = room
         self.steps = 0
         self._within: list[str | int] = []
         # instances whose value depends on when they are asked for
@@ -241,10 +262,15 @@ class StreamReader:
     ) -> Node:
         unit = self.units[name]
         if self.depth >= self.opt.depth:
-            need = self.depth + 1
-            raise LimitExceeded(
-                shown, "nested too deep", at=io.at, need=need, have=self.opt.depth, limit="depth"
+            error = LimitExceeded(
+                shown if index is None else "",
+                "nested too deep",
+                at=io.at,
+                need=self.depth + 1,
+                have=self.opt.depth,
+                limit="depth",
             )
+            raise error if index is None else error.within(shown, index)
         self.depth += 1
         given = dict(zip((each.name for each in unit.parameters), arguments, strict=True))
         node = Node(unit, io, parent, io.at, self.depth, given)
@@ -321,12 +347,11 @@ class StreamReader:
                 first = place if slot.bits is not None else 8 * (start + slot.offset)
                 place = first + (8 * slot.size if slot.bits is None else slot.bits[1])
                 value = found[step.slots.index(slot)]
-                self._seen(slot.path[0], None, slot, io.buf, (first, place), value)
-        for slot, value in zip(step.slots, found, strict=True):
-            if slot.bits is None:
-                at.values[slot.path[0]] = value
+                self._seen(at.node.unit.name, slot.path[0], None, slot, io.buf, (first, place), value)
+        # a rule may ask for what stands behind its field
         for slot, value in zip(step.slots, found, strict=True):
             at.values[slot.path[0]] = value
+        for slot, value in zip(step.slots, found, strict=True):
             self._rules(slot.rules, value, at, slot.path[0], step.size - slot.offset)
 
     def _slot(self, slot: Slot, at: _At, start: int) -> Any:
@@ -403,6 +428,7 @@ class StreamReader:
 
     def _seen(
         self,
+        unit: str,
         name: str,
         index: int | None,
         what: Element | Slot,
@@ -410,8 +436,13 @@ class StreamReader:
         bits: tuple[int, int],
         value: Any,
     ) -> None:
+        here = bits if buf is self.stream.buf else (0, 8 * self.stream.at)
+        if here[1] <= 8 * self.start and here[0] < 8 * self.start:
+            return
+        if self._most is not None and len(self.reads) >= self._most:
+            raise Enough
         path = (*self._within, name, *([] if index is None else [index]))
-        self.reads.append(Read(path, what, buf, bits, value))
+        self.reads.append(Read(path, what, buf, bits, value, unit))
 
     def _element(self, element: Element, at: _At, name: str, index: int | None) -> Any:
         self.steps += 1
@@ -422,7 +453,8 @@ class StreamReader:
         found = self._value_of(element, at, name, index)
         if not isinstance(element, Bits):
             before = (before + 7) // 8 * 8
-        self._seen(name, index, element, io.buf, (before, 8 * io.at - max(io.left, 0)), found)
+        bits = before, 8 * io.at - max(io.left, 0)
+        self._seen(at.node.unit.name, name, index, element, io.buf, bits, found)
         return found
 
     def _value_of(self, element: Element, at: _At, name: str, index: int | None) -> Any:
@@ -470,8 +502,10 @@ class StreamReader:
                 data = trimmed(data, bounds.pad, bounds.terminator, bounds.include)
         if bounds.process is not None:
             given = tuple(self.value(each, at) for each in bounds.process.arguments)
-            limit = self.opt.decompressed_bytes
-            data = decode(bounds.process.name, data, given, limit=limit, name=name, at=at.io.at - len(data))
+            process, place = bounds.process.name, at.io.at - len(data)
+            limit = self.opt.decompressed_bytes - (0 if keeps_size(process) else self._inflated)
+            data = decode(process, data, given, limit=limit, name=name, at=place)
+            self._inflated += 0 if keeps_size(process) else len(data)
         return data
 
     def _inside(self, bounds: Bounds | None, at: _At, name: str) -> Stream:

@@ -12,7 +12,6 @@ from kodec.generator.plan.solve import asked
 from kodec.generator.plan.steps import (
     Case,
     Chars,
-    CheckLength,
     Checksum,
     Choice,
     Derived,
@@ -36,8 +35,9 @@ from kodec.generator.plan.steps import (
     Unit,
     Varint,
     When,
+    lacks_case,
 )
-from kodec.generator.plan.values import FieldOf, Maybe, MemberOf
+from kodec.generator.plan.values import FieldOf, Maybe, MemberOf, Value
 from kodec.generator.wire import ENCODINGS, WIRE
 from kodec.runtime import crc, varint
 from kodec.runtime.compression import compress
@@ -75,23 +75,34 @@ class _Objects(Settling):
                 self.fill(value, name, 0)
 
 
+class _Given(PlanReader):
+    """Values of what is written: a number that does not fit its field is refused where it is written."""
+
+    def value(self, value: Value, frame: Frame, item: Any = None) -> Any:
+        return self._value(value, frame, item)
+
+
 class PlanWriter:
     """The bytes of a value, as `PlanReader` gives it. Raises EncodeError."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.values = PlanReader(program, b"")
+        self.values = _Given(program, b"")
         self._state: _Objects | None = None
 
     def write(self, name: str, value: Any, arguments: tuple[Any, ...] = ()) -> bytes:
         """The bytes; sizes, counts and what chooses a case are computed where they do not fit."""
         try:
             return self._write(name, value, arguments)
-        except (EncodeError, TypeError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             # a number may be null
             state = self._state = _Objects()
         try:
             return state.run(lambda: self._write(name, value, arguments))
+        except EncodeError:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise EncodeError("", f"a value of another type than its field: {error}") from None
         finally:
             state.restore()
             self._state = None
@@ -123,22 +134,26 @@ class PlanWriter:
             self._derive(each, frame, made)
         out = bytearray()
         self._steps(unit.steps, frame, out, made)
-        self._patch(unit.steps, frame, out)
+        self._patch(frame, out)
         return bytes(out)
 
     def _packed(self, frame: Frame) -> bytes:
         packed = frame.unit.packed
         assert packed is not None
-        data = self._write(packed.unit, frame.values[packed.name])
+        try:
+            data = self._write(packed.unit, frame.values[packed.name])
+        except EncodeError as error:
+            raise error.within(packed.name) from None
         codec = dict(packed.codecs)[self.values.value(packed.by, frame)]
         if packed.when is None or self.values.value(packed.when, frame):
             codec = dict(packed.replaced).get(codec, codec)
         return data if codec == "none" else compress(codec, data)
 
     def _derive(self, derived: Derived, frame: Frame, made: dict[str, bytes]) -> None:
-        if derived.given and frame.values[derived.name] is not None:
+        of, given = frame.values[derived.of], frame.values.get(derived.name)
+        if derived.given and given is not None and (derived.kind != "count" or isinstance(of, bytes)):
+            self._compare(derived, frame)
             return
-        of = frame.values[derived.of]
         if of is None:
             frame.values[derived.name] = derived.null
             return
@@ -160,6 +175,18 @@ class PlanWriter:
                 members = [self.values.member(each, derived.member) for each in of]
                 found = members[-1] if kind == "last" else max(members)
         frame.values[derived.name] = found + plus
+
+    def _compare(self, derived: Derived, frame: Frame) -> None:
+        """See that a reader will take what was given in place of what is derived of elements."""
+        of, given = frame.values[derived.of], frame.values.get(derived.name)
+        when = derived.when is None or self.values.value(derived.when, frame)
+        if derived.kind not in ("last", "most") or not isinstance(of, list) or not of or not when:
+            return
+        members = [self.values.member(each, derived.member) for each in of]
+        wanted = members[-1] if derived.kind == "last" else max(members)
+        wanted += 0 if derived.plus is None else self.values.value(derived.plus, frame)
+        if given < wanted or (given != wanted and not derived.at_least):
+            raise EncodeError(derived.name, derived.differs, need=wanted, have=given)
 
     def _measured(self, name: str, frame: Frame) -> bytes:
         """The bytes of a field, before those in front of it are there."""
@@ -186,15 +213,20 @@ class PlanWriter:
                 case Mark(name, offset, is_end):
                     (frame.ends if is_end else frame.marks)[name] = len(out) + offset
                 case One(name) | Many(name) | Stored(name) if name in made:
+                    frame.held[name] = len(made[name])
                     out += made[name]
                 case Stored(name):
+                    frame.held[name] = len(frame.values[name])
                     out += frame.values[name]
                 case One(name, _, element, rules):
                     self._rules(rules, frame.values[name], frame, name)
                     shown = "" if frame.unit.stands_for == name else name
+                    start = len(out)
                     self._element(element, frame.values[name], frame, out, shown)
-                case Many():
+                    frame.held[name] = len(out) - start
+                case Many(name):
                     self._many(step, frame, out)
+                    frame.held[name] = len(frame.values[name])
                 case Tagged():
                     self._tagged(step, frame, out)
                 case Require(name, rule):
@@ -216,13 +248,14 @@ class PlanWriter:
         for slot in step.slots:
             value: Any = slot.contents
             if value is None:
-                value = frame.values.get(slot.path[0])
+                value, inner = frame.values.get(slot.path[0]), frame
                 for name in slot.path[1:]:
+                    inner = Frame(frame.unit, value, 0)
                     value = value[name]
-                if value is None and any(slot.path[-1] == each.name for each in _ranges(frame.unit)):
+                if value is None and any(slot.path[-1] == each.name for each in frame.unit.ranges):
                     value = 0
                 else:
-                    self._rules(slot.rules, value, frame, slot.shown)
+                    self._rules(slot.rules, value, inner, slot.shown)
             self._slot(slot, value, out, start + slot.offset)
 
     def _slot(self, slot: Slot, value: Any, out: bytearray, at: int) -> None:
@@ -243,11 +276,15 @@ class PlanWriter:
         items = frame.values[step.name]
         self._require_size(step.count, frame, len(items), step.name, "wrong number of elements", "")
         for index, item in enumerate(items):
+            start = len(out)
+            shown = "" if frame.unit.stands_for == step.name else step.name
             try:
                 self._rules(step.rules, item, frame, "")
                 self._element(step.element, item, frame, out, "")
             except EncodeError as error:
-                raise error.within(step.name, index) from None
+                raise error.within(shown, index) from None
+            if len(out) == start and step.count is None and step.until is None:
+                raise EncodeError(shown, "an element without bytes could not be read back", have=item)
 
     def _tagged(self, step: Tagged, frame: Frame, out: bytearray) -> None:
         version: Any = frame.values.get(frame.unit.version_name)
@@ -298,12 +335,14 @@ class PlanWriter:
             case Choice():
                 self._choose(element, value, frame, name)
                 chosen = self._chosen(element, value, frame)
+                start = len(out)
                 if chosen is not None:
                     self._element(chosen.element, value, frame, out, name)
                 elif isinstance(value, bytes):
                     out += value
                 elif value is not None:
                     raise EncodeError(name, "no case for this value", have=value)
+                self._require_size(element.size, frame, len(out) - start, name)
 
     def _chosen(self, choice: Choice, value: Any, frame: Frame) -> Case | None:
         """The case of a value; None if it has none. What was peeked is not there: objects say which."""
@@ -346,7 +385,8 @@ class PlanWriter:
         empty = [self.values.absent(each.type, each.default) for each in found]
         given = any(frame.values[each.name] != value for each, value in zip(found, empty, strict=True))
         there = bool(self.values.value(step.test, frame))
-        if given == there or not (given or all(each is None for each in empty)):
+        optional = all(each is None for each in empty) and not lacks_case(step.steps)
+        if given == there or not (given or optional):
             self._state.satisfied(there, solve)
         else:
             reason = "given, but its condition does not hold" if given else "not given"
@@ -386,24 +426,28 @@ class PlanWriter:
 
     # -- what is known afterwards -----------------------------------------------------------------
 
-    def _patch(self, steps: tuple[Step, ...], frame: Frame, out: bytearray) -> None:
-        ranges = [each for each in _flat(steps) if isinstance(each, (CheckLength, Checksum))]
-        slots = {
-            each.path[0]: each for step in _flat(steps) if isinstance(step, Fixed) for each in step.slots
-        }
-        for step in sorted(ranges, key=lambda each: isinstance(each, Checksum)):
+    def _patch(self, frame: Frame, out: bytearray) -> None:
+        steps = _flat(frame.unit.steps)
+        slots = {each.path[0]: each for step in steps if isinstance(step, Fixed) for each in step.slots}
+        for step in frame.unit.ranges:
             start = frame.marks[step.first]
-            end = frame.ends[step.last] if step.last is not None else self._end(step, frame, out)
+            end = len(out) if step.last is None else frame.ends[step.last]
             slot, at = slots[step.name], frame.marks[step.name]
             if isinstance(step, Checksum):
                 value = getattr(crc, step.function)(bytes(out[start:end]))
             else:
                 value = end - start + (0 if step.plus is None else self.values.value(step.plus, frame))
+                self._require_late_sizes(step.name, value, frame)
             assert slot.wire is not None
+            self._rules(slot.rules, value, frame, slot.shown)
             out[at : at + slot.size] = number(step.name, value, slot.wire, slot.order)
 
-    def _end(self, step: Any, frame: Frame, out: bytearray) -> int:
-        return len(out)
+    def _require_late_sizes(self, length: str, value: int, frame: Frame) -> None:
+        for each in frame.unit.late_sizes_of(length):
+            have = frame.held.get(each.name)
+            if have is not None and have != (need := self.values.value(each.value, frame, value)):
+                reason = "wrong number of elements" if each.counted else "wrong size"
+                raise EncodeError(each.name, reason, need=need, have=have)
 
     def _rules(self, rules: tuple[Rule, ...], value: Any, frame: Frame, name: str) -> None:
         if rules and self._state is not None and not self._state.strict:
@@ -433,7 +477,3 @@ def _flat(steps: tuple[Step, ...]) -> list[Step]:
         if isinstance(step, When):
             found += _flat(step.steps)
     return found
-
-
-def _ranges(unit: Unit) -> list[CheckLength | Checksum]:
-    return [each for each in _flat(unit.steps) if isinstance(each, (CheckLength, Checksum))]

@@ -22,6 +22,7 @@ from kodec.generator.passes.record_subset import (
     only_derives,
     prefers_streams,
 )
+from kodec.generator.passes.roles import check_roles
 from kodec.generator.passes.rows import check_rows
 from kodec.generator.passes.shapes import check_columns, check_shapes
 from kodec.generator.passes.sizes import check_sizes
@@ -37,7 +38,7 @@ __all__ = ["check", "layouts_needed", "read_from_streams", "run_passes"]
 _STAGES: tuple[tuple[Callable[[Model, Problems], None], ...], ...] = (
     (check_record_subset, check_shapes, check_names),
     # reads types and names
-    (check_expressions,),
+    (check_expressions, check_roles),
 )
 # the last one evaluates expressions
 _OF_LAYOUTS = (check_order, check_conditions, check_derivations, check_sizes)
@@ -78,9 +79,11 @@ def check(model: Model, problems: Problems, *, streams: bool = False) -> Model:
         part = Model(schemas)
         key = extension_key([model.schema(each.id) for each in schemas])
         # if all others are streamed, it does not matter what layouts do not support
-        lacking = [] if streams and key is None else _layouts(part)
+        notes: list[SchemaProblem] = []
+        lacking = [] if streams and key is None else _layouts(part, notes)
         kept = key is not None or (derives(schemas) and not streams and not loses_members(schemas))
         if not lacking and (kept or not (streams or prefers_streams(schemas) or loses_members(schemas))):
+            problems.notes += notes
             continue
         if key is not None or (lacking and only_derives(schemas, lacking) and not streams):
             # what is wrong with a derivation is so in streams too
@@ -132,9 +135,9 @@ def read_from_streams(model: Model, schemas: Iterable[Schema], what: str) -> Ite
             yield SchemaProblem(place, schema.id, f"it cannot have {what}, as it is read from streams: {why}")
 
 
-def _layouts(model: Model) -> list[SchemaProblem]:
-    """The constructs that record layouts do not support; none if layouts suffice."""
-    problems = Problems()
+def _layouts(model: Model, notes: list[SchemaProblem] | None = None) -> list[SchemaProblem]:
+    """The constructs that record layouts do not support; none if layouts suffice. Adds to `notes`."""
+    problems = Problems(notes=[] if notes is None else notes)
     for stage in _STAGES:
         wrong = Problems()
         for check in stage:

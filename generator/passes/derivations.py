@@ -1,9 +1,16 @@
-"""Checks of `-derive`: known fields, ranges that run forwards, agreement with `size`, no cycles."""
+"""Checks of `-derive`: known fields, ranges that run forwards, agreement with `size`, no cycles.
+
+The length of a range, and a checksum, are known once their bytes are written. So nothing that is written can
+depend on them, but for the size of a field in the range, which must be what the other fields leave of it.
+"""
 
 from __future__ import annotations
 
-from kodec.generator.passes.common import path_of, structs
+from collections.abc import Iterator
+
+from kodec.generator.passes.common import expressions, path_of, structs
 from kodec.generator.plan.layouts import Layouts
+from kodec.generator.plan.ranges import left_of
 from kodec.generator.problems import Problems, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Derive, Field, Model, Prim, Ref, Struct
@@ -23,6 +30,7 @@ def check_derivations(model: Model, problems: Problems, layouts: Layouts) -> Non
                 sound = sound and len(problems.found) == before
         if sound:
             _cycles(struct, order, problems)
+            _late(layouts, struct, order, problems)
 
 
 def _one(
@@ -65,6 +73,12 @@ def _one(
         _member(layouts.model, derive, target, bad)
     if derive.is_length and derive.last is None:
         _agreement(layouts, struct, field, derive, target, bad)
+        for key, expr in _asked(target) if derive.kind == "length_of" else ():
+            if key == "type" and field.id in ex.names(layouts.inline(struct, expr)):
+                bad(
+                    f"`{target.id}` gets it as an argument, which a writer would need before it is known",
+                    "leave `-derive` out: a number that is a size is computed without it",
+                )
 
 
 def _is_list(model: Model, field: Field) -> bool:
@@ -128,6 +142,39 @@ def _agreement(
                     "the one must be the inverse of the other",
                 )
                 return
+
+
+def _late(layouts: Layouts, struct: Struct, order: dict[str, int], problems: Problems) -> None:
+    """What depends on numbers that are known when the bytes are there."""
+    late = {
+        each.id: each.derive for each in struct.fields if each.derive is not None and each.derive.is_range
+    }
+    for field in struct.fields if late else ():
+        for key, expr in _asked(field):
+            for name in sorted(ex.names(layouts.inline(struct, expr)) & late.keys() - {field.id}):
+                derive = late[name]
+                inside = order[derive.first] <= order[field.id] <= order[derive.last or derive.first]
+                amount = "size" if field.repeat is None else "repeat-expr"
+                if key != amount or not inside or derive.is_checksum:
+                    text = f"`{key}` needs `{name}`, which a writer knows when the bytes are written"
+                    problems.add(field.at(key), path_of(struct, field.id), text, "use what it is derived of")
+                elif (left := left_of(layouts, struct, field, name, derive)).wrong:
+                    # a writer refuses such values
+                    told = problems.add if left.always else problems.note
+                    hint = "what the other fields of the range leave"
+                    told(field.at(key), path_of(struct, field.id), f"`{key}` {left.wrong}", hint)
+
+
+def _asked(field: Field) -> Iterator[tuple[str, ex.Expr]]:
+    """The expressions of a field that a writer evaluates, with their keys."""
+    yield from expressions(field)
+    if field.repeat_until is not None:
+        yield "repeat-until", field.repeat_until
+    for rule in field.valid.rules if field.valid is not None else ():
+        yield "valid", rule
+    for part in (field.derive.plus, field.derive.when) if field.derive is not None else ():
+        if part is not None:
+            yield "-derive", part
 
 
 def _cycles(struct: Struct, order: dict[str, int], problems: Problems) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
+
 from kodec.generator.passes.common import expressions, path_of, structs
 from kodec.generator.plan.layouts import Layout, Layouts
 from kodec.generator.problems import Problems
@@ -36,9 +39,11 @@ class _Layout:
         self.conditions = {f.id: conjuncts(f.condition) for f in self.fields if f.condition is not None}
 
     def run(self) -> None:
-        ended: Field | None = None
+        # a writer could write what its own reader refuses
+        open_ended: list[Field] = []
         for field in self.fields:
-            if ended is not None and field.condition is None:
+            ended = next((each for each in open_ended if not self.are_apart(each, field)), None)
+            if ended is not None:
                 self.bad(
                     field,
                     "id",
@@ -47,8 +52,11 @@ class _Layout:
                 )
                 break
             self.one(field)
-            if field.condition is None and self.ends.reads_on(field):
-                ended = field
+            if field.repeat is not None and self.ends.element_reads_on(field):
+                text = "nothing is left for a second element: the first reads to the end"
+                self.bad(field, "repeat", text, "give its elements a size")
+            if self.ends.reads_on(field):
+                open_ended.append(field)
         for field in self.fields:
             for rule in field.valid.rules if field.valid is not None else ():
                 self.uses(field, "valid", rule, conjuncts(field.condition))
@@ -67,6 +75,14 @@ class _Layout:
                             ex.fold(self.layouts.inline(self.struct, part), known),
                             frozenset(),
                         )
+
+    def are_apart(self, one: Field, other: Field) -> bool:
+        """Whether two fields are never there both, as their conditions show."""
+        mine, others = conjuncts(one.condition), conjuncts(other.condition)
+        return any(opposite(each) in others for each in mine) or any(
+            first.left == second.left and first.right != second.right
+            for first, second in product(_constants(mine), _constants(others))
+        )
 
     def bad(self, field: Field, key: str, text: str, hint: str = "") -> None:
         self.problems.add(field.at(key), path_of(self.struct, field.id), text, hint)
@@ -140,6 +156,14 @@ def conjuncts(expr: ex.Expr | None) -> frozenset[ex.Expr]:
     return frozenset((expr,))
 
 
+def _constants(tests: frozenset[ex.Expr]) -> Iterator[ex.Binary]:
+    """Those that say which constant something is."""
+    for each in tests:
+        match each:
+            case ex.Binary("==", _, ex.Literal() | ex.EnumValue()):
+                yield each
+
+
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 
@@ -153,7 +177,7 @@ def opposite(expr: ex.Expr) -> ex.Expr:
 
 
 class _Ends:
-    """The fields that read to the end of their input."""
+    """The fields that read, or may read, to the end of their input."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -162,15 +186,20 @@ class _Ends:
     def reads_on(self, field: Field) -> bool:
         if field.size_eos or field.repeat == "eos":
             return True
-        return field.size is None and field.repeat is None and self._type(field.type)
+        return field.repeat is None and self.element_reads_on(field)
+
+    def element_reads_on(self, field: Field) -> bool:
+        """Whether a value of it does."""
+        return field.size is None and self._type(field.type)
 
     def _type(self, kind: TypeRef) -> bool:
         if isinstance(kind, Switch):
-            return any(self._type(each) for _, each in kind.cases)
+            cases = [each for _, each in kind.cases] + [each for each in (kind.default,) if each is not None]
+            return any(map(self._type, cases))
         if not isinstance(kind, Ref):
             return False
         if kind.target not in self._types:
             self._types[kind.target] = False
             fields = self.model.struct(kind.target).fields
-            self._types[kind.target] = any(self.reads_on(each) for each in fields if each.condition is None)
+            self._types[kind.target] = any(map(self.reads_on, fields))
         return self._types[kind.target]

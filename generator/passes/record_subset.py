@@ -49,7 +49,8 @@ def extension_key(schemas: Sequence[Schema]) -> tuple[Place, str] | None:
                 (struct.versions, "-versions"),
                 (struct.row, "-row"),
             )
-            keys += ((struct.flexible, "-flexible"), (struct.topic, "-topic"), (struct.message, "-message"))
+            keys += ((struct.flexible, "-flexible"), (struct.topic, "-topic"))
+            keys += ((struct.message, "-message"), (struct.roles, "-roles"))
             for value, key in keys:
                 if value:
                     return struct.at(key), key

@@ -10,6 +10,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Column, Field, Model, Prim, Ref, Struct, Switch, Tag
 from kodec.generator.schema.type_roles import TRANSPARENT
 from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
+from kodec.runtime.compression import CODECS
 
 __all__ = ["check_columns", "check_shapes"]
 
@@ -153,6 +154,9 @@ def _codec_enum(model: Model, struct: Struct, field: Field, problems: Problems) 
             "`-codec` must name an enum field",
             "-codec: attributes.compression",
         )
+    elif unknown := sorted({item.id for item in model.enum(found.enum).items} - CODECS.keys()):
+        text = f"unknown codec{'s' * (len(unknown) > 1)}: {', '.join(unknown)}"
+        _bad(problems, struct, field.at("-codec"), field.id, text, nearest(unknown[0], CODECS))
     elif "none" not in [item.id for item in model.enum(found.enum).items]:
         _bad(problems, struct, field.at("-codec"), field.id, "the enum of a codec needs a value `none`")
     if model.struct(field.codec.inner).params:

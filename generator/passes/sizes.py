@@ -23,7 +23,7 @@ _ALL: Interval = (-math.inf, math.inf)
 
 
 def check_sizes(model: Model, problems: Problems, layouts: Layouts) -> None:
-    """Report sizes and counts that can be negative, and unbounded `repeat: until`."""
+    """Report sizes and counts that are always negative, and unbounded `repeat: until`."""
     listed = _in_lists(model)
     for struct in structs(model):
         if struct.wire in VARINTS:
@@ -106,19 +106,10 @@ def _check(model: Model, struct: Struct, field: Field, env: dict[str, Interval],
     for key, expr in (("size", field.size), ("repeat-expr", field.repeat_expr)):
         if expr is None:
             continue
-        plain = _plain(model, struct, expr, seen)
-        low, _ = interval(plain, seen)
-        low = max(low, _promised(field.condition, expr))
-        peeked = {i.id for i in struct.instances if i.peek_at is not None}
-        if low < 0 and not ex.names(expr) & peeked:
-            names = sorted(ex.names(plain))
-            shown = "" if low == -math.inf else f" (down to {int(low)})"
-            problems.add(
-                field.at(key),
-                path,
-                f"`{key}` can be negative{shown}: {ex.text_of(expr)}",
-                f"give `{names[0]}` a `valid` with `min`, or the field an `if`" if names else "",
-            )
+        _, most = interval(_plain(model, struct, expr, seen), seen)
+        # what may be negative is checked when it is read
+        if most < 0:
+            problems.add(field.at(key), path, f"`{key}` is always negative: {ex.text_of(expr)}")
     if field.repeat == "until" and _most(field) is None:
         problems.add(
             field.at("repeat-until"),
@@ -152,18 +143,6 @@ def _empty_elements(
             "elements that may be without bytes, in a type of which there may be many",
             f"give the elements a field that is always there, or have {_MOST_EMPTY} of them at most",
         )
-
-
-def _promised(condition: ex.Expr | None, expr: ex.Expr) -> float:
-    """The lower bound that the condition implies for the whole expression."""
-    match condition:
-        case ex.Binary("and", left, right):
-            return max(_promised(left, expr), _promised(right, expr))
-        case ex.Binary(">=", left, ex.Literal(value)) if left == expr and not isinstance(value, str):
-            return value
-        case ex.Binary(">", left, ex.Literal(value)) if left == expr and not isinstance(value, str):
-            return value + 1
-    return -math.inf
 
 
 def _most(field: Field) -> int | None:

@@ -164,6 +164,10 @@ class _Checker:
         sized = field.size is not None or field.size_eos
         if field.size is not None and field.size_eos:
             self.bad(field.at("size-eos"), field.id, "`size` and `size-eos` exclude each other")
+        for key, amount in (("size", field.size), ("repeat-expr", field.repeat_expr)):
+            known = None if amount is None else ex.fold(amount)
+            if isinstance(known, ex.Literal) and isinstance(known.value, int) and known.value < 0:
+                self.bad(field.at(key), field.id, f"`{key}` is negative: {known.value}")
         if isinstance(field.type, (Prim, Bits)) and sized:
             self.bad(field.at("size"), field.id, "a number has its size already", "leave `size` out")
         given = None if field.contents is None else ex.Literal(len(field.contents))

@@ -6,7 +6,7 @@ A unit has its version conditions inside: one reader for all versions, as a pers
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 
@@ -14,6 +14,7 @@ from kodec.generator.plan.bind import Binder, Types
 from kodec.generator.plan.follows import followed
 from kodec.generator.plan.layouts import Layout, Layouts
 from kodec.generator.plan.places import Places
+from kodec.generator.plan.ranges import left_of
 from kodec.generator.plan.solve import choices, presence, solutions
 from kodec.generator.plan.steps import (
     Case,
@@ -29,6 +30,7 @@ from kodec.generator.plan.steps import (
     FieldPlan,
     Fixed,
     FixedNumber,
+    LateSize,
     Many,
     Mark,
     Nested,
@@ -51,10 +53,12 @@ from kodec.generator.plan.steps import (
     Varint,
     VersionAt,
     When,
+    reachable,
 )
 from kodec.generator.plan.values import (
     FLAG,
     Binary,
+    Choose,
     Constant,
     EnumOf,
     FieldOf,
@@ -66,12 +70,16 @@ from kodec.generator.plan.values import (
     Unary,
     Value,
     Whole,
+    any_of,
+    arithmetic,
     in_versions,
     is_number,
     values_in,
+    whole_of,
 )
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import (
+    FORMS,
     Bits,
     Bytes,
     Derive,
@@ -98,6 +106,8 @@ from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
 __all__ = ["program_of"]
 
 
+# the length of a range, as every language has it while it writes
+_LENGTH = Whole(-(1 << 53) + 1, (1 << 53) - 1)
 # of a run, in bytes: more than any structure has, and less than any language's integers can hold
 _MOST_FUSED = 1 << 30
 # of a type that becomes a part of the run of another
@@ -211,6 +221,10 @@ class _UnitBuilder:
             peeked=tuple(self._of_peeks()),
             computed=tuple(self._computed()) if stands_for is None else (),
             fixed=tuple(self._fixed_bytes()) if stands_for is None else (),
+            roles=tuple((each.name, ".".join(each.path)) for each in struct.roles),
+            form="" if struct.form is None else struct.form.id,
+            forms=() if struct.form is None or struct.form.valid is None else struct.form.valid.listed(FORMS),
+            late_sizes=tuple(self._late_sizes()),
         )
 
     def _with_implied(self, struct: Struct) -> Struct:
@@ -299,15 +313,11 @@ class _UnitBuilder:
             return None
         codec = holder.codec
         items = self.model.enum(codec_enum(self.model, self.struct, codec.by)).items
-        place = next(
-            each for each in Places(self.builder.program).of(steps) if each.path == ex.text_of(codec.by)
-        )
-        assert place.offset is not None
         return Packed(
             name=holder.id,
             by=self.bind(self.layouts.inline(self.struct, codec.by)),
             by_path=ex.text_of(codec.by),
-            place=place.offset,
+            place=self._place_of(ex.text_of(codec.by), steps),
             codecs=tuple((each.value, each.id) for each in items),
             unit=codec.inner,
             parsed=not isinstance(holder.type, Bytes),
@@ -315,6 +325,28 @@ class _UnitBuilder:
             when=None if codec.when is None else self.bind(self.layouts.inline(self.struct, codec.when)),
             checks=tuple(self._derived(holder.id)),
         )
+
+    def _place_of(self, path: str, steps: tuple[Step, ...]) -> Value:
+        """Where a field stands, in bytes from the start: a number, or what follows from conditions before it.
+
+        Where that varies in other ways, it is 0: errors then name the start.
+        """
+        places = Places(self.builder.program)
+        found, at = _sum(()), 0
+        for step in steps:
+            extents = places.of((step,))
+            here = next((each.offset for each in extents if each.path == path), None)
+            if here is not None:
+                return _sum((found, _whole(at + here)))
+            test = step.test if isinstance(step, When) else None
+            size = places.extent(step.steps if isinstance(step, When) else (step,))
+            if size is None:
+                break
+            if test is None:
+                at += size
+            else:
+                found = _sum((found, Choose(test, _whole(size), _whole(0), Whole(0, size))))
+        return _whole(0)
 
     def _alone(self) -> frozenset[str]:
         """Fields that may be None instead of a number, which no run holds."""
@@ -559,7 +591,9 @@ class _UnitBuilder:
         if expr is None:
             return None
         value, implied = self.bind(expr), self._is_implied(expr, spec)
-        return Size(value, implied, () if implied else self._known(solutions(value)))
+        # a length that is derived of the field itself has a value, whatever the rest of its size is
+        free = not implied and not self._own_lengths(expr, spec)
+        return Size(value, implied, self._known(solutions(value)) if free else ())
 
     def _known(self, solved: tuple[Solution, ...]) -> tuple[Solution, ...]:
         """Those of the fields that something follows from whose values a writer knows."""
@@ -576,17 +610,38 @@ class _UnitBuilder:
 
     def _is_implied(self, expr: ex.Expr, spec: Field) -> bool:
         """Whether a size follows from the field itself: what it names is derived of that, or peeked."""
-        order = [each.id for each in self.struct.fields]
-        for name in ex.names(expr):
-            if name in self.peeks:
-                return True
-            found = self.struct.field(name)
-            derive = None if found is None else found.derive
-            if derive is not None and derive.first in order and spec.id in order:
-                last = derive.last or derive.first
-                if order.index(derive.first) <= order.index(spec.id) <= order.index(last):
-                    return True
-        return False
+        names = ex.names(expr)
+        derives = {each.id: each.derive for each in self.struct.fields if each.id in names and each.derive}
+        if names & self.peeks.keys() or any(each.is_range for each in derives.values()):
+            return True
+        own = self._own_lengths(expr, spec)
+        given = {self.struct.version_field, *(each.id for each in self.struct.params)}
+        return bool(own) and names - own <= given
+
+    def _own_lengths(self, expr: ex.Expr, spec: Field) -> set[str]:
+        """The names in a size that are derived of the field alone."""
+        fields = (self.struct.field(name) for name in ex.names(expr))
+        return {
+            each.id
+            for each in fields
+            if each is not None and each.derive is not None and not each.derive.is_range
+            if each.derive.first == spec.id
+        }
+
+    def _late_sizes(self) -> Iterator[LateSize]:
+        """The sizes that follow from the length of a range, where the schema does not show that they fit."""
+        for spec in self.layout.fields:
+            expr = spec.size if spec.repeat is None else spec.repeat_expr
+            if expr is None:
+                continue
+            for length, derive in self._ranges():
+                if derive.is_checksum or length.id not in ex.names(expr):
+                    continue
+                if left_of(self.layouts, self.struct, spec, length.id, derive).certain:
+                    continue
+                value = self.bind.with_item(_LENGTH)(ex.replace(expr, _item_for(length.id)))
+                yield LateSize(spec.id, length.id, value, spec.repeat is not None, spec.condition is not None)
+                break
 
     def _element(self, kind: TypeRef, spec: Field) -> Element:
         """How one value is read; `spec` says its size."""
@@ -610,7 +665,7 @@ class _UnitBuilder:
                 bare = Field(spec.id, spec.type, spec.place)
                 made = Choice(
                     on=self.bind(self.layouts.inline(self.struct, on)),
-                    cases=tuple(self._case(self.bind(case), each, bare) for case, each in cases),
+                    cases=reachable(self._case(self.bind(case), each, bare) for case, each in cases),
                     other=None if default is None else self._case(None, default, bare),
                     size=self._size(spec),
                     fills=spec.size_eos,
@@ -663,11 +718,7 @@ class _UnitBuilder:
                 found.append(Rule(Binary(op, item, value, FLAG), need, (value,)))
         if valid.any_of is not None:
             values = tuple(inner(each) for each in valid.any_of)
-            test: Value = Constant(False, FLAG)
-            for value in values:
-                same = Binary("==", item, value, FLAG)
-                test = same if test == Constant(False, FLAG) else Binary("or", test, same, FLAG)
-            found.append(Rule(test, "one of", values))
+            found.append(Rule(any_of([Binary("==", item, each, FLAG) for each in values]), "one of", values))
         if valid.expr is not None:
             text = Constant(ex.text_of(valid.expr), FLAG)
             found.append(Rule(inner(valid.expr), "holds", (text,)))
@@ -710,14 +761,15 @@ class _UnitBuilder:
     def _after(self, name: str) -> Iterator[Step]:
         """What follows the end of a field: checks of the ranges that end there."""
         order = [spec.id for spec in self.struct.fields]
-        for spec, derive in self._ranges():
-            last = derive.last or derive.first
+        lasts = [derive.last or derive.first for _, derive in self._ranges()]
+        # at the end of the unit it is where the bytes end
+        if name in lasts and name != order[-1]:
+            yield Mark(name, end=True)
+        for (spec, derive), last in zip(self._ranges(), lasts, strict=True):
             behind = order.index(spec.id) > order.index(last)
-            if behind and name == last:
-                yield Mark(name, end=True)
             if name != (spec.id if behind else last):
                 continue
-            end = last if behind else None
+            end = last if last != order[-1] else None
             if derive.is_checksum:
                 yield Checksum(spec.id, derive.kind, derive.first, end)
             else:
@@ -762,6 +814,7 @@ class _UnitBuilder:
                 member=() if kind else self._member(derive),
                 when=when,
                 given=not derive.implied and self._is_kept(spec),
+                at_least=derive.verify == "at_least",
             )
 
     def _null_sign(self, spec: Field, derive: Derive) -> int | None:
@@ -803,6 +856,27 @@ class _UnitBuilder:
                 if below:
                     return (spec.id, *below)
         return ()
+
+
+def _item_for(name: str) -> Callable[[ex.Expr], ex.Expr | None]:
+    """Has `_` in the place of a name."""
+    return lambda part: ex.Name("_") if part == ex.Name(name) else None
+
+
+def _whole(number: int) -> Constant:
+    return Constant(number, Whole(number, number))
+
+
+def _sum(parts: Iterable[Value]) -> Value:
+    """The parts added, without zeros."""
+    found: Value = _whole(0)
+    for part in parts:
+        if part == _whole(0):
+            continue
+        left, right = whole_of(found.type), whole_of(part.type)
+        assert left is not None and right is not None
+        found = part if found == _whole(0) else Binary("+", found, part, arithmetic("+", left, right))
+    return found
 
 
 def _may_be_none(spec: Field) -> bool:

@@ -89,6 +89,10 @@ class Places:
         """The bytes of a unit; None if they vary."""
         return self._walk(unit.steps, 0, names or {})[1]
 
+    def extent(self, steps: Iterable[Step]) -> int | None:
+        """The bytes of steps; None if they vary."""
+        return self._walk(steps, 0, {})[1]
+
     def _walk(self, steps: Iterable[Step], at: int | None, names: Known) -> tuple[list[Extent], int | None]:
         """The fields, and where they end; None if that varies."""
         found: list[Extent] = []

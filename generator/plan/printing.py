@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
-from kodec.generator.plan.spelling import Spelling
+from kodec.generator.plan.spelling import Computed, Spelling
 from kodec.generator.plan.steps import (
     Case,
     Chars,
@@ -20,7 +20,9 @@ from kodec.generator.plan.steps import (
     FieldPlan,
     Fixed,
     FixedNumber,
+    LateSize,
     Many,
+    Nested,
     One,
     Packed,
     Program,
@@ -142,6 +144,15 @@ class UnitPrinter(ABC, Generic[S]):
 
     def text(self, value: Value, item: str = "item") -> str:
         return self.spell.of(item)(value)
+
+    def late_size(self, late: LateSize, length: str) -> str:
+        """A size that is compared when the length is there, which is in a variable."""
+        return self.spell.of(Computed(length))(late.value, self.spell.binds.compared + 1)
+
+    def moved(self, place: Value, converted: str) -> str:
+        """A place as it is added to a position, for which a number has to be converted."""
+        text = self.text(place)
+        return text if isinstance(place, Constant) else converted.format(text)
 
     def plus(self, part: Any, *, tight: bool = False) -> str:
         """What is added to what a field follows from."""
@@ -372,6 +383,20 @@ def collisions(
                 if other != name:
                     text = f"`{other}` and `{name}` are both `{member(name)}` in {language}"
                     yield SchemaProblem(model.struct(unit.name).place, unit.name, text)
+
+
+def packing(program: Program) -> set[str]:
+    """Units in which something may be compressed."""
+    found = {each.name for each in program.units.values() if each.packed is not None}
+    while True:
+        more = {
+            unit.name
+            for unit in program.units.values()
+            if any(isinstance(each, Nested) and each.unit in found for each in values_of(unit.steps))
+        }
+        if more <= found:
+            return found
+        found |= more
 
 
 def strict_texts(model: Model, program: Program, language: str) -> Iterator[SchemaProblem]:

@@ -38,6 +38,7 @@ from kodec.generator.plan.steps import (
     Unit,
     Varint,
     When,
+    values_of,
 )
 from kodec.generator.plan.values import (
     FLAG,
@@ -199,6 +200,7 @@ class RowPlan:
         hidden: where it holds, the rows are not for users.
         fields: the numbers, spans and lists, by their paths.
         unit_least: the fewest bytes of a unit.
+        compared: whether a writer has sizes to compare, as not all are computed of what it writes.
     """
 
     unit: str
@@ -214,6 +216,7 @@ class RowPlan:
     packed_at: str
     fields: Mapping[str, RowField]
     unit_least: int
+    compared: bool
 
     def used(self) -> set[str]:
         """The paths that a column, a condition, a size or a rule names."""
@@ -291,6 +294,7 @@ class _Builder:
         self.natural: set[str] = set()
         self.packed: Packed | None = None
         self.holder = ""
+        self.compared = False
 
     def build(self) -> RowPlan:
         unit = self.program.units[self.struct.name]
@@ -327,6 +331,7 @@ class _Builder:
             packed_at=self.holder,
             fields=self.fields,
             unit_least=unit.least,
+            compared=self.compared,
         )
 
     # -- steps ------------------------------------------------------------------------------------
@@ -340,6 +345,8 @@ class _Builder:
             packed = unit.packed
             when = None if packed.when is None else _scoped(packed.when, at)
             self.packed = dataclasses.replace(packed, by=_scoped(packed.by, at), when=when)
+        sizes = (each for each in values_of(unit.steps) if isinstance(each, Size))
+        self.compared |= bool(unit.late_sizes) or not all(each.implied for each in sizes)
         struct = self.model.struct(unit.name)
         return tuple(each for step in unit.steps for each in self._step(step, unit, struct, at))
 

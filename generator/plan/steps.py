@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kodec.generator.parts import fields_of
-from kodec.generator.plan.values import Constant, FieldOf, Peeked, Type, Value, text_of, values_in
+from kodec.generator.plan.values import (
+    Constant,
+    FieldOf,
+    Peeked,
+    StreamAsked,
+    Type,
+    Value,
+    text_of,
+    values_in,
+)
 from kodec.generator.schema.model import Schema
 from kodec.generator.schema.versions import VersionRange
 
@@ -36,6 +45,7 @@ __all__ = [
     "Fixed",
     "FixedNumber",
     "InstancePlan",
+    "LateSize",
     "Many",
     "Mark",
     "Nested",
@@ -61,6 +71,8 @@ __all__ = [
     "VersionAt",
     "When",
     "fields_in",
+    "lacks_case",
+    "reachable",
     "steps_in",
     "values_of",
 ]
@@ -175,13 +187,33 @@ class Varint:
 class Size:
     """A number of bytes, or of elements.
 
-    `implied` says that a writer has nothing to compare it with: what it is computed of is itself derived of
-    the field, or looked at before.
+    `implied` says that a writer has nothing to compare it with where it writes the field: what it is computed
+    of is itself derived of the field, or looked at before. `LateSize` has those that are compared at the end.
     """
 
     value: Value
     implied: bool
     solved: tuple[Solution, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LateSize:
+    """A size or a count that follows from the length of a range, which is there when all is written.
+
+    A writer then compares it with the bytes that the field `name` has taken, or with the number of its
+    elements where it is `counted`, if the field is written.
+
+    Attributes:
+        length: the field with the length of the range.
+        value: the size, in which that is the `Item`.
+        optional: whether the field may not be there.
+    """
+
+    name: str
+    length: str
+    value: Value
+    counted: bool
+    optional: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +348,39 @@ class Choice:
             (name, value) for name, value in found if isinstance(value, Constant) and names.count(name) == 1
         ]
 
+    @property
+    def branches(self) -> list[tuple[tuple[Value, ...], Case]]:
+        """The values of each test in order, and a case of theirs: the first that holds is taken.
+
+        Cases that read the same are joined only where this cannot change which is the first: no two of the
+        switch are equal whatever the fields hold.
+        """
+        values = [each.value for each in self.cases if each.value is not None]
+        apart = all(isinstance(each, Constant) for each in values)
+        joined: dict[object, tuple[tuple[Value, ...], Case]] = {}
+        for index, case in enumerate(self.cases):
+            assert case.value is not None
+            key = (case.type, case.element) if apart else index
+            before, first = joined.get(key, ((), case))
+            joined[key] = (*before, case.value), first
+        return list(joined.values())
+
+
+def reachable(cases: Iterable[Case]) -> tuple[Case, ...]:
+    """The cases without those that are never the first that is equal: a constant again, as 1 and 0x1."""
+    found: dict[object, Case] = {}
+    for case in cases:
+        known = ("constant", case.value.value) if isinstance(case.value, Constant) else len(found)
+        found.setdefault(known, case)
+    return tuple(found.values())
+
+
+def lacks_case(steps: Iterable[Step]) -> bool:
+    """Whether steps may read nothing where their condition holds: a switch without a case for all values."""
+    return any(
+        isinstance(each, One) and isinstance(each.element, Choice) and each.element.may_lack for each in steps
+    )
+
 
 Element = FixedNumber | Varint | Bits | Octets | Chars | Nested | Choice
 
@@ -344,6 +409,12 @@ class Many:
     count: Size | None = None
     until: Value | None = None
     rules: tuple[Rule, ...] = ()
+
+    @property
+    def to_end(self) -> bool:
+        """Whether it ends where its stream does."""
+        at_end = isinstance(self.until, StreamAsked) and self.until.name == "eof"
+        return self.count is None and (self.until is None or at_end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,12 +565,15 @@ Step = Fixed | One | Many | Tagged | Stored | When | SetNull | Require | Mark | 
 class Derived:
     """How a writer computes a field that follows from another one, `of`.
 
+    What is given in its place is compared with it, as a reader does: last and most, of a list with elements.
+
     Attributes:
         kind: length (in bytes), count, presence (1, or `null`), last or most (of `member`).
         null: what says that `of` is null; None if it cannot be.
         plus: what is added.
         when: where it is computed; elsewhere it has to be given.
         given: whether objects have the field, so that it is computed only where that is null.
+        at_least: whether what is given may be larger.
     """
 
     name: str
@@ -510,6 +584,12 @@ class Derived:
     member: tuple[str, ...]
     when: Value | None
     given: bool
+    at_least: bool = False
+
+    @property
+    def differs(self) -> str:
+        """The reason of an error about a given value of last or most."""
+        return f"differs from {'last' if self.kind == 'last' else 'max'}({self.of}.{self.member[-1]})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -556,7 +636,7 @@ class Packed:
 
     Attributes:
         by: the number of the codec, and how errors name it.
-        place: where that stands, in bytes from the start of the unit.
+        place: where that stands, in bytes from the start of the unit, as conditions of fields before it say.
         codecs: the name of each codec by its number; `none` is not compressed.
         unit: what is in it.
         parsed: whether it is that also where it is not compressed; else the bytes stay what they are.
@@ -567,7 +647,7 @@ class Packed:
     name: str
     by: Value
     by_path: str
-    place: int
+    place: Value
     codecs: tuple[tuple[int, str], ...]
     unit: str
     parsed: bool
@@ -656,8 +736,11 @@ class Unit:
         derived: what a writer computes before it writes, in this order.
         peeked: values that follow from `peeks` alone, by their names.
         computed: values that follow from what objects have, by their names: value instances.
+        late_sizes: what a writer compares when the lengths of ranges are there.
         fixed: fields that are the same bytes in every object.
         follows: fields that a writer computes of sizes and counts where they do not fit these, or are null.
+        roles: what fields mean to programs: (role, path of the field).
+        form: the field that decides which others there are, and `forms` its values; empty: there is none.
         streamed: what it is besides where its schema is streamed.
     """
 
@@ -677,11 +760,23 @@ class Unit:
     peeked: tuple[tuple[str, Value], ...] = ()
     computed: tuple[tuple[str, Value], ...] = ()
     fixed: tuple[tuple[str, bytes], ...] = ()
+    late_sizes: tuple[LateSize, ...] = ()
     follows: tuple[str, ...] = ()
     streamed: Streamed | None = None
+    roles: tuple[tuple[str, str], ...] = ()
+    form: str = ""
+    forms: tuple[int, ...] = ()
 
     def field(self, name: str) -> FieldPlan:
         return next(each for each in self.fields if each.name == name)
+
+    def late_size(self, name: str) -> LateSize | None:
+        """What a writer compares of a field when the length of a range is there."""
+        return next((each for each in self.late_sizes if each.name == name), None)
+
+    def late_sizes_of(self, length: str) -> list[LateSize]:
+        """What a writer compares when this length is there."""
+        return [each for each in self.late_sizes if each.length == length]
 
     def derivation(self, name: str) -> Derived | None:
         """How a writer computes a field; None if it is given."""
@@ -702,9 +797,18 @@ class Unit:
 
     @property
     def ranges(self) -> list[CheckLength | Checksum]:
-        """Lengths of what is there, and then checksums, which may cover them."""
+        """Lengths, then checksums, the innermost first: each covers bytes that a writer has set by then."""
+        order = list(fields_in(self.steps))
         found = [each for each in steps_in(self.steps) if isinstance(each, (CheckLength, Checksum))]
-        return sorted(found, key=lambda each: isinstance(each, Checksum))
+
+        def layers(check: CheckLength | Checksum) -> int:
+            if not isinstance(check, Checksum):
+                return 0
+            end = None if check.last is None else order.index(check.last) + 1
+            covered = order[order.index(check.first) : end]
+            return 1 + max((layers(each) for each in found if each.name in covered), default=0)
+
+        return sorted(sorted(found, key=lambda each: order.index(each.name)), key=layers)
 
     @property
     def marked(self) -> set[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import reduce
 
 from kodec.generator.plan.follows import derived_of, followed, marked_in
 from kodec.generator.plan.solve import choices, presence, solutions
@@ -38,6 +37,7 @@ from kodec.generator.plan.steps import (
     Streamed,
     Unit,
     When,
+    reachable,
 )
 from kodec.generator.plan.stream_runs import (
     MOST_JOINED,
@@ -71,6 +71,7 @@ from kodec.generator.plan.values import (
     This,
     Value,
     Whole,
+    any_of,
     arithmetic,
     replaced,
     values_in,
@@ -323,7 +324,7 @@ class _Builder:
         on = self.bind.bind(switch.on, here)
         made = Choice(
             on=on,
-            cases=tuple(
+            cases=reachable(
                 self._case(self.bind.value(case, here), struct, kind, spec, here)
                 for case, kind in switch.cases
             ),
@@ -384,9 +385,7 @@ class _Builder:
                 found.append(Rule(Binary(op, item, value, FLAG), need, (value,)))
         if valid.any_of is not None:
             values = tuple(self.bind.value(each, inner) for each in valid.any_of)
-            same: list[Value] = [Binary("==", item, each, FLAG) for each in values]
-            test = reduce(lambda one, two: Binary("or", one, two, FLAG), same or [Constant(False, FLAG)])
-            found.append(Rule(test, "one of", values))
+            found.append(Rule(any_of([Binary("==", item, each, FLAG) for each in values]), "one of", values))
         if valid.expr is not None:
             text = Constant(ex.text_of(valid.expr), FLAG)
             found.append(Rule(self.bind.value(valid.expr, inner), "holds", (text,)))
@@ -395,9 +394,7 @@ class _Builder:
                 Constant(each.value, Whole(each.value, each.value))
                 for each in self.model.enum(spec.enum).items
             ]
-            members: list[Value] = [Binary("==", item, each, FLAG) for each in items]
-            test = reduce(lambda one, two: Binary("or", one, two, FLAG), members or [Constant(False, FLAG)])
-            found.append(Rule(test, "a member"))
+            found.append(Rule(any_of([Binary("==", item, each, FLAG) for each in items]), "a member"))
         return tuple(found)
 
     # -- instances --------------------------------------------------------------------------------

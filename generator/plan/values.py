@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, get_args
 
 from kodec.generator.parts import fields_of
@@ -66,6 +67,7 @@ __all__ = [
     "Unary",
     "Value",
     "Whole",
+    "any_of",
     "arithmetic",
     "bare",
     "exceeds_64_bits",
@@ -707,6 +709,17 @@ _BINDS = {
     for level, ops in enumerate((*_LOOSEST, ("<<", ">>"), ("+", "-"), ("*", "/", "%")))
     for op in ops
 }
+
+
+_MOST_CHAINED = 32
+
+
+def any_of(tests: Sequence[Value]) -> Value:
+    """The test that any holds. Compilers limit how deep expressions nest, so that many nest in halves."""
+    if len(tests) > _MOST_CHAINED:
+        half = len(tests) // 2
+        return Binary("or", any_of(tests[:half]), any_of(tests[half:]), FLAG)
+    return reduce(lambda one, two: Binary("or", one, two, FLAG), tests) if tests else Constant(False, FLAG)
 
 
 def text_of(value: Value, binds: int = -1) -> str:

@@ -24,6 +24,7 @@ from kodec.generator.schema.model import (
     Model,
     Param,
     Prim,
+    Role,
     Schema,
     Struct,
 )
@@ -193,7 +194,14 @@ class Builder(Fields):
             self._message(node, path),
             self.words(node, "-orig-id"),
             self.word(node, "-tail", path, ("moves",)),
+            self._roles(node, path),
             {str(key): place for key, place in node.keys.items()},
+        )
+
+    def _roles(self, node: Node, path: str) -> tuple[Role, ...]:
+        found = self.mapping_of(node, "-roles", path)
+        return tuple(
+            Role(str(name), tuple(str(each.value).split(".")), each.place) for name, each in found.items()
         )
 
     def _message(self, node: Node, path: str) -> Message | None:

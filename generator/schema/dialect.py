@@ -89,6 +89,7 @@ _ANYWHERE: Mapping[str, tuple[_Shape, str]] = {
     "-flexible": (_TEXT, "The flexible versions: `4+`, or `none`."),
     "-topic": (_TEXT, "The topic that such records are in."),
     "-message": (_ref("-message"), "The identity of the message in other parts of the format."),
+    "-roles": (_map(_TEXT, _IDENT), "What its fields mean to programs: a field, or `a.b`, for each role."),
     # of a field or an instance
     "size": (_EXPR, "Its size in bytes."),
     "size-eos": (_FLAG, "It extends to the end of the stream."),

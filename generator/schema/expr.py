@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from kodec.generator.schema.operators import OPERATORS, WORDS
 
@@ -184,9 +185,19 @@ _ESCAPES = {
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 MAX_DEPTH = 60
 MAX_TOKENS = 20_000
-MAX_OPERATIONS = 100
+MAX_OPERATIONS = 110
+_MOST_CHAINED = 32
+_ASSOCIATIVE = ("and", "or", "&", "|", "^")
 MAX_DIGITS = 40
 _WIDEST = 1 << 128
+
+
+def _chain(op: str, operands: list[Expr]) -> Expr:
+    """`a op b op c`. A long one whose operands go together in any way does not nest as deep as it is long."""
+    if len(operands) > _MOST_CHAINED and op in _ASSOCIATIVE:
+        half = len(operands) // 2
+        return Binary(op, _chain(op, operands[:half]), _chain(op, operands[half:]))
+    return reduce(lambda left, right: Binary(op, left, right), operands)
 
 
 class _Parser:
@@ -249,10 +260,13 @@ class _Parser:
             return negated
         if n == len(_LEVELS):
             return self.unary()
-        left = self.level(n + 1)
-        while op := self.take(*_LEVELS[n]):
-            left = Binary(op, left, self.level(n + 1))
-        return left
+        op, operands = "", [self.level(n + 1)]
+        while found := self.take(*_LEVELS[n]):
+            if found != op:
+                operands = [_chain(op, operands)]
+            op = found
+            operands.append(self.level(n + 1))
+        return _chain(op, operands)
 
     def unary(self) -> Expr:
         if op := self.take("-", "~", "+"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kodec.generator.problems import Place, nearest
+from kodec.generator.problems import Place
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.load import Node
 from kodec.generator.schema.model import (
@@ -150,7 +150,7 @@ class Fields(Types):
         if found is None:
             assert self.unit is not None
             known = [name.rpartition("::")[2] for name in self.unit.enums]
-            self.bad(node.map["enum"], path, f"unknown enum `{enum}`", nearest(enum, known))
+            self.bad(node.map["enum"], path, *self.unknown("enum", enum, known))
         return found
 
     def _contents(self, node: Node, path: str) -> bytes | None:
@@ -297,12 +297,7 @@ class Fields(Types):
         by = self.expr(by_node, path)
         target = self.resolve(str(inner.value), scope, lambda unit: unit.types)
         if target is None:
-            self.bad(
-                inner,
-                path,
-                f"unknown type `{inner.value}`",
-                nearest(str(inner.value), self.seen_types(scope)),
-            )
+            self.bad(inner, path, *self.unknown("type", str(inner.value), self.seen_types(scope)))
         if by is None or target is None:
             return None
         return Codec(by, target, pairs, when)

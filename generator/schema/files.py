@@ -89,13 +89,15 @@ def load_unit(
     meta = root.get("meta")
     ident = meta.get("id") if meta else None
     if meta is None or ident is None or not isinstance(ident.value, str):
-        problems.add((meta or root).place, "meta/id", "the schema has no id", f"id: {file.stem}")
+        problems.add((meta or root).place, "meta/id", "the schema has no id", _id_of(file, "its_id"))
         return None
     if not IDENT.match(ident.value):
         problems.add(ident.place, "meta/id", f"`{ident.value}` is not a name", "lower_snake_case")
         return None
     if ident.value != file.stem:
-        problems.add(ident.place, "meta/id", f"`{ident.value}` is not the file's name", f"id: {file.stem}")
+        problems.add(
+            ident.place, "meta/id", f"`{ident.value}` is not the file's name", _id_of(file, ident.value)
+        )
     imports, needs = [], []
     listed = meta.get("imports")
     if listed is not None and not isinstance(listed.value, list):
@@ -124,6 +126,11 @@ def load_unit(
             data += apply_overlay(root, ident.value, overlay, place, problems)
     digest = hashlib.sha256(data).hexdigest()
     return Unit(ident.value, name, digest, root, tuple(imports), tuple(needs), types, enums)
+
+
+def _id_of(file: Path, ident: str) -> str:
+    """The hint that the id and the name of a file are one: not every name is an id."""
+    return f"id: {file.stem}" if IDENT.match(file.stem) else f"name the file {ident}.ksy"
 
 
 def _collect(

@@ -28,7 +28,7 @@ def _keys(text: str) -> Keys:
 
 _TYPE = (
     "doc doc-ref to-string params seq instances types enums -wire -row -versions -flexible -topic -message "
-    "-orig-id -tail"
+    "-orig-id -tail -roles"
 )
 KEYS: Mapping[str, Keys] = {
     "meta": _keys(

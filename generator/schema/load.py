@@ -42,7 +42,9 @@ _WORDS: dict[str, Scalar] = {
     "FALSE": False,
 }
 # what libyaml accepts, or places, in another way than the pure parser
-_DIFFERS = re.compile(r"[\t\ufeff]|^[ -]*\?\s|[\[{][^\]}\n]*\?|[|>][-+0-9]*#", re.MULTILINE)
+_DIFFERS = re.compile(r"[\t\ufeff]|^[ -]*\?\s|[|>][-+0-9]*#", re.MULTILINE)
+# and a question mark in brackets, which one pattern would look for from every bracket to the end of its line
+_CLOSED, _OPENED = re.compile(r"[\]}\n]"), re.compile(r"[\[{]")
 MOST_BYTES = 1 << 20
 """The largest file: parsing YAML of this size takes some 10 s."""
 MAX_DEPTH = 64
@@ -80,12 +82,41 @@ class Node:
 @lru_cache(maxsize=256)
 def composed(text: str) -> yaml.Node | None:
     """The nodes of a text: a command reads a schema and its imports several times. Raises: yaml.YAMLError."""
-    if yaml.__with_libyaml__ and not _DIFFERS.search(text):
+    if yaml.__with_libyaml__ and not _DIFFERS.search(text) and not _asks_in_brackets(text):
         # libyaml words errors differently: these are the pure parser's, so that every machine has the same
         with suppress(yaml.YAMLError, _Unusual):
             return _fast(text)
-    found: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+    found: yaml.Node | None = yaml.compose(text, Loader=_Loader)
     return found
+
+
+def _asks_in_brackets(text: str) -> bool:
+    for part in _CLOSED.split(text):
+        begin = _OPENED.search(part)
+        if begin is not None and "?" in part[begin.end() :]:
+            return True
+    return False
+
+
+class TooDeep(yaml.MarkedYAMLError):
+    """A node inside of more than MAX_DEPTH others, where reading stops: each further one costs as much time
+    as those around it."""
+
+
+class _Loader(yaml.SafeLoader):
+    """The pure parser, which reads no further than nodes that are too deep."""
+
+    _depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH + 1:
+            what = f"nesting deeper than {MAX_DEPTH} is not supported"
+            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+            raise TooDeep(problem=what, problem_mark=event.start_mark)
+        found: yaml.Node | None = super().compose_node(parent, index)
+        self._depth -= 1
+        return found
 
 
 class _Unusual(Exception):
@@ -132,6 +163,11 @@ def load_text(text: str, file: str, problems: Problems) -> Node | None:
     """Parse the text of one schema; None (and a problem) if it is not YAML."""
     try:
         root = composed(text)
+    except TooDeep as error:
+        assert error.problem_mark is not None
+        place = Place(file, error.problem_mark.line + 1, error.problem_mark.column + 1)
+        problems.add(place, "", str(error.problem), "write the value out")
+        return None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file, 1, 1)

@@ -21,6 +21,7 @@ from kodec.generator.text import NO_TEXT, Text
 
 __all__ = [
     "ARROW_TYPE",
+    "FORMS",
     "Bits",
     "Bound",
     "Bytes",
@@ -39,6 +40,7 @@ __all__ = [
     "Prim",
     "Process",
     "Ref",
+    "Role",
     "Schema",
     "Str",
     "Struct",
@@ -50,6 +52,8 @@ __all__ = [
 ]
 
 MODEL_VERSION = 1
+FORMS = 16
+"""The most values that a field with the role `form` may have."""
 _PLAIN = (
     r"(u?int(8|16|32|64)|float|double|bool|binary|string|utf8"
     r"|timestamp\[(s|ms|us|ns)(, ?[A-Za-z0-9/_+:-]+)?\])"
@@ -134,6 +138,21 @@ class Valid:
         """Every expression of it."""
         given = (self.eq, self.min, self.max, self.expr, *(self.any_of or ()))
         return tuple(rule for rule in given if rule is not None)
+
+    def listed(self, most: int) -> tuple[int, ...]:
+        """The whole numbers that it allows, in ascending order; none if it does not say which, or if they are
+        more than `most`.
+        """
+        named = (self.eq,) if self.eq is not None else self.any_of or ()
+        values = [each.value for each in named if isinstance(each, Literal) and isinstance(each.value, int)]
+        if named:
+            found = sorted({int(each) for each in values}) if len(values) == len(named) else []
+        else:
+            low, high = (each.value if isinstance(each, Literal) else None for each in (self.min, self.max))
+            found = []
+            if isinstance(low, int) and isinstance(high, int) and high - low < most:
+                found = list(range(low, high + 1))
+        return tuple(found) if len(found) <= most else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,10 +416,20 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Role:
+    """What a field means to programs. `path` is its name, after that of the field that holds it."""
+
+    name: str
+    path: tuple[str, ...]
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Struct:
     """A type. `name` is full (`schema::type`); `wire` names the primitive it stands for, if any.
 
     `tail` is `moves` where bytes that nothing describes, behind what the type has, stay there when it grows.
+    `roles` are what its fields mean to programs.
     """
 
     name: str
@@ -424,6 +453,7 @@ class Struct:
     message: Message | None = None
     orig_id: Text = NO_TEXT
     tail: str | None = None
+    roles: tuple[Role, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
     def at(self, key: str) -> Place:
@@ -447,6 +477,12 @@ class Struct:
 
     def param(self, name: str) -> Param | None:
         return next((each for each in self.params if each.id == name), None)
+
+    @property
+    def form(self) -> Field | None:
+        """The field of the role `form`, whose value decides which other fields there are."""
+        path = next((each.path for each in self.roles if each.name == "form"), ())
+        return self.field(path[0]) if len(path) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ class Types(Values):
         if target is None:
             outside = name in opaque(self.units[scope.partition("::")[0]].root)
             hint = f"{name}.ksy beside this file: an opaque type is another schema" if outside else ""
-            self.bad(at, path, f"unknown type `{name}`", hint or self.like_type(name, scope))
+            self.bad(at, path, *self.unknown("type", name, (), hint or self.like_type(name, scope)))
             return Bytes()
         wanted = len((self.units[target.partition("::")[0]].types[target].get("params") or _NONE).items)
         if wanted != len(args):

@@ -203,7 +203,7 @@ class Values:
         plain = name.removesuffix("[]")
         full = self.resolve(plain, self.scope, lambda unit: unit.types)
         if full is None:
-            self.bad(at, path, f"unknown type `{plain}`", nearest(plain, self.seen_types(self.scope)))
+            self.bad(at, path, *self.unknown("type", plain, self.seen_types(self.scope)))
             return None
         return full + name[len(plain) :]
 
@@ -213,7 +213,7 @@ class Values:
             if not late:
                 assert self.unit is not None
                 known = [name.rpartition("::")[2] for name in self.unit.enums]
-                self.bad(at, path, f"unknown enum `{value.enum}`", nearest(value.enum, known))
+                self.bad(at, path, *self.unknown("enum", value.enum, known))
             return None
         items = self.units[full.partition("::")[0]].enums[full].map.values()
         names = [word_of(item.map["id"].value if "id" in item.map else item.value) for item in items]
@@ -235,6 +235,14 @@ class Values:
             if unit is not None and name in table(unit):
                 return name
         return None
+
+    def unknown(self, what: str, name: str, known: Iterable[str], hint: str = "") -> tuple[str, str]:
+        """Text and hint about a missing type or enum, or one whose file could not be read."""
+        assert self.unit is not None
+        first = name.partition("::")[0]
+        if first in self.unit.imports and first not in self.units:
+            return f"{what} `{name}` is in a file with problems, which are named", ""
+        return f"unknown {what} `{name}`", hint or nearest(name, known)
 
     def seen_types(self, scope: str) -> list[str]:
         assert self.unit is not None

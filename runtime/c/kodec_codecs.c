@@ -290,9 +290,10 @@ static kodec_code pack_snappy(const task *t) {
 #ifdef KODEC_WITH_ZLIB
 enum { GZIP_WINDOW = 31 };
 
-/* All members; bytes after them that are not a member's header are ignored, as in Java. */
+/* All members; bytes after them that are not the whole header of a member are ignored, as in Java. */
 static kodec_code unpack_gzip(const task *t) {
   z_stream z = {0};
+  gz_header head = {.done = 1};
   size_t at = 0;
   kodec_code code = KODEC_OK;
   if (inflateInit2(&z, GZIP_WINDOW) != Z_OK) return stop(t, KODEC_LIMIT_EXCEEDED, 0, "no memory");
@@ -300,7 +301,7 @@ static kodec_code unpack_gzip(const task *t) {
     const size_t left = t->data.size - at;
     if (status == Z_STREAM_END) {
       const bool more = left >= 10 && memcmp(t->data.data + at, "\x1f\x8b\x08", 3) == 0;
-      if (!more || inflateReset(&z) != Z_OK) break;
+      if (!more || inflateReset(&z) != Z_OK || inflateGetHeader(&z, &head) != Z_OK) break;
     }
     code = grow(t, left < 1024 ? 4096 : 1 << 16);
     if (code != KODEC_OK) break;
@@ -318,6 +319,8 @@ static kodec_code unpack_gzip(const task *t) {
     t->out->size += room - z.avail_out;
     if (t->out->size > t->limit) {
       code = over_limit(t);
+    } else if (head.done != 1 && (status == Z_DATA_ERROR || at == t->data.size)) {
+      break;
     } else if (status == Z_BUF_ERROR || (status == Z_OK && at == t->data.size && z.avail_out != 0)) {
       code = stop(t, KODEC_TRUNCATED, at, "the data ends early");
     } else if (status != Z_OK && status != Z_STREAM_END) {
@@ -411,6 +414,7 @@ kodec_code kodec_decompress(const char *codec, kodec_bytes data, size_t limit, k
   if (limit > SIZE_MAX / 4 - out->size) limit = SIZE_MAX / 4 - out->size;
   if (data.data == NULL) data = (kodec_bytes){kodec_empty, 0};
   const task t = {codec, data, out->size + limit, out, error};
+  if (data.size == 0) return stop(&t, KODEC_TRUNCATED, 0, "the payload is empty");
   if (strcmp(codec, "lz4") == 0) return unpack_lz4(&t, true);
   if (strcmp(codec, "lz4_legacy") == 0) return unpack_lz4(&t, false);
   if (strcmp(codec, "snappy") == 0) return unpack_snappy(&t);
@@ -453,13 +457,14 @@ kodec_code kd_unpack(kd_reader *r, const char *name, const char *codec, kodec_by
     return kd_stop(r->error, KODEC_MALFORMED, name, reason, at, "", "");
   }
   kodec_buffer content = {0};
-  const kodec_code code = kodec_decompress(codec, stored, r->opt.most_decompressed, &content, r->error);
+  const kodec_code code = kodec_decompress(codec, stored, r->opt.most_decompressed - r->unpacked, &content, r->error);
   if (code != KODEC_OK) {
     kodec_buffer_free(&content);
     r->error->at = at;
     return kd_within(r->error, code, name);
   }
   inner->compressed = true;
+  inner->unpacked = r->unpacked + content.size;
   inner->end = content.size;
   inner->buf = content.data != NULL ? content.data : kodec_empty;
   if (content.data != NULL && !kd_adopt(r->arena, &content)) {

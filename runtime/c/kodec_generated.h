@@ -21,6 +21,7 @@ typedef struct {
   kodec_error *error;
   unsigned depth;
   bool compressed; /* whether these bytes were decompressed already */
+  size_t unpacked; /* how many bytes were decompressed so far, of all the input */
 } kd_reader;
 
 /* Appends bytes to `out`. */

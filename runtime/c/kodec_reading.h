@@ -22,6 +22,7 @@ typedef struct {
   unsigned depth;
   const ks_path *path;  /* the objects that are read at the moment */
   uint64_t empty, room; /* elements without bytes, and how many there may be */
+  size_t inflated;      /* bytes that were decompressed */
   kodec_stream *sought; /* the last that was opened at a position */
 } ks_reading;
 

@@ -106,7 +106,7 @@ typedef struct {
   bool ignore_checksums;
   bool ignore_derived;      /* the largest or last element of a list differs from the field derived from it */
   size_t most_elements;     /* of one list; 4,000,000 by default */
-  size_t most_decompressed; /* bytes of one compressed field; 256 MiB by default */
+  size_t most_decompressed; /* bytes of all compressed fields of an input together; 256 MiB by default */
   unsigned most_depth;      /* how deep values may nest; 100 by default */
 } kodec_options;
 

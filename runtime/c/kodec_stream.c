@@ -84,7 +84,10 @@ void *ks_begin(size_t size, int type, kodec_stream *io, ks_path *path, const cha
                kodec_object *parent, kodec_object *root) {
   ks_reading *const r = io->r;
   if (r->depth >= r->opt.most_depth) {
-    too_deep(r, name, io->at, r->depth);
+    const ks_path step = {name, index, r->path};
+    if (name[0] != 0) r->path = &step;
+    too_deep(r, "", io->at, r->depth);
+    r->path = step.outer;
     return NULL;
   }
   kodec_object *const x = ks_new(r, 1, size);
@@ -706,12 +709,15 @@ static int inflated(kodec_bytes data, size_t most, kd_writer *w) {
 bool ks_zlib(kodec_stream *s, const char *name, kodec_bytes data, kodec_bytes *out) {
   ks_reading *const r = s->r;
   const int64_t at = s->at - (int64_t)data.size;
-  const size_t most = r->opt.most_decompressed;
+  const size_t most = r->opt.most_decompressed - r->inflated;
   kodec_buffer found = {0};
   kd_writer w = {&found, r->error};
   const int status = inflated(data, most, &w);
   *out = (kodec_bytes){found.data != NULL ? found.data : kodec_empty, found.size};
-  if (found.size <= most && status == Z_STREAM_END && kd_adopt(r->arena, &found)) return true;
+  if (found.size <= most && status == Z_STREAM_END && kd_adopt(r->arena, &found)) {
+    r->inflated += out->size;
+    return true;
+  }
   kodec_buffer_free(&found);
   if (out->size > most)
     return ks_fail(r, KODEC_LIMIT_EXCEEDED, name, "zlib", at, kd_show_uint(most + 1ULL).text,

@@ -84,7 +84,7 @@ type Options struct {
 	IgnoreChecksums bool
 	IgnoreDerived   bool // do not verify fields derived from the largest or last element of a list
 	MaxElements     int  // of one list; 4,000,000 by default
-	MaxDecompressed int  // bytes of one compressed field; 256 MiB by default
+	MaxDecompressed int  // bytes of all compressed fields of an input together; 256 MiB by default
 	MaxDepth        int  // levels of objects in objects of streamed schemas; 100 by default
 }
 
@@ -122,6 +122,7 @@ type reader struct {
 	opt        Options
 	err        error
 	compressed bool // whether these bytes were decompressed already
+	unpacked   int  // how many bytes were decompressed so far, of all the input
 }
 
 //go:noinline

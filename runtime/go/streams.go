@@ -25,6 +25,7 @@ type reading struct {
 	path   []string  // the fields that lead to the object that is read
 	empty  int       // elements without bytes
 	room   int       // how many there may be
+	made   int       // bytes that were decompressed
 	sought []*Stream // what was read before an instance at a position
 }
 
@@ -340,6 +341,9 @@ func (o *object) Source() *Stream { return o.io }
 
 // begin starts to read an object, which is called name in the one that holds it; index is -1 outside of lists.
 func (o *object) begin(own any, io *Stream, name string, index int64, parent, root any) {
+	if index >= 0 {
+		name = nth(name, int(index))
+	}
 	if io.depth >= io.opt.depth() {
 		io.fail(LimitExceeded, name, "nested too deep", io.at, io.depth+1, io.opt.depth())
 	}
@@ -352,9 +356,6 @@ func (o *object) begin(own any, io *Stream, name string, index int64, parent, ro
 		if o.root = own; parent != nil {
 			o.root = objectOf(parent).root
 		}
-	}
-	if index >= 0 {
-		name = nth(name, int(index))
 	}
 	if name != "" {
 		io.path = append(io.path, name)
@@ -917,7 +918,7 @@ func (s *Stream) ror(name string, data []byte, by int64) []byte {
 }
 
 func (s *Stream) zlib(name string, data []byte) []byte {
-	at, limit := s.at-len(data), s.opt.decompressed()
+	at, limit := s.at-len(data), s.opt.decompressed()-s.made
 	var found bytes.Buffer
 	opened, err := zlib.NewReader(bytes.NewReader(data))
 	if err == nil {
@@ -931,5 +932,6 @@ func (s *Stream) zlib(name string, data []byte) []byte {
 	case err != nil:
 		s.fail(Malformed, name, err.Error(), at, nil, nil)
 	}
+	s.made += found.Len()
 	return found.Bytes()
 }

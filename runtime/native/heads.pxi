@@ -55,7 +55,7 @@ def gather_heads(int fd, int64_t pos, int64_t end, layout, int64_t largest, size
 
     Args:
         layout: where a unit has its length (4 bytes) and the number added to that, where it has its kind (1 byte),
-            the size of a head, and the kind of units that are gathered.
+            and the kinds of units that are gathered, each with the size of its head.
         largest: the most bytes of a unit.
 
     Stops at a unit of another kind, at one that does not end by `end`, and where the file cannot be read. Raises
@@ -63,7 +63,8 @@ def gather_heads(int fd, int64_t pos, int64_t end, layout, int64_t largest, size
 
     Returns: (the heads, position and size of each unit as int64 of this machine, where it stopped).
     """
-    cdef size_t length_at, added, kind_at, head, count = 0
+    cdef size_t length_at, added, kind_at, head, least = 4096, largest_head = 0, used = 0, count = 0
+    cdef size_t sizes_of[128]
     cdef int kind, i
     cdef int64_t got, length, start = pos, ahead = pos
     cdef uint32_t own
@@ -71,27 +72,45 @@ def gather_heads(int fd, int64_t pos, int64_t end, layout, int64_t largest, size
     cdef int64_t *places
     cdef int64_t *sizes
     cdef uint8_t *p
-    length_at, added, kind_at, head, kind = layout
-    if not (within(length_at, 4, head) and within(kind_at, 1, head) and added <= head and head < 4096):
-        raise ValueError("layout: a number is not in the head of its unit")
+    length_at, added, kind_at, kinds = layout
+    for kind in range(128):
+        sizes_of[kind] = 0
+    for kind, head in kinds:
+        if not (within(length_at, 4, head) and within(kind_at, 1, head) and added <= head and head < 4096):
+            raise ValueError("layout: a number is not in the head of its unit")
+        if not 0 <= kind <= 127:
+            raise ValueError("layout: kinds are not above 127")
+        sizes_of[kind] = head
+        least, largest_head = min(least, head), max(largest_head, head)
+    if not largest_head:
+        raise ValueError("layout: no kinds")
     if most < 1 or most > 1 << 20:
         raise ValueError("most: from 1 to 2**20")
-    own = <uint32_t>(head - added)
-    heads = <uint8_t *>malloc(most * head)
+    heads = <uint8_t *>malloc(most * largest_head)
     places = <int64_t *>malloc(most * 8)
     sizes = <int64_t *>malloc(most * 8)
     try:
         if heads == NULL or places == NULL or sizes == NULL:
             raise MemoryError
         with nogil:
-            while count < most and end - pos >= <int64_t>head:
-                p = heads + count * head
+            while count < most and end - pos >= <int64_t>least:
+                # as much as the largest head has, which the next one overwrites
+                p = heads + used
+                head = largest_head if end - pos >= <int64_t>largest_head else least
                 if count < 4 or pos - start > <int64_t>count * SMALL:
                     got = kd_read_at(fd, p, head, pos)
                 else:
                     got = kd_read_on(fd, p, head, pos, AHEAD, &ahead)
-                if got != <int64_t>head or p[kind_at] != kind:
+                if got != <int64_t>head or p[kind_at] > 127 or sizes_of[p[kind_at]] == 0:
                     break
+                if sizes_of[p[kind_at]] > head and end - pos < <int64_t>sizes_of[p[kind_at]]:
+                    break
+                if sizes_of[p[kind_at]] > head and kd_read_at(
+                    fd, p, sizes_of[p[kind_at]], pos
+                ) != <int64_t>sizes_of[p[kind_at]]:
+                    break
+                head = sizes_of[p[kind_at]]
+                own = <uint32_t>(head - added)
                 length = loaded(p + length_at, 4) + <int64_t>added
                 if length < <int64_t>head or length > largest or length > end - pos:
                     break
@@ -100,9 +119,10 @@ def gather_heads(int fd, int64_t pos, int64_t end, layout, int64_t largest, size
                 places[count] = pos
                 sizes[count] = length
                 pos += length
+                used += head
                 count += 1
         return (
-            PyBytes_FromStringAndSize(<char *>heads, count * head),
+            PyBytes_FromStringAndSize(<char *>heads, used),
             PyBytes_FromStringAndSize(<char *>places, count * 8),
             PyBytes_FromStringAndSize(<char *>sizes, count * 8),
             pos,

@@ -1233,6 +1233,14 @@ static int kf_given(kf_run *run, PyObject *o, kf_val *to) {
   return 0;
 }
 
+/* Whether a process makes as many bytes as it is given: these count for no limit of all together. */
+static int kf_keeps_size(PyObject *name) {
+  static const char *const names[] = {"xor", "rol", "ror"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (PyUnicode_CompareWithASCIIString(name, names[i]) == 0) return 1;
+  return 0;
+}
+
 /* What a process makes of bytes: bytes in the arena. */
 static int kf_processed(kf_run *run, const kf_at *at, const ks_bounds *bounds, const uint8_t **p, Py_ssize_t *size) {
   PyObject *data, *given, *found = NULL, *limit, *zero;
@@ -1253,6 +1261,7 @@ static int kf_processed(kf_run *run, const kf_at *at, const ks_bounds *bounds, c
     found = PyObject_CallFunctionObjArgs(run->decode, bounds->by, data, given, limit, bounds->by, zero, NULL);
   if (found != NULL && PyBytes_CheckExact(found)) {
     *size = PyBytes_GET_SIZE(found);
+    if (!kf_keeps_size(bounds->by)) run->decompressed -= *size;
     copy = kf_new(run, (size_t)*size);
     if (copy != NULL) memcpy(copy, PyBytes_AS_STRING(found), (size_t)*size);
     *p = copy;

@@ -149,9 +149,11 @@ KD_UNUSED static int kd_define(PyObject *module, const kd_kernel *kernel) {
   return done == NULL ? -1 : 0;
 }
 
-#define KD_MODULE(k, doc)                                                                      \
+/* `source` is what the module's text is known by, so that one that is older than its schema can be noticed */
+#define KD_MODULE(k, source, doc)                                                              \
   static int fill_module(PyObject *module) {                                                   \
     k##_prepare();                                                                             \
+    if (PyModule_AddStringConstant(module, "SOURCE", source) < 0) return -1;                   \
     return kd_define(module, &kernel);                                                         \
   }                                                                                            \
   PyMODINIT_FUNC PyInit_##k(void) {                                                            \

@@ -284,6 +284,22 @@ static PyObject *km_method_get(PyObject *object, PyObject *instance, PyObject *P
   return PyMethod_New(object, instance);
 }
 
+/* A class method as it is; with this `help` takes it for a method. */
+static PyObject *km_function_get(PyObject *object, PyObject *Py_UNUSED(instance), PyObject *Py_UNUSED(type)) {
+  Py_INCREF(object);
+  return object;
+}
+
+/* `pydoc` reads it past `km_function_getattro`. */
+static PyObject *km_function_doc(PyObject *object, void *Py_UNUSED(closure)) {
+  return PyObject_GetAttrString(((km_function *)object)->plain, "__doc__");
+}
+
+static PyGetSetDef km_function_getset[] = {
+    {"__doc__", km_function_doc, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyMethodDef km_function_methods[] = {
     {"__reduce__", km_function_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
@@ -303,6 +319,8 @@ static PyType_Slot km_function_slots[] = {
     {Py_tp_repr, km_function_repr},
     {Py_tp_methods, km_function_methods},
     {Py_tp_members, km_function_members},
+    {Py_tp_getset, km_function_getset},
+    {Py_tp_descr_get, km_function_get},
     {0, NULL},
 };
 
@@ -315,6 +333,7 @@ static PyType_Slot km_method_slots[] = {
     {Py_tp_repr, km_function_repr},
     {Py_tp_methods, km_function_methods},
     {Py_tp_members, km_function_members},
+    {Py_tp_getset, km_function_getset},
     {Py_tp_descr_get, km_method_get},
     {0, NULL},
 };

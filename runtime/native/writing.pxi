@@ -76,6 +76,14 @@ cdef class Writer(Bound):
         for name, value in numbers.items():
             self.kernel.set_number(name, self.u, value)
 
+    def put(self, tuple names, tuple values):
+        """Set as many numbers of the head: for names that are not known where the call is written."""
+        cdef Py_ssize_t i
+        if len(names) != len(values):
+            raise ValueError("as many values as names are needed")
+        for i in range(len(names)):
+            self.kernel.set_number(names[i], self.u, values[i])
+
     def get(self, str name):
         """A number of the head."""
         numbers = self.head

@@ -60,9 +60,9 @@ fn decompress(codec: &str, data: &[u8], limit: usize, at: usize) -> Result<Vec<u
         #[cfg(feature = "gzip")]
         "gzip" => gunzip(data, limit),
         #[cfg(feature = "lz4")]
-        "lz4" => unlz4(data, limit),
+        "lz4" => unlz4(data, limit, true),
         #[cfg(feature = "lz4")]
-        "lz4_legacy" => with_header_checksum(data).and_then(|data| unlz4(&data, limit)),
+        "lz4_legacy" => unlz4(data, limit, false),
         #[cfg(feature = "snappy")]
         "snappy" => unsnap(data, limit),
         #[cfg(feature = "zstd")]
@@ -101,26 +101,93 @@ fn bounded(from: impl Read, out: &mut Vec<u8>, limit: usize) -> std::result::Res
     Ok(())
 }
 
-/// Consecutive members, as Java reads them: bytes that do not start a member end the data.
+/// Consecutive members; as in Java, bytes that are not the whole header of a member end the data.
 #[cfg(feature = "gzip")]
 fn gunzip(mut data: &[u8], limit: usize) -> std::result::Result<Vec<u8>, Problem> {
     let mut out = Vec::new();
+    let mut member = flate2::bufread::GzDecoder::new(data);
     loop {
-        let mut member = flate2::bufread::GzDecoder::new(data);
         bounded(&mut member, &mut out, limit)?;
         data = member.into_inner();
-        if data.len() < 10 || !data.starts_with(&[0x1f, 0x8b, 8]) {
+        member = flate2::bufread::GzDecoder::new(data);
+        if member.header().is_none() {
             return Ok(out);
         }
     }
 }
 
-/// The first frame.
 #[cfg(feature = "lz4")]
-fn unlz4(data: &[u8], limit: usize) -> std::result::Result<Vec<u8>, Problem> {
+const LZ4_STORED: u32 = 1 << 31;
+
+/// The first frame, of independent blocks, as Kafka reads it: the checksums of the header, unless it is one of
+/// magic 0, and of blocks are verified, those of the content and its size are not. What follows is ignored.
+#[cfg(feature = "lz4")]
+fn unlz4(data: &[u8], limit: usize, checked: bool) -> std::result::Result<Vec<u8>, Problem> {
+    let wrong = |reason| Err(Problem::Other(Code::Malformed, reason));
+    let cut = || Problem::Other(Code::Truncated, "the frame is cut off");
+    let word = |at: usize| {
+        let bytes = data.get(at..).and_then(|rest| rest.first_chunk::<4>());
+        bytes
+            .map(|found| u32::from_le_bytes(*found))
+            .ok_or_else(cut)
+    };
+    if word(0)? != 0x184D_2204 {
+        return wrong("not a frame");
+    }
+    let (flags, descriptor) = (*data.get(4).ok_or_else(cut)?, *data.get(5).ok_or_else(cut)?);
+    if flags >> 6 != 1 || flags & 0x21 != 0x20 {
+        let reason = "a frame of another version, with dependent blocks or a dictionary";
+        return Err(Problem::Other(Code::Unsupported, reason));
+    }
+    if flags & 2 != 0 || descriptor & 0x8F != 0 || descriptor < 0x40 {
+        return wrong("reserved bits, or the size of blocks");
+    }
+    let mut at = header_checksum_at(data);
+    let checksum = *data.get(at).ok_or_else(cut)?;
+    if checked && checksum != lz4_checksum(&data[4..at]) {
+        return wrong("checksum of the frame's header");
+    }
+    at += 1;
+    let most = 1_usize << (8 + 2 * (descriptor >> 4));
+    let behind = if flags & 0x10 == 0 { 0 } else { 4 };
     let mut out = Vec::new();
-    bounded(lz4_flex::frame::FrameDecoder::new(data), &mut out, limit)?;
+    loop {
+        let head = word(at)?;
+        let size = (head & !LZ4_STORED) as usize;
+        at += 4;
+        if size == 0 {
+            break;
+        }
+        if size > most {
+            return wrong("size of a block");
+        }
+        let block = data.get(at..at + size).ok_or_else(cut)?;
+        at += size;
+        if behind > 0 && twox_hash::XxHash32::oneshot(0, block) != word(at)? {
+            return wrong("checksum of a block");
+        }
+        at += behind;
+        let start = out.len();
+        if head & LZ4_STORED == 0 {
+            out.resize(start + most.min(255 * size), 0);
+            let made = lz4_flex::block::decompress_into(block, &mut out[start..]);
+            out.truncate(start + made.map_err(|error| Problem::Io(io::Error::other(error)))?);
+        } else {
+            out.extend_from_slice(block);
+        }
+        if out.len() > limit {
+            return Err(TOO_LARGE);
+        }
+    }
+    if flags & 4 != 0 {
+        word(at)?;
+    }
     Ok(out)
+}
+
+#[cfg(feature = "lz4")]
+fn lz4_checksum(bytes: &[u8]) -> u8 {
+    (twox_hash::XxHash32::oneshot(0, bytes) >> 8) as u8
 }
 
 /// The position of the header checksum of an LZ4 frame.
@@ -128,18 +195,6 @@ fn unlz4(data: &[u8], limit: usize) -> std::result::Result<Vec<u8>, Problem> {
 fn header_checksum_at(data: &[u8]) -> usize {
     data.get(4)
         .map_or(6, |flags| if flags & 8 == 0 { 6 } else { 14 })
-}
-
-/// A frame inside a message of magic 0, whose header checksum covers the magic number too (KIP-57), put right.
-#[cfg(feature = "lz4")]
-fn with_header_checksum(data: &[u8]) -> std::result::Result<Vec<u8>, Problem> {
-    let at = header_checksum_at(data);
-    let Some(descriptor) = data.get(4..at).filter(|_| data.len() > at) else {
-        return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-    };
-    let mut found = data.to_vec();
-    found[at] = (twox_hash::XxHash32::oneshot(0, descriptor) >> 8) as u8;
-    Ok(found)
 }
 
 #[cfg(feature = "zstd")]
@@ -157,6 +212,10 @@ const XERIAL: &[u8; 8] = b"\x82SNAPPY\0";
 /// The blocks of xerial's frame, or one raw block.
 #[cfg(feature = "snappy")]
 fn unsnap(data: &[u8], limit: usize) -> std::result::Result<Vec<u8>, Problem> {
+    if data.starts_with(b"\xff\x06\0\0sNaPpY") {
+        let reason = "the official framing format";
+        return Err(Problem::Other(Code::Unsupported, reason));
+    }
     let mut out = Vec::new();
     if data.len() < 16 || !data.starts_with(XERIAL) {
         unsnap_block(&mut out, data, limit)?;
@@ -165,7 +224,19 @@ fn unsnap(data: &[u8], limit: usize) -> std::result::Result<Vec<u8>, Problem> {
     let mut rest = &data[16..];
     // as in Java, 1 to 3 bytes after the last block are ignored, and headers may repeat
     while let Some((head, behind)) = rest.split_first_chunk::<4>() {
-        if rest.len() >= 16 && rest.starts_with(XERIAL) {
+        if head[..] == XERIAL[..4] {
+            match rest.get(8..12) {
+                Some(version) if rest.len() >= 16 && rest.starts_with(XERIAL) => {
+                    if version[0] >= 0x80 || version == [0; 4] {
+                        let reason = "version of a repeated header";
+                        return Err(Problem::Other(Code::Unsupported, reason));
+                    }
+                }
+                Some(_) if rest.len() >= 16 => {
+                    return Err(Problem::Other(Code::Malformed, "repeated header"))
+                }
+                _ => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+            }
             rest = &rest[16..];
             continue;
         }
@@ -218,7 +289,7 @@ pub(crate) fn compress(codec: &str, data: Vec<u8>) -> Result<Vec<u8>> {
         #[cfg(feature = "lz4")]
         "lz4_legacy" => lz4(&data).map(|mut found| {
             let at = header_checksum_at(&found);
-            found[at] = (twox_hash::XxHash32::oneshot(0, &found[..at]) >> 8) as u8;
+            found[at] = lz4_checksum(&found[..at]);
             found
         }),
         #[cfg(feature = "snappy")]

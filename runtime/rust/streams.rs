@@ -37,6 +37,8 @@ struct Reading<'a> {
     room: Cell<usize>,
     /// The bytes that expressions have made.
     made: Cell<usize>,
+    /// The bytes that were decompressed.
+    inflated: Cell<usize>,
 }
 
 impl<'a> Reading<'a> {
@@ -104,6 +106,7 @@ pub(crate) fn input<'a>(
         empty: Cell::new(0),
         room: Cell::new(data.len().saturating_add(SPARE)),
         made: Cell::new(0),
+        inflated: Cell::new(0),
     });
     Stream::over(reading, data, 0, data.len())
 }
@@ -685,7 +688,11 @@ impl<'a> Base<'a> {
         let reading = io.reading;
         let depth = reading.depth.get();
         if depth >= reading.options.max_depth {
-            return Err(reading.too_deep(place.name, io.at.get(), depth));
+            let name = match place.index {
+                0.. => format!("{}[{}]", place.name, place.index),
+                _ => place.name.to_owned(),
+            };
+            return Err(reading.too_deep(&name, io.at.get(), depth));
         }
         reading.depth.set(depth + 1);
         if !place.name.is_empty() {

@@ -4,7 +4,12 @@ impl<'a> Stream<'a> {
     pub(crate) fn zlib(&self, name: &str, data: &[u8]) -> Result<&'a [u8]> {
         use std::io::{ErrorKind, Read};
         let at = self.at.get().saturating_sub(data.len());
-        let most = self.reading.options.max_decompressed;
+        let inflated = &self.reading.inflated;
+        let most = self
+            .reading
+            .options
+            .max_decompressed
+            .saturating_sub(inflated.get());
         let mut found = Vec::new();
         let limit = (most as u64).saturating_add(1);
         let result = flate2::read::ZlibDecoder::new(data)
@@ -14,7 +19,10 @@ impl<'a> Stream<'a> {
             return Err(self.too_large(name, "zlib", at));
         }
         match result {
-            Ok(_) => Ok(self.reading.keep(found)),
+            Ok(_) => {
+                inflated.set(inflated.get() + found.len());
+                Ok(self.reading.keep(found))
+            }
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                 Err(self.malformed(name, "zlib: the data have no end", at))
             }

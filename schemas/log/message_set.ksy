@@ -73,6 +73,12 @@ types:
     doc-ref: >-
       https://github.com/apache/kafka/blob/4.0.0/clients/src/main/java/org/apache/kafka/common/record/LegacyRecord.java
       LegacyRecord
+    -roles:
+      form: magic
+      checksum: crc
+      flags: attributes
+      codec: attributes.compression
+      timestamp_type: attributes.timestamp_type
     seq:
       - id: crc
         type: u4
@@ -122,9 +128,13 @@ types:
       - id: len_value
         -orig-id: value_length
         type: s4
+        valid:
+          expr: _ >= 0 or attributes.compression == compression::none
         -derive: length_of(value)
         -column: false
-        doc: Length of `value`, in bytes. Any negative length means null.
+        doc: |
+          Length of `value`, in bytes. Any negative length means null, which
+          only a message without compression may have.
       - id: value
         size: len_value
         if: len_value >= 0

@@ -21,6 +21,27 @@ doc: |
   The last offset of a batch is `base_offset + last_offset_delta`, even if
   compaction has removed the last records. The next batch starts after it.
 doc-ref: https://kafka.apache.org/documentation/#recordbatch Record Batch
+-roles:
+  form: magic
+  offset: base_offset
+  length: len_batch
+  leader_epoch: partition_leader_epoch
+  checksum: crc
+  flags: attributes
+  codec: attributes.compression
+  timestamp_type: attributes.timestamp_type
+  transactional: attributes.is_transactional
+  control: attributes.is_control
+  delete_horizon: attributes.has_delete_horizon
+  reserved: attributes.reserved
+  last_offset_delta: last_offset_delta
+  base_timestamp: base_timestamp
+  max_timestamp: max_timestamp
+  producer_id: producer_id
+  producer_epoch: producer_epoch
+  base_sequence: base_sequence
+  count: num_records
+  records: records
 seq:
   - id: base_offset
     -orig-id: baseOffset

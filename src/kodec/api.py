@@ -5,12 +5,13 @@ from kodec.log.batches.encode import encode
 from kodec.log.batches.partitioner import partition_of
 from kodec.log.batches.records import ControlRecord, ControlRecordType, Limits, Record, TimestampType
 from kodec.log.directories.directory import LogDirectory
-from kodec.log.directories.partition import Isolation, PartitionLog
+from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import TopicPartition
 from kodec.log.kernel import backend
 from kodec.log.reading.reader import BatchReader, RecordReader, read_batches
+from kodec.log.selection import Isolation
 from kodec.log.tables.count import count_rows
 from kodec.log.tables.plugs import log_dataset, scan_polars
 from kodec.log.tables.reader import TableReader

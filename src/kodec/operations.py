@@ -1,5 +1,7 @@
 """Operations on log files without a broker: trim, compact, convert, edit, adopt, and read their state."""
 
+from typing import TYPE_CHECKING
+
 from kodec.log.adoption.adopt import Adoption, AdoptionPlan, plan_adoption
 from kodec.log.backup.backup import BackupPlan, BackupReport, plan_backup
 from kodec.log.backup.points import BackupProblem, PrunePlan, check_backup, list_points, plan_prune
@@ -27,14 +29,15 @@ from kodec.log.views.metadata import (
     read_metadata_snapshot,
 )
 from kodec.log.views.producers import ActiveProducer, Producers, read_producers
-from kodec.log.views.reading import Completeness
-from kodec.log.views.retention import KeptSegment, Retention, explain_retention
+from kodec.log.views.retention import KeptSegment, Retention, SegmentTime, explain_retention
 from kodec.log.views.transactions import (
     OpenTransaction,
     TransactionalId,
     TransactionStates,
     read_transactions,
 )
+from kodec.log.views.translation import OffsetTranslations, TranslatedOffset, translate_offsets
+from kodec.runtime.public import publish
 
 __all__ = [
     "ActiveProducer",
@@ -52,7 +55,6 @@ __all__ = [
     "CommittedOffset",
     "CompactionPlan",
     "CompactionReport",
-    "Completeness",
     "ConversionPlan",
     "ConversionReport",
     "ConvertOptions",
@@ -67,6 +69,7 @@ __all__ = [
     "Loss",
     "NewPartition",
     "NewTopic",
+    "OffsetTranslations",
     "OpenTransaction",
     "PartitionAssignment",
     "Producers",
@@ -76,10 +79,12 @@ __all__ = [
     "RedactionPlan",
     "RedactionReport",
     "Retention",
+    "SegmentTime",
     "ShareOffset",
     "Topic",
     "TransactionStates",
     "TransactionalId",
+    "TranslatedOffset",
     "TrimPlan",
     "check_backup",
     "convert_batches",
@@ -101,4 +106,8 @@ __all__ = [
     "read_metadata_snapshot",
     "read_producers",
     "read_transactions",
+    "translate_offsets",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = publish(__name__, globals())

@@ -1,5 +1,7 @@
 """Check logs, recover them as a broker would, and salvage them."""
 
+from typing import TYPE_CHECKING
+
 from kodec.log.recovery.differences import (
     ComparedReplica,
     ReplicaDifference,
@@ -12,6 +14,7 @@ from kodec.log.recovery.planning import plan_recoveries, plan_recovery, plan_rei
 from kodec.log.recovery.salvage import MissingRange, SalvagePlan, SalvageReport, plan_salvage
 from kodec.log.verification.survey import PartitionOverview, survey
 from kodec.log.verification.verify import Problem, verify
+from kodec.runtime.public import publish
 
 __all__ = [
     "ComparedReplica",
@@ -32,3 +35,6 @@ __all__ = [
     "survey",
     "verify",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = publish(__name__, globals())

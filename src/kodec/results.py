@@ -1,17 +1,23 @@
 """The result types of `kodec`'s functions, for annotations."""
 
+from typing import TYPE_CHECKING
+
 from kodec.log.batches.records import SkippedRange, SkippedRanges, TornTail
 from kodec.log.directories.partition import LogRead
-from kodec.log.directories.search import FoundRecord, SearchReport
+from kodec.log.directories.search import SearchReport
 from kodec.log.directories.segment import TimestampOffset
 from kodec.log.directories.transactions import AbortedTransaction, Transactions
+from kodec.log.omissions import Cause, Omission, Omissions
 from kodec.log.writing.writer import AppendResult
+from kodec.runtime.public import publish
 
 __all__ = [
     "AbortedTransaction",
     "AppendResult",
-    "FoundRecord",
+    "Cause",
     "LogRead",
+    "Omission",
+    "Omissions",
     "SearchReport",
     "SkippedRange",
     "SkippedRanges",
@@ -19,3 +25,6 @@ __all__ = [
     "TornTail",
     "Transactions",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = publish(__name__, globals())

@@ -35,6 +35,9 @@ def test_what_is_not_needed_is_not_imported(name: str) -> None:
     imported = {line.rpartition("|")[2].strip() for line in lines}
     # without the kernel records need more: a library of checksums
     needed = set() if kodec.backend() == "native" else {"argparse", "crc32c", "inspect", "logging"}
+    if name == "ls":
+        # of compacted logs, whose last headers are no evidence, it reads the last batches
+        needed = needed | {"argparse", "crc32c", "tempfile"}
     assert "kodec" in imported and not (SLOW | LIBRARIES) - needed & imported
 
 

@@ -39,7 +39,7 @@ def test_dump_text_shows_batches_and_records(capsys: pytest.CaptureFixture[str])
     assert main(["dump", str(LOGS / "orders-0/00000000000000000000.log")]) == 0
     out = capsys.readouterr().out
     assert "batch 0..9, at 0, 1295 bytes, magic 2, none, 10 records" in out
-    assert '"customer-0" = "{"order": 4' in out
+    assert '"customer-0" = \'{"order": 4' in out
 
 
 def test_control_records_only_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,7 +101,9 @@ def test_the_other_files_are_dumped_after_a_bad_one(tmp_path: Path) -> None:
     bad.write_bytes(b"\x05" * 100)
     done = run("dump", "--json", str(bad), str(SAMPLES[0]))
     assert done.returncode == 1
-    assert done.stdout.count("\n") == len(list(kodec.read_records(SAMPLES[0])))
+    *records, account = map(json.loads, done.stdout.splitlines())
+    assert len(records) == len(list(kodec.read_records(SAMPLES[0])))
+    assert [each["path"] for each in account["leftOut"]] == [str(bad)]
 
 
 def test_a_torn_tail_is_told_and_is_no_error(tmp_path: Path) -> None:
@@ -254,11 +256,13 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 
 def test_stdout_that_takes_nothing() -> None:
-    for words in (["ls", LOG.parent], ["dump", LOG], ["--help"], ["ls", "--help"]):
+    # with many lines, the buffer is written while the log is read
+    many = [LOG] * 8
+    for words in (["ls", LOG.parent], ["dump", LOG], ["dump", *many], ["--help"], ["ls", "--help"]):
         with Path("/dev/full").open("wb") as full:
             command = [sys.executable, "-m", "kodec", *map(str, words)]
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-        assert (done.returncode, done.stderr) == (1, "kodec: [Errno 28] No space left on device\n")
+        assert (done.returncode, done.stderr) == (1, "kodec: No space left on device\n")
         closed = f"{sys.executable} -m kodec {' '.join(map(str, words))} >&- 2>&-"
         assert subprocess.run(["sh", "-c", closed], check=False).returncode == 0
 

@@ -18,6 +18,7 @@ import pytest
 import kodec
 from kodec.cli.main import main
 from kodec.cli.times import parse_time
+from tests.log import made, wire
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests/data/kafka-4.3.1"
@@ -77,12 +78,31 @@ def test_by_what_they_hold(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_only_what_is_committed(capsys: pytest.CaptureFixture[str]) -> None:
     of_one = ("--topic", "transactions", "--partition", "0")
-    committed = found(capsys, *of_one, "--isolation", "read_committed")
+    *committed, last = found(capsys, *of_one, "--isolation", "read_committed")
+    assert [each["cause"] for each in last["leftOut"]] == ["unfinished"]
     lines = (DATA / "consumed/transactions.read_committed.jsonl").read_text("utf-8").splitlines()
     wanted = [row["offset"] for row in map(json.loads, lines) if row["partition"] == 0]
     assert [row["offset"] for row in committed] == wanted
     everything = found(capsys, *of_one)
     assert len(found(capsys, *of_one, "--control")) > len(everything) > len(committed)
+
+
+def test_why_only_what_is_committed_ends_early(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    view = kodec.operations.read_producers(kodec.PartitionLog(LOGS / "transactions-0"))
+    stable = view.last_stable_offset
+    (producer,) = (each.producer_id for each in view.producers if each.transaction_offset == stable)
+    why = (
+        f"read_committed ends before offset {stable}, where an open transaction of producer {producer} begins"
+    )
+    of_one = ["--topic", "transactions", "--partition", "0", "--isolation", "read_committed"]
+    for more in ([], ["--last", "1"], ["--count"]):
+        assert main(["find", str(LOGS), *of_one, *more]) == 0
+        assert why in capsys.readouterr().err
+    assert main(["find", str(LOGS), *of_one, "--offset", "0..10"]) == 0
+    assert "read_committed" not in capsys.readouterr().err
+    folder = str(LOGS / "transactions-0")
+    assert main(["export", folder, "--isolation", "read_committed", "--to", str(tmp_path / "x.parquet")]) == 0
+    assert why in capsys.readouterr().err
 
 
 def test_by_transactional_id(capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,7 +119,7 @@ def test_by_transactional_id(capsys: pytest.CaptureFixture[str]) -> None:
         )
         counts.append(int(said.out))
     assert max(counts) > 0
-    assert main(["find", str(LOGS), "--transactional-id", "nobody"]) == 1
+    assert main(["find", str(LOGS), "--transactional-id", "nobody"]) == 2
     assert "no producer of nobody" in capsys.readouterr().err
 
 
@@ -119,20 +139,27 @@ def test_csv_and_templates(capsys: pytest.CaptureFixture[str]) -> None:
         "source",
         "shop",
     ]
-    assert main([*of_two, "--format", r"%t/%p@%o %T %k{hex} %V %h %%\n"]) == 0
+    assert main([*of_two, "--template", r"%t/%p@%o %T %k{hex} %V %h %%\n"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"orders/0@199 1700000900000 {b'customer-33'.hex()} 91 source=shop,trace=488028 %"
     for wrong, said in (("%x", "%x"), ("%v{pdf}", "pdf"), ("%", "letter is missing")):
-        assert main([*of_two, "--format", wrong]) == 2
+        assert main([*of_two, "--template", wrong]) == 2
         assert said in capsys.readouterr().err
+
+
+def test_a_template_tells_null_from_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = [wire.record(0, None, None, [(b"h", None)]), wire.record(1, b"", b"", [(b"h", b"")])]
+    folder = made.make(tmp_path / "topic-0", [(0, [wire.batch(records)])])
+    assert main(["find", str(folder), "--template", r"%k|%v|%v{hex}|%s|%h|%K|%V\n"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["null|null|null|null|h=null|-1|-1", "||||h=|0|0"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--topic", "none"], 1, "has no topic none"),
-        (["--topic", "ordres"], 1, "did you mean orders?"),
-        (["--partition", "77"], 1, "has no partition 77"),
+        (["--topic", "none"], 2, "has no topic none"),
+        (["--topic", "ordres"], 2, "did you mean orders?"),
+        (["--partition", "77"], 2, "has no partition 77"),
         (["--offset", "5..3"], 2, "3 is below 5"),
         (["--offset", "-1"], 2, "--offset"),
         (["--offset", ".."], 2, "--offset"),
@@ -187,7 +214,7 @@ def test_what_is_appended_is_printed(tmp_path: Path) -> None:
         "--last",
         "1",
         "--follow",
-        "--format",
+        "--template",
         r"%o=%v\n",
     ]
     # a shell that starts the tests in the background has them ignore it

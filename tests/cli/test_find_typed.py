@@ -25,8 +25,8 @@ def test_the_topic_of_the_same_directory_is_used(capsys: pytest.CaptureFixture[s
     for more in (
         (),
         ("--value-format", "avro"),
-        ("--schemas", "_schemas"),
-        ("--schemas", str(LOGS / "_schemas-0")),
+        ("--registry", "_schemas"),
+        ("--registry", str(LOGS / "_schemas-0")),
     ):
         rows = found(capsys, "--topic", "orders", *more)
         assert [row["value"] for row in rows] == ORDERS
@@ -41,27 +41,27 @@ def test_a_partition_is_of_a_directory(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_a_registry(capsys: pytest.CaptureFixture[str]) -> None:
     with serving(registry()) as url:
-        rows = found(capsys, "--topic", "shipments", "--schemas", url, "--value-format", "protobuf")
+        rows = found(capsys, "--topic", "shipments", "--registry", url, "--value-format", "protobuf")
     assert [row["value"] for row in rows] == [
         each["value"] for each in VALUES if each["topic"] == "shipments"
     ]
-    assert main(["find", str(LOGS), "--topic", "shipments", "--schemas", url]) == 1
+    assert main(["find", str(LOGS), "--topic", "shipments", "--registry", url]) == 1
     assert url in capsys.readouterr().err
-    assert main(["find", str(LOGS), "--schemas", "ftp://x"]) == 2
+    assert main(["find", str(LOGS), "--registry", "ftp://x"]) == 2
     assert "no URL of a registry" in capsys.readouterr().err
 
 
 def test_a_folder(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (schema,) = (each["schema"] for each in registry().ids.values() if each["subject"] == "clicks-value")
     (tmp_path / "clicks-value.avsc").write_text(schema)
-    rows = found(capsys, "--topic", "clicks", "--schemas", str(tmp_path), "--value-format", "avro")
+    rows = found(capsys, "--topic", "clicks", "--registry", str(tmp_path), "--value-format", "avro")
     assert [row["valueFormat"] for row in rows] == ["avro", "avro", "avro"]
-    rows = found(capsys, "--topic", "orders", "--schemas", str(tmp_path), "--value-format", "avro")
+    rows = found(capsys, "--topic", "orders", "--registry", str(tmp_path), "--value-format", "avro")
     assert {row["valueFormat"] for row in rows} == {"base64"}
     assert "has no file named 2 or orders-value" in rows[0]["valueReason"]
-    # where nobody has said that they have a schema, that is no reason to say anything
-    rows = found(capsys, "--topic", "orders", "--schemas", str(tmp_path))
-    assert "valueReason" not in rows[0]
+    # the bytes name a schema that the folder lacks
+    rows = found(capsys, "--topic", "orders", "--registry", str(tmp_path))
+    assert "has no file named 2 or orders-value" in rows[0]["valueReason"]
 
 
 @pytest.mark.parametrize(
@@ -93,10 +93,10 @@ def test_one_reader_schema(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
 
 
 def test_templates_and_csv(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["find", str(LOGS), "--topic", "payments", "--format", r"%k{text} %v{json-schema}\n"]) == 0
-    assert capsys.readouterr().out == '8 {"id": 0, "method": "card"}\n9 {"id": 1, "method": "card"}\n'
+    assert main(["find", str(LOGS), "--topic", "payments", "--template", r"%k{text} %v{json-schema}\n"]) == 0
+    assert capsys.readouterr().out == '8 {"id":0,"method":"card"}\n9 {"id":1,"method":"card"}\n'
     assert main(["find", str(LOGS), "--topic", "payments", "--csv", "--first", "1"]) == 0
-    assert '"{""id"": 0, ""method"": ""card""}"' in capsys.readouterr().out
+    assert '"{""id"":0,""method"":""card""}"' in capsys.readouterr().out
 
 
 def test_another_kind_stays_bytes_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,10 +107,10 @@ def test_another_kind_stays_bytes_with_the_reason(capsys: pytest.CaptureFixture[
 def test_mistakes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     other = Path(__file__).parents[1] / "data/kafka-4.3.1/logs"
     for arguments, code, said in [
-        ([str(other), "--value-format", "avro"], 1, "no topic _schemas here"),
-        ([str(other), "--schemas", "nothing"], 1, "neither a URL, nor a folder"),
+        ([str(other), "--value-format", "avro"], 2, "no topic _schemas here"),
+        ([str(other), "--registry", "nothing"], 2, "neither a URL, nor a folder"),
         ([str(LOGS), "--key-format", "avro", "--key", "a"], 2, "--key is not avro: use --where"),
-        ([str(LOGS), "--reader-schema", str(tmp_path / "x.avsc")], 1, "x.avsc"),
+        ([str(LOGS), "--reader-schema", str(tmp_path / "x.avsc")], 2, "x.avsc"),
     ]:
         assert main(["find", *arguments]) == code
         assert said in " ".join(capsys.readouterr().err.split())

@@ -47,7 +47,7 @@ NEEDS = [
     ("jinja2", "generator", "handoff --schemas SCHEMAS --out OUT"),
     ("markdown-it-py", "generator", "handoff --schemas SCHEMAS --out OUT"),
     ("pyyaml", "generator", "import-kafka SCHEMAS"),
-    ("pyyaml", "generator", "explain LOG --offset 20 --count 1"),
+    ("pyyaml", "generator", "explain LOG --offset 20 --limit 1"),
     ("pyyaml", "generator", "scan --schema SCHEMAS/point.ksy LOG --to OUT"),
     ("pyarrow", "arrow", "scan --schema SCHEMAS/point.ksy LOG --to OUT"),
     ("pygal", "report", "report LOGS --out OUT"),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import pytest
 
-from kodec.cli.app import command
+from kodec.cli.app import EARLIER, command
 from kodec.cli.commands import VERBS
 from kodec.cli.help import help_lines
 from kodec.cli.main import main
@@ -68,7 +68,7 @@ def test_values_of_all_types() -> None:
 
 def test_a_value_may_look_like_an_option_and_a_path_too() -> None:
     assert command("find").parsed([HERE, "--since", "-2h"])["since"] == "-2h"
-    assert command("find").parsed([HERE, "--since=", "--key", "--x"])["key"] == "--x"
+    assert command("find").parsed([HERE, "--since=", "--key", "--x"])["key"] == ["--x"]
     assert parsed(HERE, "--", "--number")["to"] == Path("--number")
     assert parsed(HERE, "x", "--number", "1", "--number", "2")["number"] == 2
 
@@ -152,7 +152,7 @@ def test_the_help_has_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
         "  --colour red|blue-green  [default: red]",
         "  --codec none|zstd        [default: none]",
         "  --dry-run",
-        "  --help, -h               Show this page and leave.",
+        "  --help, -h               Show this help and exit.",
     ]
 
 
@@ -169,3 +169,18 @@ def test_bad_usage_is_three_lines_on_stderr(capsys: pytest.CaptureFixture[str]) 
     assert main(["--verbose"]) == 2
     assert "No such option: --verbose" in capsys.readouterr().err
     assert main([]) == 2
+
+
+def test_options_have_their_earlier_names_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for (verb, name), now in EARLIER.items():
+        options = {each.name for each in command(verb).parameters if each.is_option}
+        assert now[0] in options and name not in options
+    logs = str(Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs")
+    shown = []
+    for option in (["--template", "%o "], ["--format", "%o "], ["--format=%o "]):
+        assert main(["find", logs, "--topic", "orders", "--partition", "0", "--last", "2", *option]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown == ["419 420 "] * 3
+    # what follows -- is no option
+    assert main(["find", "--", "--format"]) == 2
+    assert "--format" in capsys.readouterr().err

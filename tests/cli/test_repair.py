@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+import kodec
 from kodec.cli.main import main
 from kodec.log.files.lock import locked
+from kodec.log.omissions import Omissions
 
 DATA = Path(__file__).parents[2] / "tests/data/kafka-4.3.1"
 
@@ -56,6 +58,16 @@ def test_recover_applies_and_then_has_nothing_to_do(root: Path, capsys: pytest.C
     assert "nothing to do" in capsys.readouterr().out
 
 
+def test_recover_says_which_brokers_can_serve_the_result(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["recover", str(root)])
+    assert "kodec rebuild" in capsys.readouterr().err
+    (root / "__cluster_metadata-0").mkdir()
+    main(["recover", str(root)])
+    assert "kodec rebuild" not in capsys.readouterr().err
+
+
 def test_recover_in_json_with_a_side_folder(
     root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,6 +90,8 @@ def test_recover_in_json_with_a_side_folder(
         "bytesRead": 6158,
         "changes": len(steps),
         "done": len(steps),
+        "goodBatchesAfterCuts": 0,
+        "goodRecordsAfterCuts": 0,
         "bytesTruncated": 8,
         "refused": 0,
         "applied": True,
@@ -174,7 +188,33 @@ def test_damage_below_the_recovery_point_names_the_way_out(
     capsys.readouterr()
     main(["recover", str(root / "segments-0")])
     assert "(--from-start reads all)" in capsys.readouterr().out
+    plan = kodec.repair.plan_recovery(root / "segments-0", from_start=True)
+    good = plan.good_after_cut
+    assert good is not None and good.first_offset >= plan.end_offset
     assert main(["recover", "--from-start", str(root / "segments-0")]) == 3
-    assert "kodec salvage" in capsys.readouterr().err
-    assert main(["salvage", str(root / "segments-0"), "--to", str(tmp_path / "out"), "--apply"]) == 0
-    assert "CrcMismatch" in capsys.readouterr().out
+    shown = capsys.readouterr()
+    told = (
+        f"{good.batches} good batches with {good.records} records follow the cut, and `kodec salvage` keeps"
+    )
+    assert told in shown.err and told in shown.out
+    assert f"offsets {good.first_offset} to {good.last_offset}" in shown.err
+    assert main(["salvage", str(root / "segments-0"), "--to", str(tmp_path / "out"), "--apply"]) == 1
+    shown = capsys.readouterr()
+    assert "CrcMismatch" in shown.err and "topic-partition" not in shown.out
+    log = kodec.PartitionLog(tmp_path / "out" / "segments-0")
+    kept = [each for each in log.batches(omissions=Omissions()) if each.base_offset >= plan.end_offset]
+    assert (len(kept), sum(each.count for each in kept)) == (good.batches, good.records)
+    assert sum(each.size for each in kept) == good.bytes and log.end_offset == good.last_offset + 1
+
+
+def test_salvage_ends_with_the_total(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["salvage", str(root), "--to", str(root.parent / "out")]
+    main([*arguments, "--json"])
+    *parts, total = [each for each in lines(capsys) if "leftOut" not in each]
+    assert total["partitions"] == len(parts) > 1
+    for name in ("batches", "records", "bytes", "bytesMissing"):
+        assert total[name] == sum(each[name] for each in parts)
+    assert total["rangesMissing"] == sum(len(each["missing"]) for each in parts)
+    main(arguments)
+    ending = capsys.readouterr().out.splitlines()[-1]
+    assert ending.startswith(f"{len(parts)} topic-partitions: {total['batches']} batches")

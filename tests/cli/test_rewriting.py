@@ -134,7 +134,7 @@ def test_convert(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert code == 1
     assert "is not empty" in err
     shutil.rmtree(out_folder)
-    _, out, _ = run(capsys, *words, "--json", "--committed")
+    _, out, _ = run(capsys, *words, "--json", "--isolation", "read_committed")
     (facts,) = objects(out)
     assert facts["losses"]["leftOut"]["count"] == 23
     assert facts["endSegment"] == 88
@@ -160,7 +160,7 @@ def test_what_cannot_be_done_is_told_and_the_rest_goes_on(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, _, err = run(capsys, "compact", root, "--topic", "nothing")
-    assert (code, err) == (1, f"kodec: {root} has no topic nothing\n")
+    assert (code, err) == (2, f"kodec: {root} has no topic nothing\n")
     (root / "orders-0" / "00000000000000000000.log.swap").touch()
     code, out, err = run(capsys, "trim", root, "--topic", "orders", "--retention-ms", 1)
     assert code == 1

@@ -27,7 +27,7 @@ READING = [
     "find LOGS --topic orders --last 10",
     'find LOGS --key customer-9 --where "value.count > 4" --json',
     "find LOGS --topic orders --count",
-    f"explain LOGS/{_SEGMENT}.log --offset 20 --count 1",
+    f"explain LOGS/{_SEGMENT}.log --offset 20 --limit 1",
     "inventory LOGS",
     "offsets LOGS --group orders-classic",
     "groups LOGS",
@@ -245,4 +245,4 @@ def test_options_that_stores_cannot_have(server: Server, capsys: pytest.CaptureF
     code, _, err = run(WRITING[2], "s3://logs/some/logs", "s3://logs/some/logs/new", capsys)
     assert code == 1 and "is inside the source" in err
     code, _, err = run(WRITING[2], str(LOGS), f"{server.web}/new", capsys)
-    assert code == 1 and "web servers are only read" in err
+    assert code == 2 and "web servers are only read" in err

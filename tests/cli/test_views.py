@@ -102,7 +102,7 @@ def test_groups_and_their_members(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("verb", ["offsets", "groups"])
 def test_what_is_not_there_is_an_error(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([verb, str(LOGS), "--group", "nobody"]) == 1
+    assert main([verb, str(LOGS), "--group", "nobody"]) == 2
     assert "no group nobody" in capsys.readouterr().err
     assert main([verb, str(LOGS / "orders-0")]) == 2
     assert "not a log directory" in capsys.readouterr().err
@@ -118,8 +118,10 @@ def test_damage_of_the_offsets_is_told(copy: Path, capsys: pytest.CaptureFixture
     assert main(["offsets", str(copy), "--json"]) == 1
     found = capsys.readouterr()
     assert "codec-zstd" in found.out
-    assert "CrcMismatch" in found.err and "230 bytes could not be read" in found.err
-    assert not any(json.loads(line)["group"] == "manual-group" for line in found.out.splitlines())
+    assert "CrcMismatch" in found.err and "1 thing left out, 230 bytes" in found.err
+    *rows, last = map(json.loads, found.out.splitlines())
+    assert not any(each["group"] == "manual-group" for each in rows)
+    assert [(each["cause"], each["size"]) for each in last["leftOut"]] == [("damaged", 230)]
     with path.open("ab") as file:
         file.write(b"\0\0\0")
     flip(path, 600)
@@ -188,11 +190,12 @@ def test_damage_of_a_producer_snapshot_is_told(copy: Path, capsys: pytest.Captur
     found = capsys.readouterr()
     assert "CrcMismatch" in found.err
     # From the snapshot before it, and the log: the same.
-    assert [json.loads(line)["producerId"] for line in found.out.splitlines()] == [12, 13, 14, 25, 1004]
+    *rows, last = map(json.loads, found.out.splitlines())
+    assert [each["producerId"] for each in rows] == [12, 13, 14, 25, 1004] and last["leftOut"]
 
 
 def test_metadata(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["metadata", str(VIEWS), "--json", "--offset", str(SAID["metadata_offset"])]) == 0
+    assert main(["metadata", str(VIEWS), "--json", "--before-offset", str(SAID["metadata_offset"])]) == 0
     found = rows(capsys)
     kinds = {row["kind"]: row for row in found}
     assert set(kinds) == {"cluster", "broker", "controller", "topic", "configs", "quota", "acl", "user"}
@@ -217,9 +220,9 @@ def test_metadata_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         assert text in out
     assert main(["metadata", str(VIEWS), "--topic", "orders"]) == 0
     assert "1 topic" in capsys.readouterr().out
-    assert main(["metadata", str(VIEWS), "--topic", "nothing"]) == 1
+    assert main(["metadata", str(VIEWS), "--topic", "nothing"]) == 2
     assert "no topic nothing" in capsys.readouterr().err
-    assert main(["metadata", str(VIEWS), "--offset", "1000000"]) == 1
+    assert main(["metadata", str(VIEWS), "--before-offset", "1000000"]) == 1
     assert main(["metadata", str(VIEWS / "orders-0")]) == 2
 
 
@@ -227,7 +230,7 @@ def test_metadata_of_a_snapshot(capsys: pytest.CaptureFixture[str]) -> None:
     (newest,) = sorted((VIEWS / "__cluster_metadata-0").glob("*-0000000001.checkpoint"))[-1:]
     assert main(["metadata", str(newest), "--json"]) == 0
     assert len([row for row in rows(capsys) if row["kind"] == "topic"]) == 9
-    assert main(["metadata", str(newest), "--offset", "3"]) == 2
+    assert main(["metadata", str(newest), "--before-offset", "3"]) == 2
 
 
 def test_secrets_in_configs_are_hidden() -> None:
@@ -250,7 +253,7 @@ def test_unknown_records_of_the_metadata_are_told_and_fail(
         encode([Record(value=b"\x01\x50\x00", timestamp=1)] * 2)
     )
     assert main(["metadata", str(tmp_path), "--json"]) == 1
-    assert "2 records unknown: type 80 v0: unknown type 80" in capsys.readouterr().err
+    assert "type 80 v0: unknown type 80 (2 records)" in capsys.readouterr().err
 
 
 def test_epochs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,6 +65,7 @@ def test_a_wrong_value_is_a_failure_that_says_where(suite: Suite) -> None:
         ("hang", "hung", "no answer in 1 s"),
         ("memory", "memory", "more than 209715200"),
         ("babble", "protocol", "not a line of JSON"),
+        ("lists", "protocol", "more than 2000000 values"),
         ("endless", "protocol", "a line of more than"),
     ],
 )
@@ -90,6 +91,16 @@ def test_no_testee(suite: Suite) -> None:
         run(suite, ["/bin/cat"])
     with pytest.raises(FileNotFoundError):
         run(suite, ["/no/such/program"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, '{"known": ' * 100_000, "1e999", '{"known": [1]}', '{"known": [{"x": 1}]}', "9" * 5_000],
+)
+def test_what_is_no_file_of_known_failures(text: str, tmp_path: Path) -> None:
+    (tmp_path / "known.json").write_text(text)
+    with pytest.raises(ValueError, match="not a file of known failures"):
+        read_known(tmp_path / "known.json")
 
 
 def test_known_failures_and_unexpected_passes(suite: Suite, tmp_path: Path) -> None:
@@ -147,6 +158,12 @@ def test_the_verb(suite: Suite, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "kodec-python" in out.read_text()
     assert main(["conform", "--vectors", str(tmp_path), "--", "/bin/cat"]) == 1
     assert "speaks protocol None" in capsys.readouterr().err
+    # a testee of other schemas answers nothing, which shows nothing
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "z.ksy").write_text("meta: {id: z}\nseq: [{id: y, type: u1}]\n")
+    testee[-1] = str(tmp_path / "others")
+    assert main(["conform", "--vectors", str(tmp_path), *testee]) == 1
+    assert "nothing was checked" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

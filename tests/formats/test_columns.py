@@ -662,7 +662,7 @@ def test_the_command_writes_a_whole_file_or_nothing(tmp_path: Path) -> None:
     assert pq.read_table(to)["number"].to_pylist() == [1, 2]
 
     code, _, err = command("--schema", TELEGRAMS, source, "--to", to)
-    assert code == 1 and "exists; overwrite replaces it" in err
+    assert code == 1 and "exists; --overwrite replaces it" in err
     code, _, err = command("--schema", TELEGRAMS, source, "--to", source, "--overwrite")
     assert code == 2
     # wrapped, as its path is long

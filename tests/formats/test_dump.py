@@ -156,7 +156,7 @@ def test_usage(dump: Dump, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     for options, reason in {
         ("--json", "--yaml"): "--json and --yaml exclude each other",
         ("--decode",): "--schema takes no option for Kafka's logs",
-        (str(tmp_path / "zoo.ksy"),): "--schema: one file",
+        (str(tmp_path / "zoo.ksy"),): "--schema: it is the format of one file",
     }.items():
         code, _, err = dump(DATA, *options)
         assert code == 2 and reason in err

@@ -1,4 +1,4 @@
-"""The language server in Neovim and Emacs, set up as docs/editors.md has it, with two schemas."""
+"""The language server in Neovim and Emacs, set up as docs/schema-editors.md has it, with two schemas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 GALLERY = ROOT / ".cache/foreign/kaitai_struct_formats"
 LUA = Path(__file__).with_name("neovim.lua")
 LISP = Path(__file__).with_name("emacs.el")
-PAGE = (ROOT / "docs/editors.md").read_text("utf-8")
+PAGE = (ROOT / "docs/schema-editors.md").read_text("utf-8")
 SETTINGS = re.findall(r"```lua\n(.*?)```", PAGE.partition("## VS Code")[0], re.DOTALL)
 EMACS_SETTINGS = re.findall(r"```elisp\n(.*?)```", PAGE, re.DOTALL)
 CASES: dict[str, tuple[Path, dict[str, Any]]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import random
 import struct
 import subprocess
@@ -19,10 +20,12 @@ import pyarrow as pa
 import pytest
 
 import kodec
+from kodec.cli.app import run as run_cli
 from kodec.formats import FilesReader, plans, scan_files
 from kodec.formats import schema as schemas
 from kodec.formats.output import FORMATS, write_rows
-from kodec.runtime.errors import KodecError, Malformed, Truncated, Unsupported
+from kodec.kaitai.source import KaitaiDataSource
+from kodec.runtime.errors import FormatError, KodecError, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import DEFAULT_READ
 from kodec.runtime.native import native_module
 
@@ -417,8 +420,47 @@ def test_plans_and_known_schemas_are_read_without_the_generator(
     # a schema is read, to find its imports
     for path, allowed in ((plan, ""), (schema, "yaml")):
         command = [sys.executable, "-c", textwrap.dedent(code), path, tmp_path / "a.cap", allowed]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        permitted = os.environ | {"KODEC_ALLOW": "plans"}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=permitted)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("door", ["load_schema", "dump", "explain", "kaitai"])
+@pytest.mark.parametrize("part", [".py", ".pickle"])
+def test_the_code_in_a_plan_is_not_run(
+    capture: kodec.formats.Format, tmp_path: Path, door: str, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Right hashes prove nothing: whoever makes a plan makes them too."""
+    plan, mark, data = tmp_path / "capture.kodec", tmp_path / "mark", tmp_path / "a.cap"
+    data.write_bytes(DATA)
+    capture.save(plan)
+    about, parts = plans._read(plan.read_bytes())
+    run = f"open({str(mark)!r}, 'w').close()"
+    evil = {
+        ".py": f"{run}\n".encode(),
+        ".pickle": b"cbuiltins\nexec\n(V" + run.encode() + b"\ntR.",
+    }[part]
+    for path in parts:
+        if path.endswith(part):
+            parts[path] = evil
+            about["parts"][path] = hashlib.sha256(evil).hexdigest()
+    with zipfile.ZipFile(plan, "w") as archive:
+        for path, each in {"plan.json": json.dumps(about).encode(), **parts}.items():
+            archive.writestr(path, each)
+    monkeypatch.setenv("KODEC_CACHE", str(tmp_path / "cache"))
+    if door == "kaitai":
+        source = KaitaiDataSource({"schema": str(plan), "path": str(data)})
+        assert source.reader(source.schema()).partitions()
+    elif door == "load_schema":
+        assert kodec.formats.load_schema(plan).scan(DATA).read_all().num_rows == 4
+    else:
+        assert run_cli([door, "--schema", str(plan), str(data)]) == 0
+    assert not mark.exists()
+    # the test can fail: where it is allowed, the same plan is run
+    monkeypatch.setenv("KODEC_ALLOW", "plans")
+    with contextlib.suppress(Exception):
+        kodec.formats.load_schema(plan).scan(DATA)
+    assert mark.exists()
 
 
 def test_a_plan_of_another_version_is_generated_again(
@@ -447,6 +489,59 @@ def test_a_plan_writes_nothing_outside_of_its_folder(capture: kodec.formats.Form
         for path, part in {**parts, "../evil.py": data}.items():
             archive.writestr(path, part)
     with pytest.raises(Malformed, match="outside of its folder"):
+        kodec.formats.load_schema(plan)
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+FORGED = {
+    "parts": [
+        "null",
+        "5",
+        "[1]",
+        '["ab"]',
+        '[["a", "b"]]',
+        '"\\ud800"',
+        '{"\\ud800": "x"}',
+        "NaN",
+        DEEP,
+        "9" * 5_000,
+    ],
+    "schema": ["null", "5", "[1]", '"\\ud800"', "1e999", DEEP],
+    "made_by": ["null", "5", '"\\ud800"', DEEP],
+    "form": ["null", "2", "1e999", DEEP],
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [(key, value) for key, values in FORGED.items() for value in values]
+)
+def test_a_forged_plan_is_an_error(
+    key: str, value: str, capture: kodec.formats.Format, tmp_path: Path
+) -> None:
+    plan = tmp_path / "capture.kodec"
+    capture.save(plan)
+    about, parts = plans._read(plan.read_bytes())
+    text = json.dumps({**about, key: "VALUE"}).replace('"VALUE"', value)
+    with zipfile.ZipFile(plan, "w") as archive:
+        archive.writestr("plan.json", text)
+        for path, part in parts.items():
+            archive.writestr(path, part)
+    with pytest.raises(FormatError):
+        kodec.formats.load_schema(plan)
+
+
+@pytest.mark.parametrize("way", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_a_plan_in_another_compression_is_refused(
+    way: int, capture: kodec.formats.Format, tmp_path: Path
+) -> None:
+    """Of which damage would be an error of another library."""
+    plan = tmp_path / "capture.kodec"
+    capture.save(plan)
+    about, parts = plans._read(plan.read_bytes())
+    with zipfile.ZipFile(plan, "w", way) as archive:
+        for path, part in {"plan.json": json.dumps(about).encode(), **parts}.items():
+            archive.writestr(path, part)
+    with pytest.raises(Malformed, match="compressed as no plan is"):
         kodec.formats.load_schema(plan)
 
 
@@ -719,7 +814,7 @@ def test_columns_may_need_what_stands_after_the_rows(made: Callable[[str], kodec
     assert len(natively(ahead, data, columns=["at"], where="name == 'two'")) == 10_000
     for columns, parts in ((["at"], 4), (["name"], 1)):
         assert len(ahead.row_parts(data, "rows", columns, most=4)) == parts
-    with pytest.raises(ValueError, match="columns need what stands after them"):
+    with pytest.raises(ValueError, match="columns need data after them"):
         ahead.scan(data, columns=["name"], part=(10, 10))
     # only rows of one batch are in memory, unless such a column is asked for
     plans: list[Any] = [ahead._planned(None, [name], None, False, "names") for name in ("twice", "name")]

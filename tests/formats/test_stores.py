@@ -132,3 +132,14 @@ def test_the_commands(
     capsys.readouterr()
     assert run(["dump", "--schema", schema, "s3://logs/some/a.bin"]) == 0
     assert "n: 1" in capsys.readouterr().out
+
+
+def test_links_between_folders_are_not_followed_each_way(tmp_path: Path) -> None:
+    """Two folders with two links to each other have 2^40 ways, which no limit of the system shortens."""
+    for name, other in (("a", "b"), ("b", "a")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.bin").touch()
+        for number in range(2):
+            (tmp_path / name / f"link{number}").symlink_to(tmp_path / other)
+    found = files_of([f"{tmp_path}/a/**/*.bin"])
+    assert {Path(each).name for each in found} == {"a.bin", "b.bin"} and len(found) < 5

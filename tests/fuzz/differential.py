@@ -28,9 +28,10 @@ import kodec
 from kodec.errors import FormatError
 from kodec.log import kernel
 from kodec.log.backends.arrow import batch_schema, columns_of, row_schema
-from kodec.log.backends.scan import Range, Scan
+from kodec.log.backends.scan import Scan
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.reading import source as log_source
+from kodec.log.selection import offset_range, time_range
 from kodec.log.tables.reader import scan_headers, scan_rows
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -168,7 +169,7 @@ def _table(question: Question) -> Outcome:
     if question.what == "heads":
         scan = Scan(batch_schema(), batch_rows=given["batch_rows"])
     else:
-        given |= {key: Range.of(key, given[key]) for key in ("offsets", "timestamps")}
+        given |= {"offsets": offset_range(given["offsets"]), "timestamps": time_range(given["timestamps"])}
         scan = Scan(columns_of(row_schema(), columns), **given)
     start = scan_headers if question.what == "heads" else scan_rows
     batches: list[Any] = []

@@ -59,6 +59,7 @@ class Types:
     def __init__(self, schemas: Path, modules: Modules, model: Any) -> None:
         back = ModelIndex(model)
         self.kinds: dict[str, Any] = {}
+        self.options: dict[str, Any] = {}
         self.seeds: list[tuple[str, int | None, bytes]] = []
         for text in render_all(schemas, targets=["vectors"]).modules.values():
             document = json.loads(text)
@@ -87,7 +88,7 @@ class Types:
         told = {"version": request["version"]} if "version" in request else {}
         kind = self.kinds[request["type"]]
         try:
-            value = kind.from_bytes(bytes.fromhex(request["bytes"]), exact=False, **told)
+            value = kind.from_bytes(bytes.fromhex(request["bytes"]), exact=False, **self.options, **told)
         except FormatError as error:
             return {"error": {"code": type(error).__name__, "path": error.path, "at": error.at}}
         try:

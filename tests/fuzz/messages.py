@@ -39,6 +39,8 @@ except ImportError:  # not in every Python
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PACKAGE = "kodec_wire_kinds"
+# classes that the native code does not support
+IN_PYTHON = {"CruiseControlMetric", "PartitionMetricSample"}
 CONTROL = {
     "kraft_version_record": "KraftVersionRecord",
     "leader_change_message": "LeaderChangeMessage",
@@ -118,10 +120,12 @@ def wire_kinds() -> Any:
 
 @cache
 def of_kafka() -> tuple[Any, ...]:
-    """All of Kafka's classes of messages."""
+    """All classes of messages in Kafka's topics that are read and written natively."""
     places = [*MESSAGES.values(), *((f"control.{module}", name) for module, name in CONTROL.items())]
     return tuple(
-        getattr(importlib.import_module(f"kodec.generated.{module}"), name) for module, name in places
+        getattr(importlib.import_module(f"kodec.generated.{module}"), name)
+        for module, name in places
+        if name not in IN_PYTHON
     )
 
 

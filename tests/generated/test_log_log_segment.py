@@ -41,6 +41,7 @@ def message_set_messages() -> st.SearchStrategy[Any]:
     fields: dict[str, st.SearchStrategy[Any]] = {
         "magic": st.sampled_from([0, 1]),
         "attributes": message_set_message_attributess(),
+        "timestamp": st.just(-1) | st.integers(-9223372036854775808, 2**63 - 1),
         "key": st.none() | st.binary(max_size=40),
         "value": st.none() | st.binary(max_size=40),
     }

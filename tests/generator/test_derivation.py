@@ -16,8 +16,10 @@ from typing import Any
 
 import pytest
 
-from kodec.generator.driver import render_all
+from kodec.generator.driver import load, render_all
 from kodec.generator.interpreter.streams import StreamReader
+from kodec.generator.interpreter.writer import PlanWriter
+from kodec.generator.plan.build import program_of
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.problems import SchemaError, SchemaProblem
 from kodec.generator.schema.expression_types import Kinds
@@ -497,3 +499,48 @@ def test_an_overlay_of_another_schema_is_a_problem(tmp_path: Path) -> None:
         render_all(tmp_path, targets=("python",), overlays=["png"])
     with pytest.raises(ValueError, match="no overlay `nothing`"):
         render_all(tmp_path, targets=("python",), overlays=["nothing"])
+
+
+_OF_ELEMENTS = (
+    "-topic: t\nseq:\n- {id: f, type: u1}\n- {id: top, type: u1, -derive: {value: %s}}\n"
+    "- {id: xs, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: v, type: u1}]}\n"
+)
+
+
+@pytest.mark.parametrize(
+    "derive, f, top, right",
+    [
+        ("last(xs.v)", 0, 4, True),
+        ("last(xs.v)", 0, 5, False),
+        ("last(xs.v)", 0, 3, False),
+        ("'last(xs.v)', verify: at_least", 0, 5, True),
+        ("'last(xs.v)', verify: at_least", 0, 3, False),
+        ("max(xs.v)", 0, 9, True),
+        ("max(xs.v)", 0, 4, False),
+        ("max(xs.v) + f", 2, 11, True),
+        ("max(xs.v) + f", 2, 9, False),
+        ("'max(xs.v)', when: f == 1", 0, 4, True),
+        ("'max(xs.v)', when: f == 1", 1, 4, False),
+    ],
+)
+def test_a_value_given_for_what_is_derived_is_compared_with_the_elements(
+    derive: str, f: int, top: int, right: bool, codec: Codec, tmp_path: Path
+) -> None:
+    """As a reader does; all languages have vectors of it."""
+    schema = _OF_ELEMENTS % derive
+    x = codec(schema)
+    value = x.X(f=f, top=top, xs=[x.P(v=9), x.P(v=4)])
+    writer = PlanWriter(program_of(load(next(tmp_path.glob("*/schemas")))))
+    plain = {"f": f, "top": top, "xs": [{"v": 9}, {"v": 4}]}
+    data = bytes([f, top, 9, 4])
+    if right:
+        assert value.to_bytes() == writer.write("x", plain) == data
+        assert x.X.from_bytes(data) == value
+        return
+    for write in (value.to_bytes, lambda: writer.write("x", plain)):
+        with pytest.raises(EncodeError, match=r"^top: differs from (last|max)\(xs\.v\) \(need "):
+            write()
+    with pytest.raises(Malformed, match=r"^top: differs from"):
+        x.X.from_bytes(data)
+    value.xs = []
+    assert value.to_bytes() == data[:2]

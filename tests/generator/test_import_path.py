@@ -94,8 +94,14 @@ def test_files_are_read_with_an_import_path(
     assert load_schema(schema, import_path=[library]).scan(DATA).read_all().to_pylist() == [
         {"x.v": 1, "y.v": 2}
     ]
+    # one name is no list of letters
+    assert load_schema(schema, import_path=str(library)).scan(DATA, columns="x.v").read_all().to_pylist() == [
+        {"x.v": 1}
+    ]
+    assert Explainer(schema, str(library)).explain(DATA).error is None  # type: ignore[arg-type]
     found = Explainer(schema, [library]).explain(DATA)
-    assert found.error is None and found.areas[0].parts[-1].fields == (("w.v", 8),)
+    (field,) = found.areas[0].parts[-1].fields
+    assert found.error is None and (field.path, field.value) == ("w.v", 8)
     (tmp_path / "data").write_bytes(DATA)
     assert run(["explain", "--schema", str(schema), "-I", str(library), str(tmp_path / "data")]) == 0
     assert "points[0].y.v = 2" in capsys.readouterr().out
@@ -140,3 +146,32 @@ def test_an_opaque_type_without_a_schema_is_a_problem(tmp_path: Path) -> None:
     write(tmp_path / "schemas", {"outer.ksy": OPAQUE})
     with pytest.raises(SchemaError, match=r"unknown type `inner`\n +inner\.ksy beside this file: an opaque"):
         load(tmp_path / "schemas")
+
+
+@pytest.mark.parametrize(
+    "near, far, found",
+    [
+        (["common/v"], ["common/v"], ["near"]),
+        (["x/common/v"], ["common/v"], ["near"]),
+        (["common/v"], ["common/v", "common/w"], ["near", "far"]),
+        ([], ["common/v"], ["far"]),
+        (["x/y/common/v", "common/v"], ["common/v"], ["near"]),
+    ],
+)
+def test_files_around_the_schema_come_before_the_import_path(
+    near: list[str], far: list[str], found: list[str], tmp_path: Path
+) -> None:
+    for place, names in (("near", near), ("far", far)):
+        for name in names:
+            file = tmp_path / place / f"{name}.ksy"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"meta: {{id: {file.stem}}}\nseq: [{{id: {place}, type: u1}}]\n")
+    own = tmp_path / "near" / "x" / "y" / "m.ksy"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    names = ["v", "w"][: len(found)]
+    fields = ", ".join(f"{{id: {name}, type: {name}}}" for name in names)
+    imports = ", ".join(f"/common/{name}" for name in names)
+    own.write_text(f"meta: {{id: m, imports: [{imports}]}}\nseq: [{fields}]\n")
+    read = load_schema(own, import_path=[tmp_path / "far"]).read(b"\x01" * len(names))
+    for name, place in zip(names, found, strict=True):
+        assert getattr(getattr(read, name), place) == 1

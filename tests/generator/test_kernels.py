@@ -460,7 +460,11 @@ def test_blocks_outside_of_the_bounds_are_passed_over(made: Callable[[str], Modu
         found, status, _ = native(kernel, whole, bounds={"time": (first, last)})
         low, high = first or 0, 5000 if last is None else last
         assert [row["time"] for row in found] == [time for time in (1000, 1005, 1009) if low <= time <= high]
-        assert status == ("checksum" if high >= 2000 and low <= 2009 else "end")
+        # the last value of a block with fewer rows than values may be wrong: only its first one is sure
+        assert status == ("checksum" if high >= 2000 else "end")
+    dense = bytearray(weather.Weather(base_time=2000, span=2, readings=[deltas[0]] * 3).to_bytes())
+    dense[-1] ^= 1
+    assert native(kernel, bytes(data + dense), bounds={"time": (2003, None)})[1] == "end"
     found, _, _ = native(kernel, bytes(data), bounds={"v32": (1, None)})
     assert found == []
     with pytest.raises(ValueError, match="not a column of whole numbers"):

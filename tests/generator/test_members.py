@@ -526,6 +526,42 @@ def test_sizes_and_places_are_the_same_in_both(schema: str, tmp_path: Path) -> N
         assert one == other, name
 
 
+FORMED = """\
+-roles: {form: kind, length: len, shown: flags.b}
+seq:
+- {id: kind, type: u1, valid: {any-of: [4, 2, 3]}}
+- {id: more, type: u2, if: kind == 3, -default: 7}
+- {id: len, type: u1}
+- {id: flags, type: f}
+- {id: late, type: s8, if: kind >= 3, -default: 0}
+- {id: body, size: len}
+types:
+  f: {seq: [{id: a, type: b7}, {id: b, type: b1}]}
+"""
+
+
+def test_places_by_form(tmp_path: Path) -> None:
+    made = module(FORMED, tmp_path, streams=False).X
+    assert made.ROLES == {"form": "kind", "length": "len", "shown": "flags.b"}
+    assert made.FORMS == {
+        2: {"kind": (0, ">B"), "len": (1, ">B"), "flags": (2, ""), "body": (3, "")},
+        3: {
+            "kind": (0, ">B"),
+            "more": (1, ">H"),
+            "len": (3, ">B"),
+            "flags": (4, ""),
+            "late": (5, ">q"),
+            "body": (13, ""),
+        },
+        4: {"kind": (0, ">B"), "len": (1, ">B"), "flags": (2, ""), "late": (3, ">q"), "body": (11, "")},
+    }
+    for kind, places in made.FORMS.items():
+        value = made.from_bytes(bytes([kind]) + bytes(places["body"][0] - 1))
+        value.body = b"xy"
+        data = value.to_bytes()
+        assert (data[places["len"][0]], data[places["body"][0] :]) == (2, b"xy")
+
+
 def test_the_level_of_zlib_is_an_option_of_writers(codec: Codec) -> None:
     x = codec("seq:\n- {id: n, type: u2}\n- {id: a, size: n, process: zlib}\n").X
     value = x(a=b"some text, some text, " * 20)

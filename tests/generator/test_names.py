@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 from kodec.generator.driver import generate
 
 from .conftest import write
@@ -37,6 +39,52 @@ def test_two_types_and_two_enums_of_one_name(codec: Codec) -> None:
     assert (found.a.c.d.name, found.b.c.d.name) == ("ONE", "TWO")
     assert type(found.a.c) is x.PInner and type(found.b.c) is x.QInner
     assert found.to_bytes() == b"\x01\x00\x01"
+
+
+_ONE = "{seq: [{id: v, type: u1}]}"
+_TWO = "{seq: [{id: v, type: u2}]}"
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["layouts", "streams"])
+@pytest.mark.parametrize(
+    "fields, types, classes",
+    [
+        ("x, p", f"{{x: {_ONE}, p: {_TWO}}}", "XX P"),
+        ("p, x", f"{{p: {{seq: [{{id: v, type: x}}], types: {{x: {_ONE}}}}}, x: {_TWO}}}", "P XX"),
+        ("x_x, x", f"{{x_x: {_ONE}, x: {_TWO}}}", "XX XX_"),
+        ("a_1, a1", f"{{a_1: {_ONE}, a1: {_TWO}}}", "A1 XA1"),
+        (
+            "q_r, 'q::r', 'p::r'",
+            f"{{q_r: {_ONE}, q: {{types: {{r: {_TWO}}}}}, p: {{types: {{r: {_ONE}}}}}}}",
+            "QR XQR PR",
+        ),
+        ("x_e, e", f"{{x_e: {_ONE}, e: {{seq: [{{id: v, type: u2, enum: e}}]}}}}", "XE E"),
+    ],
+)
+def test_names_of_one_module_that_Python_would_share(
+    fields: str, types: str, classes: str, codec: Codec, *, streamed: bool
+) -> None:
+    """A type is never another one: each has its class, and the schema's own has the schema's name."""
+    names = [each.strip() for each in fields.split(",")]
+    seq = "".join(f"- {{id: f{index}, type: {name}}}\n" for index, name in enumerate(names))
+    instances = "instances: {i: {pos: 0, type: u1}}\n" if streamed else ""
+    x = codec(f"seq:\n{seq}types: {types}\n{instances}enums: {{e: {{7: seven}}}}\n")
+    data = bytes(range(1, 9))
+    read = x.X.from_bytes(data, exact=False)
+    held = [getattr(read, f"f{index}") for index in range(len(names))]
+    assert [type(each).__name__ for each in held] == classes.split()
+    at = 0
+    for each in held:
+        size = len(each.to_bytes())
+        while not isinstance(each.v, int):
+            each = each.v
+        assert each.v == int.from_bytes(data[at : at + size], "big")
+        at += size
+    assert read.to_bytes()[:at] == data[:at]
+    assert (
+        len({kind for name, kind in vars(x).items() if name == getattr(kind, "__name__", "")})
+        >= len(names) + 1
+    )
 
 
 def test_two_modules_that_have_the_name(codec: Codec) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import struct
 import zlib
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from kodec.generator.problems import SchemaError, SchemaProblem
 from kodec.generator.schema import expr as ex
 from kodec.runtime import streams
 from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
-from kodec.runtime.fields import ReadOptions
+from kodec.runtime.fields import ReadOptions, WriteOptions
 from kodec.runtime.native import native_module
 from kodec.runtime.process import register
 
@@ -174,13 +175,40 @@ RUNS: dict[str, Row] = {
         b"\x01\x02xy" + b"\xd1\x23" + b"\xff" + b"\x25" + struct.pack(">f", 0.5) + b"z\x00",
         {"a": 258, "b": b"xy", "c": True, "d.name": "FIVE", "e": 0x123, "f": -1, "g": 5, "h": 2, "i": 0.5},
     ),
+    "elements of which the last reads to the end": Case(
+        "seq:\n- {id: n, type: u1}\n- {id: a, type: p, repeat: expr, repeat-expr: n}\ntypes:\n  p: {seq: [{id: h, type: u1}, {id: b, size-eos: true, if: h == 0}]}\n",
+        b"\x02\x01\x00ab",
+        {"a[0].b": None, "a[1].b": b"ab"},
+    ),
     "bits that go on in another type": Case(
         "seq:\n- {id: a, type: p}\n- {id: b, type: b4}\n- {id: c, type: b3}\n- {id: d, type: p}\n- {id: e, type: u1, if: a.q == 1}\n- {id: f, type: b4}\n- {id: g, size: 1}\n- {id: h, type: b3}\n- {id: i, terminator: 0}\ntypes:\n  p: {seq: [{id: q, type: b4}]}\n",
         b"\x21\x68\x60z\xa0\x00",
         {"a.q": 2, "b": 1, "c": 3, "d.q": 4, "e": None, "f": 3, "g": b"z", "h": 5},
     ),
 }
-ALL = {**ROWS, **RUNS}
+# the first case that is equal is taken, whatever else reads the same type
+_SWITCH = """seq:
+- {id: p, type: u1}
+- {id: q, type: u1}
+- {id: r, type: u1}
+- {id: tag, type: u1}
+- {id: body, type: {switch-on: tag, cases: {%s}}}
+instances: {i: {pos: 0, type: u1}}
+types: {one: {seq: [{id: x, type: u1}]}, two: {seq: [{id: y, type: u1}]}}
+"""
+FIRST_CASES: dict[str, Row] = {
+    f"the first case of {name}": Row(_SWITCH % cases, data, {f"body.{member}": 9})
+    for name, cases, data, member in (
+        ("fields of one type", "p: one, q: two, r: one", b"\1\2\2\2\x09", "y"),
+        ("fields, the last alone equal", "p: one, q: two, r: one", b"\1\3\2\2\x09", "x"),
+        ("fields around a constant", "p: one, 2: two, r: one, _: two", b"\1\0\2\2\x09", "y"),
+        ("computed constants", "1: one, 2: two, 1 + 1: one", b"\0\0\0\2\x09", "y"),
+        ("a constant that stands twice", "1: one, 2: two, '0x2': one", b"\0\0\0\2\x09", "y"),
+        ("a field and the default", "p: one, q: two, _: one", b"\1\2\0\2\x09", "y"),
+        ("a sum and a choice", "p + 1: one, 'q == 2 ? 2 : 3': two, r: one", b"\1\2\2\2\x09", "x"),
+    )
+}
+ALL = {**ROWS, **RUNS, **FIRST_CASES}
 
 
 @pytest.mark.parametrize("row", ALL)
@@ -294,6 +322,103 @@ def test_what_could_not_be_read_back_is_not_written(case: str, codec: Codec) -> 
     with pytest.raises(EncodeError) as caught:
         made.to_bytes()
     assert text in str(caught.value)
+
+
+_OPEN_TYPES = (
+    "types: {e: {seq: [{id: h, type: u1}, %s]}, v: {seq: [{id: w, type: u1}]}}\nenums: {k: {1: a}}\n"
+)
+_REST = "{id: r, size-eos: true}"
+# what is read to the end of its stream, and the path of the error where more follows
+OPEN: dict[str, tuple[str, str, str, str]] = {
+    "bytes, in elements": ("- {id: n, type: u1}\n- {id: a, type: e, repeat: expr, repeat-expr: n}\n", _REST, "x.X(n=2, a=[x.E(h=1, r=b'b'), x.E(h=2, r=b'')])", "a[0].r"),
+    "bytes, in elements up to the end": ("- {id: a, type: e, repeat: eos}\n", _REST, "x.X(a=[x.E(h=1, r=b''), x.E(h=2, r=b'')])", "a[0].r"),
+    "a list of numbers": ("- {id: a, type: e, repeat: eos}\n", "{id: r, type: u1, repeat: eos}", "x.X(a=[x.E(h=1, r=[2]), x.E(h=2, r=[])])", "a[0].r"),
+    "a list until the end": ("- {id: a, type: e}\n- {id: b, size: 1}\n", "{id: r, type: u1, repeat: until, repeat-until: _io.eof}", "x.X(a=x.E(h=1, r=[2]), b=b'c')", "a.r"),
+    "text": ("- {id: a, type: e}\n- {id: b, type: u1}\n", "{id: r, type: str, size-eos: true, encoding: ASCII}", "x.X(a=x.E(h=1, r='b'), b=3)", "a.r"),
+    "an object": ("- {id: a, type: e}\n- {id: b, type: u1}\n", "{id: r, type: v, size-eos: true}", "x.X(a=x.E(h=1, r=x.V(w=1)), b=3)", "a.r"),
+    "what a process made": ("- {id: a, type: e}\n- {id: b, type: u1}\n", "{id: r, size-eos: true, process: xor(7)}", "x.X(a=x.E(h=1, r=b'b'), b=3)", "a.r"),
+    "padded bytes": ("- {id: a, type: e}\n- {id: b, type: u1}\n", "{id: r, size-eos: true, pad-right: 0}", "x.X(a=x.E(h=1, r=b'b'), b=3)", "a.r"),
+    "a case": ("- {id: a, type: e}\n- {id: b, type: u1}\n", "{id: r, size-eos: true, type: {switch-on: h, cases: {1: v}}}", "x.X(a=x.E(h=1, r=x.V(w=1)), b=3)", "a.r"),
+    "bytes under a condition": ("- {id: k, type: u1}\n- {id: a, size-eos: true, if: k == 1}\n- {id: b, type: u1, if: k < 3}\n", _REST, "x.X(k=1, a=b'2', b=3)", "a"),
+    "bytes before an instance": ("- {id: k, type: u1}\n- {id: a, size-eos: true}\ninstances: {b: {pos: k, type: u1}}\n", _REST, "with_b(x.X(k=9, a=b'2'), 3)", "a"),
+    "bytes in a part": ("- {id: k, type: u1}\n- {id: p, type: f, size: k}\n", _REST + "]}, f: {seq: [{id: c, type: e}, {id: d, type: u1}", "x.X(k=3, p=x.F(c=x.E(h=1, r=b'2'), d=4))", "p.c.r"),
+}  # fmt: skip
+
+
+def with_b(value: Any, b: Any) -> Any:
+    value.b = b
+    return value
+
+
+@pytest.mark.parametrize("case", OPEN)
+def test_nothing_is_written_after_what_is_read_to_the_end(case: str, codec: Codec) -> None:
+    schema, end, value, path = OPEN[case]
+    x = codec(f"seq:\n{schema}{_OPEN_TYPES % end}")
+    made = eval(value, {"x": x, "with_b": with_b})  # the values above
+    with pytest.raises(EncodeError) as caught:
+        made.to_bytes()
+    assert caught.value.path == path
+    assert "is read to the end of its stream, and" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "schema, value",
+    [
+        (OPEN["bytes, in elements"], "x.X(n=1, a=[x.E(h=1, r=b'b')])"),
+        (OPEN["bytes, in elements"], "x.X(n=0, a=[])"),
+        (OPEN["a list until the end"], "x.X(a=x.E(h=1, r=[2]), b=None)"),
+        (OPEN["bytes under a condition"], "x.X(k=4, a=None, b=None)"),
+        (OPEN["bytes under a condition"], "x.X(k=2, a=None, b=1)"),
+        (OPEN["bytes before an instance"], "with_b(x.X(k=1, a=b'23'), 50)"),
+        (OPEN["bytes in a part"], "x.X(k=1, p=x.F(c=x.E(h=1, r=b''), d=None))"),
+    ],
+)
+def test_what_is_read_to_the_end_may_be_last(
+    schema: tuple[str, str, str, str], value: str, codec: Codec
+) -> None:
+    fields, end, _, _ = schema
+    # what would follow is not there at the end
+    text = re.sub(r"(id: [bd], (size|type): \w+)(?=}|$)", r"\1, if: not _io.eof", fields)
+    types = _OPEN_TYPES % end.replace("id: d, type: u1", "id: d, type: u1, if: not _io.eof")
+    x = codec(f"seq:\n{text}{types}")
+    made = eval(value, {"x": x, "with_b": with_b})  # the values above
+    assert x.X.from_bytes(made.to_bytes()) == made
+
+
+_MANY = ", ".join(map(str, range(300)))
+
+
+@pytest.mark.parametrize(
+    "fields, enums",
+    [
+        (f"- {{id: a, type: u2, valid: {{any-of: [{_MANY}]}}}}\n", ""),
+        (
+            "- {id: a, type: u2, enum: e, valid: {in-enum: true}}\n",
+            "".join(f"    {n}: v{n}\n" for n in range(300)),
+        ),
+        (f"- {{id: a, type: u2, valid: {{expr: '{' or '.join(f'_ == {n}' for n in range(300))}'}}}}\n", ""),
+        (
+            f"- {{id: a, type: u2, valid: {{expr: '{' and '.join(f'_ != {n}' for n in range(300, 600))}'}}}}\n",
+            "",
+        ),
+        (
+            f"- {{id: a, type: u2, valid: {{expr: '_ < ({' | '.join(f'{n}' for n in range(300))}) - 211'}}}}\n",
+            "",
+        ),
+    ],
+    ids=["any-of", "in-enum", "or", "and", "|"],
+)
+@pytest.mark.parametrize("streamed", [False, True], ids=["layout", "stream"])
+def test_many_alternatives_nest_in_halves(fields: str, enums: str, streamed: bool, codec: Codec) -> None:
+    instances = "instances: {i: {pos: 0, type: u1}}\n" if streamed else ""
+    x = codec(f"seq:\n{fields}{instances}" + (f"enums:\n  e:\n{enums}" if enums else ""))
+    for number, right in ((0, True), (299, True), (300, False)):
+        data = number.to_bytes(2, "big")
+        if right:
+            assert x.X.from_bytes(data).to_bytes() == data
+        else:
+            with pytest.raises(Malformed):
+                x.X.from_bytes(data)
 
 
 FUSED = "seq:\n- {id: a, type: u2}\n- {id: b, type: b4}\n- {id: c, type: b12}\n- {id: d, size: 3}\n- {id: e, type: u1, valid: 1}\n- {id: f, terminator: 0}\n"
@@ -535,6 +660,45 @@ def test_a_registered_process(codec: Codec) -> None:
     x = codec("seq:\n- {id: a, size-eos: true, process: test.swap(1)}\n")
     assert x.X.from_bytes(b"abc").a == b"bca"
     assert x.X.from_bytes(b"abc").to_bytes() == b"abc"
+
+
+PARTS = """
+seq:
+- {id: n, type: u1}
+- {id: parts, type: part, repeat: expr, repeat-expr: n}
+- {id: text, size: 20, process: zlib}
+types:
+  part: {seq: [{id: size, type: u1}, {id: body, type: body, size: size, process: zlib}]}
+  body: {seq: [{id: q, type: u2}]}
+"""
+
+
+def test_what_a_process_made_is_written_as_it_was(codec: Codec) -> None:
+    """However it was compressed, also where bytes follow the compressed ones; what has changed is made again."""
+    x = codec(PARTS)
+    bodies = [zlib.compress(b"\0\1", level) + more for level, more in ((0, b""), (9, b"behind"), (1, b""))]
+    text = zlib.compress(b"text")
+    data = b"\3" + b"".join(bytes([len(each)]) + each for each in bodies) + text + b"." * (20 - len(text))
+    read = x.X.from_bytes(data)
+    assert read.to_bytes() == data
+    assert read.to_bytes() == data
+    read.parts[1].body.q = 2
+    changed = x.X.from_bytes(read.to_bytes())
+    assert [each.body.q for each in changed.parts] == [1, 2, 1]
+    assert changed.parts[1].size == len(zlib.compress(b"\0\2")) == 10
+    assert changed.text == b"text"
+    assert read.to_bytes().endswith(data[-20:])
+    # a level that is asked for is used
+    assert read.parts[2].to_bytes() == bytes([len(bodies[2])]) + bodies[2]
+    # what stood behind the compressed bytes comes into no other part with the same content
+    other = x.X.from_bytes(data)
+    other.parts[0].body.q, other.parts[0].body.q = 7, 1
+    other.parts[2] = x.Part(body=x.Body(q=1))
+    assert other.to_bytes().count(b"behind") == 1
+    assert other.parts[2].to_bytes() == bytes([10]) + zlib.compress(b"\0\1")
+    assert read.parts[2].to_bytes(WriteOptions(level=0))[1:] == zlib.compress(b"\0\1", 0)
+    for part in x.X.each_of(data, "parts"):
+        assert part.body.q == 1
 
 
 def test_byte_order_by_what_is_read(codec: Codec) -> None:
@@ -915,3 +1079,50 @@ def test_objects_are_compared_and_shown_by_their_fields(codec: Codec) -> None:
     assert made == other and repr(made) == "X(n=1.0, a=[P(b=b'q'), P(b=b'r'), ...])"
     with pytest.raises(TypeError):
         hash(made)
+
+
+def test_decompressed_bytes_have_one_limit_for_all_parts(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: n, type: u1}, {id: b, size: n, process: zlib}]}\n"
+    )
+    part = zlib.compress(bytes(1000))
+    data = 3 * (bytes([len(part)]) + part)
+    assert len(x.X.from_bytes(data, opt=ReadOptions(decompressed_bytes=3000)).a) == 3
+    with pytest.raises(LimitExceeded, match=r"^a\[2\]\.b: zlib: "):
+        x.X.from_bytes(data, opt=ReadOptions(decompressed_bytes=2999))
+
+
+def test_bytes_that_keep_their_size_count_for_no_limit(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: b, size: 8, process: xor(1)}]}\n"
+    )
+    assert len(x.X.from_bytes(bytes(80), opt=ReadOptions(decompressed_bytes=8)).a) == 10
+
+
+def test_a_rule_of_bits_asks_for_those_behind_them(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: a, type: b4, valid: {expr: b == 1}}\n- {id: b, type: b4}\n- {id: z, terminator: 0}\n"
+    )
+    assert x.X.from_bytes(b"\x11\0").a == 1
+    with pytest.raises(Malformed, match="value not allowed"):
+        x.X.from_bytes(b"\x12\0")
+
+
+def test_a_size_follows_from_no_instance_that_is_computed(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: f, type: u2}\n- {id: n, type: u1}\n- {id: a, type: u4, if: g}\n- {id: b, size: s}\n"
+        "- {id: z, terminator: 0}\ninstances:\n  g: {value: 'f & 0x8000 != 0'}\n  h: {value: 'g ? 2 : 1'}\n  s: {value: n - h}\n"
+    )
+    found = x.X.from_bytes(bytes.fromhex("00010461626300"))
+    found.b = b"abcd"
+    assert found.to_bytes() == bytes.fromhex("0001056162636400")
+
+
+def test_a_switch_without_a_case_says_nothing_of_its_condition(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: push, type: b1}\n- {id: r, type: b7}\n- {id: k, type: u1}\n"
+        "- {id: a, type: {switch-on: k, cases: {1: t}}, if: push}\n- {id: b, type: u1, if: not push}\n"
+        "- {id: z, terminator: 0}\ntypes:\n  t: {seq: [{id: q, type: u1}]}\n"
+    )
+    for data in (b"\x80\2\0", b"\x80\1\7\0", b"\0\2\7\0"):
+        assert x.X.from_bytes(data).to_bytes() == data

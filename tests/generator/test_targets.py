@@ -1,4 +1,4 @@
-"""Targets: the generator's own, and that of docs/targets.md, installed as a third party's."""
+"""Targets: the generator's own, and that of docs/languages.md, installed as a third party's."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def distribution(folder: Path, points: str, **modules: str) -> Path:
 
 @pytest.fixture
 def listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The target of docs/targets.md, installed."""
-    page = (ROOT / "docs" / "targets.md").read_text()
+    """The target of docs/languages.md, installed."""
+    page = (ROOT / "docs" / "languages.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", page, re.S)
     (point,) = re.findall(r'^    \[project\.entry-points\."kodec\.targets"\]\n    (.*)', page, re.M)
     folder = distribution(tmp_path / "site", point.replace('"', ""), kodec_listing=code)
@@ -176,7 +176,7 @@ def test_what_a_target_lacks_is_a_problem(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_page_lists_all_targets() -> None:
-    page = (ROOT / "docs" / "targets.md").read_text()
+    page = (ROOT / "docs" / "languages.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| .* \| (by default|with `--target`) \|$", page, re.M)
     assert [name for name, _ in rows] == known()
     assert tuple(name for name, when in rows if when == "by default") == DEFAULT

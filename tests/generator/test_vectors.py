@@ -72,6 +72,7 @@ def test_each_type_has_vectors_or_a_reason(folder: str) -> None:
     for schema in model.schemas:
         names = {each.name for each in schema.structs}
         objects = {name for name in names & units.keys() if units[name].stands_for is None}
+        objects = names if schema.streamed else objects
         document = made(folder).get(schema.path.replace(".ksy", ".vectors.json"))
         if document is None:
             assert not objects, schema.id

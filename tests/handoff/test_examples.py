@@ -166,3 +166,10 @@ def test_an_example_reads_real_logs_to_their_ends(kit: Path, language: str, tmp_
     assert done.returncode == 1
     assert [json.loads(line) for line in done.stdout.splitlines()] == rows(torn)
     assert f"entry at byte {last}: " in done.stderr and re.search("checksum|crc", done.stderr)
+    # an entry of a format that the schema does not have is no end of the log
+    unknown = tmp_path / "unknown.log"
+    unknown.write_bytes(torn.read_bytes()[:last] + data[last : last + 16] + b"\x03" + data[last + 17 :])
+    done = run(kit, program.replace("FILE.log", shlex.quote(str(unknown))))
+    assert done.returncode == 1
+    assert [json.loads(line) for line in done.stdout.splitlines()] == rows(torn)
+    assert f"entry at byte {last}: unknown magic 3" in done.stderr

@@ -8,11 +8,13 @@ import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 
 from kodec.cli.main import main
+from kodec.conformance.suite import from_folder, from_schemas
 from kodec.generator.driver import generate
 from kodec.handoff import make_kit, write_folder, write_zip
 
@@ -61,6 +63,55 @@ def test_everything_of_a_schema_is_in_it(schemas: Path) -> None:
         json.loads(kit.files["model/model.json"]), json.loads(kit.files["model/model.schema.json"])
     )
     assert b'href="order.html' in kit.files["pages/index.html"]
+
+
+VECTORS = """{"vectors_version": 2, "schema": "order", "vectors": [
+{"id": "order/observed/1", "type": "order", "tests": "one", "origin": {"kind": "constructed"},
+ "must": "accept", "bytes": "000000000001", "value": {"version": 0, "number": 1}, "encodes": "same"}]}
+"""
+
+
+def test_vectors_beside_schemas_are_in_the_kit_and_in_what_is_generated(
+    schemas: Path, tmp_path: Path
+) -> None:
+    (schemas / "sub").mkdir()
+    for name in ("seen.vectors.json", "sub/seen.vectors.json"):
+        (schemas / name).write_text(VECTORS)
+    (schemas / "sub" / "seen.vectors.json").write_text(VECTORS.replace("observed/1", "observed/2"))
+    kit = make_kit(schemas, targets=["python"])
+    out = tmp_path / "out"
+    generate(schemas, out, targets=["vectors"])
+    for name in ("seen.vectors.json", "sub/seen.vectors.json"):
+        text = (out / name).read_text()
+        assert kit.files[f"vectors/{name}"] == text.encode()
+        made = json.loads(text)
+        assert "@generated" in made.pop("//") and made == json.loads((schemas / name).read_text())
+    assert {each.id for each in from_folder(out).vectors} == {
+        each.id for each in from_schemas(schemas).vectors
+    }
+    # what is gone there goes here; what is generated beside the schemas replaces none of them
+    (schemas / "sub" / "seen.vectors.json").unlink()
+    assert [change.kind for change in generate(schemas, out, targets=["vectors"])] == ["stale"]
+    generate(schemas, schemas, targets=["vectors"])
+    assert (schemas / "seen.vectors.json").read_text() == VECTORS
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("order.vectors.json", VECTORS, "has the name of the vectors that are made of its schema"),
+        ("seen.vectors.json", "[]", "is not a file of vectors"),
+    ],
+)
+def test_vectors_that_cannot_be_copied_are_named(
+    schemas: Path, tmp_path: Path, name: str, text: str, why: str
+) -> None:
+    (schemas / name).write_text(text)
+    with pytest.raises(ValueError, match=why):
+        make_kit(schemas, targets=["python"])
+    with pytest.raises(ValueError, match=why):
+        generate(schemas, tmp_path / "out", targets=["vectors"])
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_same_schemas_give_the_same_bytes(schemas: Path, tmp_path: Path) -> None:
@@ -144,6 +195,31 @@ def test_an_archive_that_leads_outside_is_refused(schemas: Path, tmp_path: Path)
         archive.writestr("../MANIFEST.json", "{}")
     with pytest.raises(ValueError, match="cannot belong to a kit"):
         make_kit(schemas, targets=[], previous=tmp_path / "bad.zip")
+
+
+def test_an_archive_that_unpacks_to_more_than_a_kit_is_refused(schemas: Path, tmp_path: Path) -> None:
+    """784 kB became 750 MiB on disk; of a kit only its schemas and its manifest are read."""
+    bad = tmp_path / "bad.zip"
+    with zipfile.ZipFile(bad, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(3):
+            archive.writestr(f"schemas/{number}.ksy", bytes(30 << 20))
+    with pytest.raises(ValueError, match="its schemas are more than 10000 files or 64 MiB"):
+        make_kit(schemas, targets=[], previous=bad)
+    old = make_kit(schemas, targets=[])
+    write_zip(old, bad)
+    with zipfile.ZipFile(bad, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("code/large", bytes(100 << 20))
+    written: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        extracted = zipfile.ZipFile.extractall
+
+        def noted(self: Any, path: Any, members: Any) -> None:
+            written.extend(each.filename for each in members)
+            extracted(self, path, members)
+
+        patch.setattr(zipfile.ZipFile, "extractall", noted)
+        make_kit(schemas, targets=[], previous=bad)
+    assert written and "code/large" not in written
 
 
 def test_the_command(schemas: Path, tmp_path: Path) -> None:

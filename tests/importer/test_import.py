@@ -292,6 +292,17 @@ def test_all_definitions_of_a_jar_are_bounded(tmp_path: Path, monkeypatch: pytes
         read_definitions(jar(tmp_path, definition()))
 
 
+def test_a_name_in_front_of_an_entry_that_is_not_utf_8(tmp_path: Path) -> None:
+    path = jar(tmp_path, definition())
+    data = bytearray(path.read_bytes())
+    # in the header in front of the entry: the flag that says that names are UTF-8, and a byte of the name
+    data[7] |= 0x08
+    data[30] = 0xFF
+    path.write_bytes(data)
+    with pytest.raises(BadDefinition, match="damaged"):
+        read_definitions(path)
+
+
 def test_damaged_entries_of_any_kind_are_our_error(tmp_path: Path) -> None:
     """Every byte of a jar changed: definitions, or an error that shows which file it is."""
     data = jar(tmp_path, definition()).read_bytes()

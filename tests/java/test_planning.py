@@ -270,6 +270,45 @@ def test_globs_parents_and_replicas(ask: Ask, logs: Path, tmp_path: Path) -> Non
     assert compare(ask, cases) == 1
 
 
+def test_files_of_other_names(ask: Ask, logs: Path, tmp_path: Path) -> None:
+    """In a topic-partition's folder they are no part of its log; a glob that names one is refused."""
+    other = shutil.copytree(logs, tmp_path / "other")
+    segment = f"{10:020d}.log"
+    names = (
+        f"{segment}.bak",
+        f".{segment}",
+        f".{segment}.crc",
+        f"{segment}~",
+        f"copy-of-{segment}",
+        "10.log",
+    )
+    for name in (*names, f".hidden/{segment}", f"sub/{segment}"):
+        (other / "t-0" / name).parent.mkdir(exist_ok=True)
+        shutil.copy(other / "t-0" / segment, other / "t-0" / name)
+    for path in ("", "t-0", "t-0/0*.log", "[tu]-0"):
+        assert python((Path(f"{other}/{path}"), {})) == python((Path(f"{logs}/{path}"), {}))
+    refused = [Path(f"{other}/t-0/{glob}") for glob in ("*.log", "*.bak", "*~", "0*", "sub", ".hidden")]
+    assert all(isinstance(python((path, {})), str) for path in refused)
+    good = [other, other / "t-0", Path(f"{other}/t-0/0*.log"), Path(f"{other}/[tu]-0")]
+    assert compare(ask, [(path, {}) for path in (*good, *refused)]) == len(refused)
+    steps = [["initial"], ["latest", {"t": {"0": 0}, "u": {"0": 5}}, -1]]
+    words = [
+        "rows",
+        "org.kodec.spark.SourceDump",
+        "stream",
+        json.dumps({"options": given(other, {}), "steps": steps}).encode().hex(),
+    ]
+    (answer,) = ask([words])
+    assert answer["value"] == stream_python(logs, {}, steps)
+
+
+def known_end(root: Path, name: str, end: int) -> None:
+    (root / name).write_text(f"0\n1\nt 0 {end}\n")
+
+
+COMMITTED = {"kafka.isolation.level": "read_committed"}
+
+
 def test_what_is_missing_or_damaged(ask: Ask, logs: Path) -> None:
     broken = logs.parent / "broken"
     cases: list[Case] = []
@@ -342,6 +381,11 @@ def test_what_is_missing_or_damaged(ask: Ask, logs: Path) -> None:
     case("flipped, but not asked for", flipped(40), startingOffsets='{"t":{"0":20},"u":{"0":-2}}')
     case("started", start("0\n1\nt 0 13\n"))
     case("started, and damaged before", started_and_damaged)
+    for name in ("recovery-point-offset-checkpoint", "replication-offset-checkpoint"):
+        case(f"short by {name}", lambda root, name=name: known_end(root, name, 35))
+        case(f"not short by {name}", lambda root, name=name: known_end(root, name, 30))
+    case("short, in part", lambda root: known_end(root, name, 35), maxRecordsPerPartition="4")
+    case("short, and all decided", lambda root: known_end(root, name, 35), **COMMITTED)
     case("below", cut(-5), startingOffsets='{"t":{"0":15},"u":{"0":2}}')
     case("above", cut(-5), endingOffsets='{"t":{"0":99},"u":{"0":7}}')
     assert compare(ask, cases) == 0
@@ -625,6 +669,8 @@ def test_streams(ask: Ask, logs: Path, tmp_path: Path) -> None:
     def at(t: int, u: int, **more: dict[str, int]) -> dict[str, dict[str, int]]:
         return {"t": {"0": t}, "u": {"0": u}, **more}
 
+    ids = ["AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"]
+    with_id = {**at(9, 7), "#topicIds": {"t": {"0": ids[0]}}}
     steps: list[list[Any]] = [
         ["initial"],
         ["report"],
@@ -647,6 +693,16 @@ def test_streams(ask: Ask, logs: Path, tmp_path: Path) -> None:
         ["rows", {"t": {"0": 4}}, at(9, 7)],
         ["rows", at(4, 5, x={"3": 7}), at(9, 7)],
         ["rows", at(4, 5), at(9, 7, x={"3": 7})],
+        ["latest", at(4, 5, x={"3": 7}), -1],
+        ["latest", {**at(4, 5), "#topicIds": {"t": {"0": ids[1]}}}, -1],
+        ["latest", {**at(4, 5), "#topicIds": {"t": {"0": ids[0]}}}, -1],
+        ["rows", {**at(4, 5), "#topicIds": {"t": {"0": ids[1]}}}, with_id],
+        ["rows", {**at(4, 5), "#topicIds": {"t": {"0": ids[0]}}}, with_id],
+        [
+            "rows",
+            {**at(4, 5), "#topicIds": {"t": {"0": ids[1]}}},
+            {**with_id, "#topicIds": {"t": {"0": ids[1]}}},
+        ],
     ]
     growing = tmp_path / "growing"
     shutil.copytree(logs, growing)
@@ -666,10 +722,13 @@ def test_streams(ask: Ask, logs: Path, tmp_path: Path) -> None:
     shutil.copytree(undecided, started)
     (started / "log-start-offset-checkpoint").write_text("0\n1\nt 0 33\n")
     committed = {"kafka.isolation.level": "read_committed"}
+    created = tmp_path / "created"
+    shutil.copytree(logs, created)
+    (created / "t-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: {ids[0]}\n")
     starts = ("earliest", "latest", '{"t":{"0":7},"u":{"0":-2}}')
     cases: list[tuple[Path, dict[str, str]]] = [
         (path, {"startingOffsets": first, **options})
-        for path in (logs, growing, damaged, unfinished)
+        for path in (logs, growing, damaged, unfinished, created)
         for first in starts
         for options in ({}, {"failOnDataLoss": "false"})
     ]

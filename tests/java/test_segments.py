@@ -86,6 +86,12 @@ def assert_same(answer: dict[str, Any], wanted: Any, what: str) -> None:
         assert found == wanted, what
 
 
+def test_a_name_forges_no_line_of_the_log(ask: Ask) -> None:
+    text = "a\n26/11/29 WARN forged\x1b[31m\u202e$1\u2028é"
+    (answer,) = ask([["rows", "org.kodec.spark.SegmentDump", "shown", text.encode().hex()]])
+    assert java(answer) == r"a\u000a26/11/29 WARN forged\u001b[31m\u202e$1\u2028é"
+
+
 def test_segments_of_real_logs_give_the_same_rows(ask: Ask) -> None:
     assert len(LOGS) > 80
     for path, answer in zip(LOGS, ask([question(path) for path in LOGS]), strict=True):

@@ -149,60 +149,40 @@ broker with its own Java clients and tools. Formats are named if they passed in 
 
 {summary}
 
-The tables of [each release line](#kafka-{newest}) have the codecs, other clients, and the reasons.
 `tests/labs/run.py` generates this page from `tests/labs/compatibility.json`; do not edit it.
 
-## What is tested
+## Codecs and clients
 
 A cell that *passed* means:
 
-- **kodec reads**: A broker of the line wrote the records, and kodec read its log. The batches are those
-  that the line's own kafka-dump-log lists. The rows are those that its Java consumer read.
-- **produce**: The broker accepted the exact bytes of `kodec.encode` in a Produce request.
-- **kafka-dump-log**: The line's own tool reads a segment file that kodec wrote, with `--deep-iteration`.
-  Everything is valid, and the records are those that were written.
-- **Java consumer** of the line, and the newest **librdkafka**, **kafka-python** and **aiokafka**: The
-  client reads what was produced. Offsets, timestamps, keys, values and headers are equal. CRCs are checked.
+- **kodec reads**: batches of the line's broker are those that its own kafka-dump-log lists, and rows those
+  that its Java consumer read.
+- **produce**: the broker accepted the exact bytes of `kodec.encode` in a Produce request.
+- **kafka-dump-log**: the line's tool finds a segment of kodec valid, with `--deep-iteration`.
+- **Java consumer** of the line, and the newest **librdkafka**, **kafka-python** and **aiokafka**: offsets,
+  timestamps, keys, values and headers are equal; CRCs are checked.
 
-The test records have null and empty keys and values, bytes that are not UTF-8, headers (v2) that repeat,
-are empty or null, lengths at which a varint grows, timestamps that go back, a record of 70 KB and one of a
-byte. kodec writes them at the default compression level and at these:
+The records have null and empty parts, bytes that are not UTF-8, repeated and null headers, lengths at which
+a varint grows, timestamps that go back, and sizes from a byte to 70 KB. kodec writes them at the default
+compression level and at these:
 
 {levels}
 
-It also writes v2 with the fields of an idempotent producer and, for kafka-dump-log, as a committed
-transaction. Broker and tool first get a batch with a flipped bit, which they must refuse.
+It also writes v2 with the fields of an idempotent producer and as a committed transaction. Broker and tool
+must refuse a batch with a flipped bit.
 {clients}
+All cells of formats and codecs that a line has passed, except or with these remarks:
 """
 TESTS = """\
-## Test data
-
-`tests/data/kafka-<version>/` holds what the brokers wrote, the output of kafka-dump-log (`dump/`; before
-2.8 also without `--deep-iteration`, in `.shallow.txt`) and the rows of the Java consumer (`consumed/`). The
-folders of the older lines have:
-
-- edge cases in each format and codec
-- a topic whose format was raised in place
-- a compacted topic after cleaning
-- LogAppendTime, and recompression by the broker
-- idempotent and transactional producers, with an open transaction at the end
-- several segments, and a record of 70 KB
-- the internal topics
-- in `crashed/`, partitions as a killed broker left them
-
-[Real log directories](real-logs.md) describes the folder of the newest line.
-
 ## Run the tests
 
     python tests/labs/run.py                    # all lines: directories, both directions, the table
     python tests/labs/run.py --generation 0.9   # one line
     python tests/labs/run.py --ours-only        # without making directories
     python tests/labs/run.py --update           # replaces what is committed, this page too
-    python tests/labs/compatibility.py          # makes this page again from the committed results
 
-The script needs a JDK 17 or newer, Maven and the dependency group `interop`. It runs one broker at a time,
-on loopback, and no broker outlives it. All lines run on Java 17; 0.10 and 0.11 need the library jaxb-api
-for that, which Java 11 removed from the JDK.
+It needs a JDK 17 or newer, Maven and the dependency group `interop`. [Real log directories](real-logs.md)
+describes `tests/data/kafka-<version>/`, where the logs of all lines are.
 """
 SUMMARY = {
     READS: "formats that its broker writes and kodec reads",
@@ -229,10 +209,9 @@ def page(results: Results) -> str:
     intro = INTRO.format(
         levels=levels(),
         summary=summary(lines),
-        newest=lines[-1]["kafka"].replace(".", "") if lines else "",
         clients=f"The Python clients are {clients} (librdkafka in confluent-kafka).",
     )
-    return "\n".join([intro, *map(section, reversed(lines)), TESTS])
+    return "\n".join([intro, exceptions(lines[::-1]), TESTS])
 
 
 def summary(lines: list[dict[str, Any]]) -> str:
@@ -260,30 +239,31 @@ def summary(lines: list[dict[str, Any]]) -> str:
     return "\n".join(rows)
 
 
-def section(found: dict[str, Any]) -> str:
-    """The table of one generation, and its notes."""
-    notes: dict[str, int] = {}
-    cells = {(cell["magic"], cell["codec"], cell["direction"]): cell for cell in found["cells"]}
-    lines = [
-        f"## Kafka {found['kafka']}\n",
-        "| format | codec | " + " | ".join(DIRECTIONS) + " |",
-        "|---|---" + "|---" * len(DIRECTIONS) + "|",
-    ]
-    for magic in (0, 1, 2):
-        alike: dict[str, list[str]] = {}
-        for codec in codecs(magic):
-            texts = []
-            for direction in DIRECTIONS:
-                cell = cells[magic, codec, direction]
-                text = LEGEND[cell["state"]]
-                if cell["reason"]:
-                    text += f" ({notes.setdefault(cell['reason'], len(notes) + 1)})"
-                texts.append(text)
-            alike.setdefault(" | ".join(texts), []).append(codec)
-        lines += [f"| v{magic} | {', '.join(names)} | {texts} |" for texts, names in alike.items()]
-    lines.append("")
-    lines += [f"{number}. {reason}" for reason, number in notes.items()]
-    return "\n".join(lines) + "\n"
+def exceptions(lines: list[dict[str, Any]]) -> str:
+    """The cells that did not pass, or with a remark, of formats and codecs that the line has."""
+    found: dict[tuple[str, str], list[tuple[int, str, str]]] = {}
+    for line in lines:
+        cells = {(cell["magic"], cell["codec"], cell["direction"]): cell for cell in line["cells"]}
+        for (magic, codec, direction), cell in cells.items():
+            if all(cells[magic, codec, each]["state"] == "impossible" for each in DIRECTIONS):
+                continue
+            if cell["state"] != "passed" or cell["reason"]:
+                result = LEGEND[cell["state"]] + (f": {cell['reason']}" if cell["reason"] else "")
+                found.setdefault((line["kafka"], result), []).append((magic, codec, direction))
+    releases: dict[tuple[str, str], list[str]] = {}
+    for (kafka, result), names in found.items():
+        releases.setdefault((_joined(names), result), []).append(kafka)
+    rows = [f"| {', '.join(each)} | {what} | {result} |" for (what, result), each in releases.items()]
+    return "\n".join(["| release | what | result |", "|---|---|---|", *rows, ""])
+
+
+def _joined(cells: list[tuple[int, str, str]]) -> str:
+    """Formats with their codecs, and directions, each once."""
+    formats = {
+        magic: dict.fromkeys(codec for each, codec, _ in cells if each == magic) for magic, _, _ in cells
+    }
+    named = "; ".join(f"v{magic} {', '.join(codecs)}" for magic, codecs in formats.items())
+    return f"{named}: {', '.join(dict.fromkeys(direction for _, _, direction in cells))}"
 
 
 if __name__ == "__main__":

@@ -132,7 +132,7 @@ class EditLab:
             with kodec.PartitionLog(folder) as log:
                 gone |= {(topic, each.offset) for each in log.records() if each.key == ERASED}
             gone = {each for each in gone if each[0] != topic or each[1] < active}
-            report = kodec.operations.plan_redaction(folder, kodec.RecordFilter(key=ERASED)).apply()
+            report = kodec.operations.plan_redaction(folder, kodec.RecordFilter(keys=ERASED)).apply()
             if not report.removed + report.emptied or any(
                 each.path.name != f"{active:020}.log" for each in report.left
             ):

@@ -107,6 +107,22 @@ GENERATIONS = {
     )
 }
 
+# Releases after the newest one whose logs are committed: of 4.4.0 the tools are missing.
+LATER = {
+    generation.name: generation
+    for generation in (
+        Generation("4.4", "4.4.0", "2.13", "2.8", {2: None}, {0: 2, 1: 2, 2: 7}, zstd=True, golden=False),
+    )
+}
+
+
+def generation_of(line: str) -> Generation:
+    """The generation of a line, a later one too. Raises: Unusable."""
+    known = GENERATIONS | LATER
+    if line not in known:
+        raise Unusable(f"no line {line} of Kafka: {', '.join(known)}")
+    return known[line]
+
 
 def kafka_version(generation: Generation | None = None) -> str:
     """The Kafka release of a generation; the newest one's is named by the committed pom."""

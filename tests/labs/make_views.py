@@ -116,8 +116,8 @@ def alive(logs: Path) -> None:
     """See that the views read the directory of a broker at work. Raises: Unusable."""
     groups, transactions = read_groups(logs), read_transactions(logs)
     for view in (groups, transactions, read_metadata(logs)):
-        if view.account.problems or view.account.unknown:
-            raise Unusable(f"{view.account}")
+        if view.omissions:
+            raise Unusable(f"{view.omissions}")
     if not groups.offsets or not transactions.open:
         raise Unusable("the views of a broker at work are empty")
 

@@ -48,7 +48,7 @@ from make_tiered import METADATA, TIERED, TOPIC
 from make_tiered import write as write_turn
 
 import kodec
-from kodec.log.files.tier_view import take_notes
+from kodec.log.files.view import take_notes
 
 SOURCE = "https://github.com/Aiven-Open/tiered-storage-for-apache-kafka"
 COMMIT = "8fb15816df2d0b3f880b76e5ac0a14b64dd790d9"

@@ -27,12 +27,12 @@ from typing import Any
 
 from kafka_lab import (
     CACHE,
-    GENERATIONS,
     Broker,
     Clients,
     Cluster,
     Toolbox,
     Unusable,
+    generation_of,
     run,
     say,
     step,
@@ -43,7 +43,7 @@ from kafka_lab import (
 import kodec
 from kodec.log.rebuild.target import FENCE
 
-LINES = ("4.3", "3.9")
+LINES = ("4.3", "3.9", "4.4")
 # Small segments, a log that is deleted and one that is compacted all the time.
 SETTINGS = """\
 log.segment.delete.delay.ms=100
@@ -69,7 +69,8 @@ NEW_CLUSTER = "cmVidWlsdC1jbHVzdGVyMQ"
 
 def make(line: str, repository: Path | None, rounds: int = 8) -> str:
     """One line of Kafka; returns the figures. Raises: Unusable."""
-    tools = Toolbox(work_of(GENERATIONS[line]), repository, GENERATIONS[line])
+    generation = generation_of(line)
+    tools = Toolbox(work_of(generation), repository, generation)
     tools.prepare()
     work = CACHE / "work" / f"rebuild-{line}"
     shutil.rmtree(work, ignore_errors=True)
@@ -82,6 +83,7 @@ def make(line: str, repository: Path | None, rounds: int = 8) -> str:
         for is_static in (False, True):
             figures.append(shaped(tools, work, between, is_static=is_static))
         figures.append(wrecked(tools, work))
+        figures.append(deleted(tools, work))
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return f"Kafka {tools.generation.kafka or line}: " + "; ".join(figures)
@@ -294,13 +296,15 @@ TOOLS = {
     "topics": ("org.apache.kafka.tools.TopicCommand", "--describe"),
     "groups": ("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand", "--describe", "--all-groups"),
     "offsets": ("org.apache.kafka.tools.GetOffsetShell",),
+    "delete": ("org.apache.kafka.tools.DeleteRecordsCommand", "--offset-json-file"),
     "configs": ("kafka.admin.ConfigCommand", "--describe", "--entity-type", "topics"),
 }
 
 
 def tool(name: str, address: str, *more: str) -> list[list[str]]:
     """The words of each line that a tool of the newest Kafka prints; it works with old brokers too."""
-    tools = Toolbox(work_of(GENERATIONS["4.3"]), None, GENERATIONS["4.3"])
+    newest = generation_of("4.3")
+    tools = Toolbox(work_of(newest), None, newest)
     main, *words = TOOLS[name]
     command = tools.command(main, "--bootstrap-server", address, *words, *more)
     done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
@@ -566,6 +570,42 @@ def more_topics(tools: Toolbox, work: Path, new: list[Broker]) -> str:
         for each in new:
             each.kill()
     return f"500 records and a group at offset {STOPPED} in a topic that was added to a cluster"
+
+
+# -- records that were deleted just before the end ------------------------------------------------
+
+DELETED = 37
+
+
+def deleted(tools: Toolbox, work: Path) -> str:
+    """A broker deletes records and is killed before it has written its log start offsets."""
+    given = work / "delete.json"
+    one = {"topic": "short", "partition": 0, "offset": DELETED}
+    given.write_text(json.dumps({"partitions": [one], "version": 1}))
+    with brokers(tools, work / "old", 1) as (old,), step("A broker deletes records, and is killed"):
+        started([old])
+        with Clients(tools) as clients:
+            clients.do("connect", old.address, "-")
+            clients.do("topic", "short", 1, "retention.ms=-1")
+            clients.do("open", "sender", "none", "plain")
+            for number in range(100):
+                clients.do("send", "sender", "short", 0, "-", b"k", b"%d" % number)
+                clients.do("flush", "sender")
+        tool("delete", old.address, str(given))
+        time.sleep(2)
+        old.kill()
+        starts = (old.logs / "log-start-offset-checkpoint").read_text().split("\n", 2)[2:]
+        require("log start offset in the checkpoint", [each for each in starts if "short" in each], [])
+        source = shutil.copytree(old.logs, work / "deleted")
+    with brokers(tools, work / "new", 1) as (new,):
+        rebuild([str(source)], [new])
+        started([new])
+        with Clients(tools) as clients, step("Comparing with clients"):
+            clients.do("connect", new.address, "-")
+            clients.do("consume", "short", "read_uncommitted", str(work / "rows.jsonl"))
+            found = [one[1] for one in rows(work / "rows.jsonl")]
+            require("offsets after a deletion", found, list(range(DELETED, 100)))
+    return f"{DELETED} records that were deleted 2 s before a kill stay deleted"
 
 
 # -- other shapes ---------------------------------------------------------------------------------

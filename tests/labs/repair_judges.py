@@ -15,7 +15,7 @@ from kafka_reads_ours import Differs
 from repair_writer import Read
 
 import kodec
-from kodec.log.batches.sizes import SNAPSHOT_ENTRY, SNAPSHOT_HEAD, TXN_ENTRY
+from kodec.log.batches.sizes import TXN_ENTRY
 from kodec.log.directories.producer_state import read_snapshot
 from kodec.log.files.checkpoints import read_leader_epochs
 from kodec.log.files.listing import list_partition
@@ -185,7 +185,7 @@ def _judge_aborted(file: Path, text: str) -> None:
 
 
 def _judge_producers(file: Path, text: str) -> None:
-    if len(dump_log.parse_producers(text)) != (file.stat().st_size - SNAPSHOT_HEAD) // SNAPSHOT_ENTRY:
+    if len(dump_log.parse_producers(text)) != len(read_snapshot(file).entries):
         raise Differs("other producers than the file has")
 
 

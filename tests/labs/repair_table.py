@@ -107,92 +107,70 @@ def save(results: Results, path: Path) -> None:
 INTRO = """\
 # What brokers accept
 
-These tables show that a broker accepts logs that kodec writes, recovers, compacts, trims, converts and
-salvages. `tests/labs/run.py --repair` generates this page from `tests/labs/repair.json`; do not edit it. A
-real broker of Kafka {kafka} (KRaft) opened the logs, with its own Java consumer and tools. Each log is a
-topic that the broker had created; its folder was replaced while the broker was down.
-
-    python tests/labs/run.py --repair            # all of it, a few minutes
-    python tests/labs/run.py --repair --update   # replaces the committed results, this page too
-    python tests/labs/repair_table.py            # makes this page again from the committed results
+A real broker of Kafka {kafka} (KRaft), its Java consumer and its tools opened logs that kodec wrote,
+recovered, compacted, trimmed, converted and salvaged. `tests/labs/run.py --repair` generates this page from
+`tests/labs/repair.json`; do not edit it. With `--update` it replaces the committed results.
 
 A cell that *passed* means:
 
-- **broker**: The broker's own log has no warning, no error, and no INFO line about anything found,
-  truncated or deleted in the topic. After a clean shutdown it does not read the segments again either.
-  For written, trimmed and converted logs, the closed segments and their indexes
-  then still have the same bytes.
-- **Java consumer**: Offsets, timestamps, keys, values and headers are equal, in `read_uncommitted` and in
-  `read_committed`.
-- **kafka-dump-log**: The tool finds no fault in `.log` with `--deep-iteration`; in `.index` and
-  `.timeindex` without an option, with `--index-sanity-check` and with `--verify-index-only`; in `.txnindex`
-  and `.snapshot`.
-- **appends**: Records produced afterwards get the next offset.
+- **broker**: its own log has no warning, no error, and no line about anything found, truncated or deleted
+  in the topic. Closed segments and indexes of written, trimmed and converted logs keep their bytes.
+- **Java consumer**: offsets, timestamps, keys, values and headers are equal, at both isolation levels.
+- **kafka-dump-log**: no fault in `.log`, `.index`, `.timeindex`, `.txnindex` and `.snapshot`, with
+  `--deep-iteration`, `--index-sanity-check` and `--verify-index-only`.
+- **appends**: records produced afterwards get the next offset.
 """
 TITLES = {
     "A": """\
 ## Write a log directory
 
-`LogDirectoryWriter` and `LogWriter` wrote the whole entry of `log.dirs`, including `meta.properties`,
-`partition.metadata` and the clean-shutdown marker. kodec's idempotent producers can continue: the broker
-accepts their next sequence, recognizes a repeated one and refuses a gap.
+`LogDirectoryWriter` and `LogWriter` wrote the whole entry of `log.dirs`.
 
-- **broker, without the marker**: without the clean-shutdown marker the broker reads all segments, finds
-  nothing to repair, and the consumer reads the same.
-- **as the broker rebuilds**: a broker recovered a copy of the `.log` files alone. The files that it made
-  are the same as kodec's, byte by byte; producer snapshots have the same content.
+- **broker, without the marker**: without the clean-shutdown marker the broker finds nothing to repair.
+- **as the broker rebuilds**: files that a broker recovers from the `.log` files alone are the same as
+  kodec's, byte by byte; producer snapshots have the same content.
 """,
     "B": """\
 ## Recovery
 
-The broker wrote the logs (all codecs, an idempotent producer, transactions of which one is open; segments
-of 2 KiB, two leader epochs) and was killed. Then the logs were damaged. The broker recovered one copy at
-its start, `kodec recover --apply` another, which the broker then opened.
+The broker was killed, and its logs were damaged. It recovered one copy at its start,
+`kodec recover --apply` another.
 
-- **as the broker recovers**: `.log`, `.index`, `.timeindex` and `.txnindex` are the same byte by byte. Each
-  producer snapshot has the same content. Leader epochs are the same, except the one that begins with the
-  broker's start.
+- **as the broker recovers**: `.log` and indexes are the same byte by byte, producer snapshots and leader
+  epochs have the same content, except the epoch that begins with the broker's start.
 """,
     "C": """\
 ## Compaction
 
-The broker wrote the logs. Its log cleaner cleaned one copy, and `kodec compact` another, at the same moment
-with the same settings.
+The broker's log cleaner cleaned one copy, `kodec compact` another, with the same time and settings.
 
-- **as the broker cleans**: the segments are the same. The batches have the same headers, including markers,
-  empty batches and delete horizons. The records are the same; uncompressed batches are the same byte by
-  byte. Compressed bytes differ, because the compressors do.
-- **cleaned once more**: after more records were appended, the broker cleaned kodec's copy again, and
-  nothing else was removed.
+- **as the broker cleans**: segments, batch headers and records are the same. Compressed bytes differ,
+  because the compressors do.
+- **cleaned once more**: the broker cleaned kodec's copy later, and nothing else was removed.
 """,
     "D": """\
 ## Trim and convert
 
 - **as the broker deletes**: the broker's retention left the same segments.
 
-Converted logs are compared with what the consumer read from the source, except for what the format lacks:
-headers (v0, v1) and timestamps (v0). If the last offsets of a log in v0 or v1 were control records, its
-consumer passes them once something is appended.
+Converted logs are compared with the source, except for what the format lacks: headers (v0, v1) and
+timestamps (v0).
 """,
     "E": """\
 ## Compaction in older formats
 
-A broker of Kafka {old_kafka}, which can keep topics in v0 and v1, wrote and cleaned the logs.
-`kodec compact` cleaned them with `keep_format=True`. The broker's consumer then read both.
+A broker of Kafka {old_kafka} wrote and cleaned topics in v0 and v1, `kodec compact` cleaned them with
+`keep_format=True`.
 """,
     "F": """\
 ## Salvage
 
-The broker wrote the logs as for recovery; a broker of Kafka {old_kafka} wrote those in v0 and v1. Then they
-were damaged. `kodec salvage --apply` wrote the undamaged batches into a broker's log directory. The broker
-started without the clean-shutdown marker, so it read all of it.
+Damaged logs as for recovery, and in v0 and v1 from Kafka {old_kafka}. `kodec salvage --apply` wrote the
+undamaged batches into a log directory, which the broker read whole.
 
-- **exact report**: no damaged batch is kept, the report names the offsets of all lost records and no
-  others, and the source is unchanged.
-- **Java consumer**: it reads exactly the records that were read before the damage, without those of damaged
-  batches, at unchanged offsets. If the end of a transaction is lost, the committed records are those that
-  kodec reports.
-- **fetches in gaps**: a consumer that requests the first or the last offset of a gap gets the next record.
+- **exact report**: no damaged batch is kept, and the report names the offsets of all lost records.
+- **Java consumer**: it reads exactly the undamaged records, at unchanged offsets.
+- **fetches in gaps**: a request for an offset in a gap gets the next record.
 """,
 }
 
@@ -211,6 +189,7 @@ def _table(part: str, rows: dict[tuple[str, str], dict[str, str]]) -> str:
     judges = JUDGES[part]
     notes: dict[str, int] = {}
     lines = ["| log | " + " | ".join(judges) + " |", "|---" + "|---" * len(judges) + "|"]
+    alike: dict[str, list[str]] = {}
     for name, purpose in PURPOSES[part].items():
         texts = []
         for judge in judges:
@@ -219,7 +198,12 @@ def _table(part: str, rows: dict[tuple[str, str], dict[str, str]]) -> str:
             if row is not None and row["reason"]:
                 text += f" ({notes.setdefault(row['reason'], len(notes) + 1)})"
             texts.append(text)
-        lines.append(f"| {purpose} | " + " | ".join(texts) + " |")
+        alike.setdefault(" | ".join(texts), []).append(purpose)
+    # the cases of the largest row have their names in the results
+    most = max(alike.values(), key=len)
+    for texts, purposes in alike.items():
+        names = f"the other {len(purposes)}" if purposes is most and len(most) > 8 else "; ".join(purposes)
+        lines.append(f"| {names} | {texts} |")
     lines.append("")
     lines += [f"{number}. {reason}" for reason, number in notes.items()]
     return "\n".join(lines) + "\n"

@@ -63,7 +63,7 @@ CONVERTED = (
     Converted(
         "d-to-v1-committed",
         "v2 to v1, committed records only",
-        ("--magic", "1", "--compression", "snappy", "--committed"),
+        ("--magic", "1", "--compression", "snappy", "--isolation", "read_committed"),
         lost=1,
         committed=True,
     ),

@@ -16,6 +16,7 @@ from pathlib import Path
 import adoption_lab
 import client_readers
 import compatibility
+import coordinators_lab
 import edit_lab
 import kafka_reads_ours
 import make_generation
@@ -30,6 +31,8 @@ import repair_lab
 import repair_table
 import replicas_lab
 import sink_lab
+import states_lab
+import tutorial_lab
 from kafka_lab import CACHE, GENERATIONS, Generation, Unusable, kafka_version, say, stop_on_signal, work_of
 
 HERE = Path(__file__).resolve().parent
@@ -168,6 +171,15 @@ def main(arguments: list[str] | None = None) -> int:
             for line in rebuild_lab.LINES:
                 if line in names:
                     say(rebuild_lab.make(line, options.maven_repository))
+            differ = [
+                f"{lab.__name__} {line}: {each}"
+                for lab in (states_lab, coordinators_lab, tutorial_lab)
+                for line in lab.LINES
+                if line in names
+                for each in lab.make(line, options.maven_repository)
+            ]
+            if differ:
+                raise Unusable("\n".join(differ))
             for storage, line in remote_rebuild_lab.STORAGES.items():
                 if line in names:
                     say(remote_rebuild_lab.make(storage, options.maven_repository))

@@ -165,7 +165,7 @@ def backups(store: Store) -> None:
     logs, target = DATA / "kafka-4.3.1" / "logs", f"{store.url}/made/backup"
     for turn in range(2):
         report, requests, size = store.counted(lambda: kodec.operations.plan_backup(logs, target).apply())
-        require("problems of a backup", report.problems, [])
+        require("what a backup lacks", list(report.omissions), [])
         require("new objects", report.new > 0, not turn)
         say(
             f"{store.url}: backup {turn + 1}: {report.new} new objects, {requests} requests, {size >> 10} KiB"

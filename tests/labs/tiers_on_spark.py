@@ -146,6 +146,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, stop_on_signal)
     for name in ("KODEC_TIER_KEY", "KODEC_TIER_KEY_COMMAND"):
         os.environ.pop(name, None)
+    os.environ["KODEC_ALLOW"] = "tierKeyCommand"
     try:
         names = options.transform or list(TRANSFORMS)
         lines = run(options.maven_repository, options.source, names, GENERATIONS[options.generation])

@@ -61,7 +61,7 @@ def pairs(one: Any, other: Any) -> Iterator[tuple[PlanNode, StreamNode]]:
 
 def names(one: PlanNode) -> list[tuple[str, str]]:
     """The attributes of the fields of both."""
-    own = [each.name for each in one.__kodec_fields__]  # type: ignore[attr-defined]
+    own = [each.name for each in one._kodec_fields]  # type: ignore[attr-defined]
     shown = [each.name for each in (*one._unit.fields, *one._unit.parameters)]
     return [
         (mine, attribute(name))

@@ -6,6 +6,7 @@ import json
 import random
 import re
 import subprocess
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +40,9 @@ seq:
   - {id: other, type: u1, enum: tag_part}
   - {id: text, type: strz, encoding: ASCII}
   - {id: same, type: "sized(other.to_i == 255 ? 0x8000_0000_0000_0000 : kind.to_i * 128)"}
+  - {id: own, type: names}
 types:
+  names: {seq: [{id: y, type: u1}]}
   tag_part: {seq: [{id: x, type: u1}]}
   sized: {params: [{id: most, type: u8}], instances: {twice: {value: most + most}}}
 enums:
@@ -48,6 +51,20 @@ enums:
 """
 OPTIONS = ReadOptions(elements=1000, depth=40, decompressed_bytes=1 << 16)
 _DEEPEST = 4
+
+
+# the limit of decompressed bytes is one for all of an input
+INFLATED = """
+meta: {id: inflated, endian: be}
+seq: [{id: parts, type: part, repeat: eos}]
+types:
+  part: {seq: [{id: size, type: u1}, {id: data, size: size, process: zlib}]}
+"""
+# a rule of bits asks for those behind them
+AHEAD = """
+meta: {id: ahead, endian: be}
+seq: [{id: a, type: b4, valid: {expr: b == 1}}, {id: b, type: b4}, {id: z, terminator: 0}]
+"""
 
 
 @dataclass(frozen=True)
@@ -77,7 +94,10 @@ def write_schemas(folder: Path, target: str) -> dict[str, list[bytes]]:
         (folder / f"{name}.ksy").write_text(text)
         inputs[name] = data
 
-    add("names", NAMES, [bytes([1, kind, other, 65, 0]) for kind in range(4) for other in range(3)])
+    add("names", NAMES, [bytes([1, kind, other, 65, 0, 7]) for kind in range(4) for other in range(3)])
+    part = zlib.compress(bytes(OPTIONS.decompressed_bytes // 2))
+    add("inflated", INFLATED, [(bytes([len(part)]) + part) * count for count in (1, 2, 3)])
+    add("ahead", AHEAD, [b"\x11\0", b"\x12\0", b"\x21\0"])
     for number, (row, about) in enumerate(ALL.items()):
         name = f"x{number}"
         schema = re.sub(r"\bx::", f"{name}::", about.schema)
@@ -129,13 +149,13 @@ def planned(reader: StreamReader, value: Any, deep: int = 0) -> Any:
     return "stream" if isinstance(value, PlanStream) else to_json(value)
 
 
-def _without_facts(value: Any) -> Any:
+def without_facts(value: Any) -> Any:
     """A value, and of its errors what all languages give."""
     if isinstance(value, list):
-        return [_without_facts(each) for each in value]
+        return [without_facts(each) for each in value]
     if isinstance(value, dict):
         kept = ("code", "path", "at") if "code" in value and "path" in value else value
-        return {name: _without_facts(value[name]) for name in kept if name in value}
+        return {name: without_facts(value[name]) for name in kept if name in value}
     return value
 
 
@@ -163,7 +183,7 @@ def differences(command: list[str], cases: list[StreamCase]) -> Iterator[str]:
     answers = done.stdout.split("\n")[:-1]
     for case, line in zip(cases, answers, strict=False):
         answer = json.loads(line)
-        value = _without_facts(answer.get("value", {"error": answer.get("error", answer)}))
+        value = without_facts(answer.get("value", {"error": answer.get("error", answer)}))
         wrong = difference(case.found, value)
         if wrong is not None:
             yield f"{case.type} {case.data.hex()}: {wrong}; {json.dumps(case.found)[:300]}"

@@ -109,7 +109,8 @@ def test_each_type_of_record_schemas_has_a_unit() -> None:
     model = load(FOLDERS["kafka"])
     units = program_of(model).units
     # what wire types and tagged sections are made of is spelled by each language itself
-    without = {each.name for schema in model.schemas for each in schema.structs} - units.keys()
+    schemas = [schema for schema in model.schemas if not schema.streamed]
+    without = {each.name for schema in schemas for each in schema.structs} - units.keys()
     assert {name.partition("::")[0] for name in without if "tag" not in name} == {
         "bool8",
         "unsigned_varint",

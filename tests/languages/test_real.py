@@ -11,6 +11,7 @@ import jsonschema
 
 from kodec.generator.targets.vectors import CONTRACT
 
+from .odd import ODD, odd
 from .real import CODECS, OBSERVED, archive, observed
 
 
@@ -26,6 +27,12 @@ def test_the_observed_vectors_are_what_the_logs_hold() -> None:
         each["origin"]["version"] for each in document["vectors"] if each["origin"]["kind"] == "broker"
     }
     assert len(brokers) >= 6
+
+
+def test_odd_entries_are_what_their_table_says() -> None:
+    text = ODD.read_text()
+    assert text == odd()
+    jsonschema.Draft202012Validator(json.loads(CONTRACT.read_text())).validate(json.loads(text))
 
 
 def test_the_archive_is_the_same_each_time(tmp_path: Path) -> None:

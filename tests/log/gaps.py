@@ -264,6 +264,11 @@ CAUSES = [
         ((20, 29),),
     ),
     Cause("what a conversion says cannot be read", made(delete(20), omitted("20 29\n")), ((20, 29),)),
+    Cause(
+        "the same, and a batch with holes would explain it",
+        made(delete(20), replace(30, *HOLES), omitted("20 29\n")),
+        ((20, 29),),
+    ),
     # damage next to it
     Cause(
         "a batch is damaged before the gap, and a good one follows it",

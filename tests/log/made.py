@@ -102,7 +102,7 @@ def make(
     return folder
 
 
-def rows(folder: Path, **options: bool) -> list[kodec.Record]:
+def rows(folder: Path, **options: Any) -> list[kodec.Record]:
     """All records, with equal timestamp types: compaction gives those of magic 0 one."""
     with kodec.PartitionLog(folder) as log:
         found = list(log.records(**options))

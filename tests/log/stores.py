@@ -7,6 +7,7 @@ is checked here.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import socket
 import ssl
@@ -31,6 +32,8 @@ __all__ = ["AUTHORITY", "KEY", "SECRET", "Request", "Server", "serving"]
 KEY, SECRET = "AKIAKODECTEST", "a-secret-that-nobody-may-see"
 AUTHORITY = Path(__file__).parent / "tls" / "authority.pem"
 _PAGE = 1000
+# What else of a machine's environment a client goes by.
+_SETTING = re.compile(r"(AWS|GOOGLE|AZURE)_|SSL_CERT_|((https?|all|no)_proxy$)", re.IGNORECASE)
 # as for an emulator of Google's store, whose XML API is S3's in what is used here
 _ACCOUNT = '{"disable_oauth": true, "client_email": "", "private_key": "", "private_key_id": ""}'
 
@@ -68,6 +71,14 @@ class Server:
     tags: bool = True
     scheme: str = "http"
     parts: dict[str, dict[int, bytes]] = field(default_factory=dict)
+
+    def reset(self) -> None:
+        """As it was at first: tests of one server may come in any order."""
+        self.objects.clear()
+        self.requests.clear()
+        self.parts.clear()
+        self.fault = lambda method, key, number: None
+        self.page, self.tags, self.modified = _PAGE, True, 1_700_000_000
 
     @property
     def web(self) -> str:
@@ -157,7 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         state = self.state
         if "list-type" in query:
-            self._list(query)
+            self._list(query, what)
             return
         if key not in state.objects:
             self._note(key, 0)
@@ -192,7 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._note(key, len(data) if self.command == "GET" else 0)
         self._answer(status, data, headers)
 
-    def _list(self, query: dict[str, str]) -> None:
+    def _list(self, query: dict[str, str], what: Fault) -> None:
         state, prefix, delimiter = self.state, query.get("prefix", ""), query.get("delimiter", "")
         after = query.get("continuation-token") or query.get("start-after", "")
         self._note("?" + prefix, 0)
@@ -218,7 +229,12 @@ class _Handler(BaseHTTPRequestHandler):
                 "<LastModified>2023-11-14T22:13:20.000Z</LastModified></Contents>"
             )
         text.append("</ListBucketResult>")
-        self._answer(200, "".join(text).encode(), {"Content-Type": "application/xml"})
+        body, headers = "".join(text).encode(), {"Content-Type": "application/xml"}
+        if what == "short":
+            headers["Content-Length"] = str(len(body))
+            body = body[: len(body) // 2]
+            self.close_connection = True
+        self._answer(200, body, headers)
 
     def do_PROPFIND(self) -> None:
         """A listing of WebDAV, which few web servers have."""
@@ -311,6 +327,8 @@ def serving(*, tls: bool = False) -> Iterator[Server]:
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     with pytest.MonkeyPatch.context() as patch:
+        for name in [each for each in os.environ if _SETTING.match(each)]:
+            patch.delenv(name)
         for name, value in (
             ("AWS_ENDPOINT_URL", state.endpoint),
             ("AWS_ACCESS_KEY_ID", KEY),
@@ -320,7 +338,6 @@ def serving(*, tls: bool = False) -> Iterator[Server]:
             ("GOOGLE_SERVICE_ACCOUNT_KEY", _ACCOUNT),
         ):
             patch.setenv(name, value)
-        patch.delenv("AWS_PROFILE", raising=False)
         objects.object_storage.cache_clear()
         try:
             yield state

@@ -106,7 +106,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: any_kodec.LogConfig(segment_bytes="5"), "segment_bytes: expected a whole number"),
     (
         lambda: kodec.read_table(SEGMENT, ["valu"]),
-        "no such column: 'valu'; the columns are topic, partition, offset",
+        "no such column: 'valu'; did you mean value. The columns are topic, partition, offset",
     ),
     (
         lambda: list(
@@ -141,7 +141,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: kodec.repair.plan_reindex(FOLDER, segments=[5]), "segments: 5 is no base offset of"),
     (lambda: any_kodec.operations.read_metadata(LOGS, end_offset="5"), "end_offset: expected a whole number"),
     (lambda: any_kodec.partition_of("key", 3), "a key is bytes, not str"),
-    (lambda: kodec.partition_of(b"key", 0), "partitions=0: expected at least 1"),
+    (lambda: kodec.partition_of(b"key", 0), "partition_count=0: expected at least 1"),
 ]
 
 
@@ -182,3 +182,45 @@ def test_magic_0_drops_a_timestamp_whatever_it_is(timestamp: int) -> None:
     if timestamp != 7:
         with pytest.raises(EncodeError, match="timestamp"):
             kodec.encode([kodec.Record(value=b"v", timestamp=timestamp)], magic=1, lossy=True)
+
+
+# -- several names ---------------------------------------------------------------------------------------
+
+
+NAMES: dict[str, Callable[[object], int]] = {
+    "find_records": lambda names: sum(
+        1
+        for _ in kodec.LogDirectory(LOGS).find_records(kodec.RecordFilter(offsets=(None, 0)), topics=names)  # type: ignore[arg-type]
+    ),
+    "count_records": lambda names: kodec.LogDirectory(LOGS).count_records(
+        kodec.RecordFilter(offsets=(None, 0)),
+        topics=names,  # type: ignore[arg-type]
+    ),
+    "read_groups": lambda names: len(
+        kodec.operations.read_groups(LOGS, topics=names).offsets  # type: ignore[arg-type]
+    ),
+    "read_transactions": lambda names: len(
+        kodec.operations.read_transactions(LOGS, topics=names).open  # type: ignore[arg-type]
+    ),
+    "read_table": lambda names: kodec.read_table(LOGS, topics=names, columns=["offset"]).num_rows,  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("function", NAMES)
+def test_a_name_alone_is_one_name_and_not_its_letters(function: str) -> None:
+    count = NAMES[function]
+    name = "codec-gzip" if function == "read_groups" else "transactions"
+    assert count(name) == count([name]) == count((name,)) > 0
+    if function != "read_table":
+        assert count([]) == 0
+    for wrong in (b"transactions", 3, [3]):
+        with pytest.raises(ArgumentError):
+            count(wrong)
+
+
+def test_a_group_is_chosen_by_its_whole_name() -> None:
+    (group, *_) = kodec.operations.read_groups(LOGS).groups
+    assert [each.group for each in kodec.operations.read_groups(LOGS, groups=group.group).groups] == [
+        group.group
+    ]
+    assert kodec.operations.read_groups(LOGS, groups=f"x{group.group}x").groups == []

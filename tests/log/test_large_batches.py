@@ -43,18 +43,21 @@ def peak(work: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_verify_holds_what_is_stored_once_at_most(codec: str, logs: Path) -> None:
+def test_verify_holds_the_content_and_its_records(codec: str, logs: Path) -> None:
     folder = logs / codec / "orders-0"
     most = peak(lambda: [each for each in verify_partition(kodec.PartitionLog(folder)) if not each.note])
-    assert most < (0 if codec == "none" else SIZE) + BESIDE
+    # a right checksum does not show that the records can be read: they are
+    assert most < (SIZE if codec == "none" else 2 * SIZE) + BESIDE
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_a_batch_is_copied_through_one_copy(codec: str, logs: Path, tmp_path: Path) -> None:
+def test_a_batch_is_copied_through_its_content_and_its_records(
+    codec: str, logs: Path, tmp_path: Path
+) -> None:
     plan = plan_conversion(
         logs / codec / "orders-0", tmp_path / "orders-0", ConvertOptions(compression=codec)
     )
-    assert peak(plan.apply) < SIZE + BESIDE
+    assert peak(plan.apply) < 2 * SIZE + BESIDE
     copied = (tmp_path / "orders-0" / f"{0:020d}.log").read_bytes()
     assert copied == (logs / codec / "orders-0" / f"{0:020d}.log").read_bytes()
 
@@ -63,12 +66,12 @@ PAIRS = [(one, other) for one in CODECS for other in ("none", "snappy", "zstd") 
 
 
 @pytest.mark.parametrize(("codec", "target"), PAIRS)
-def test_convert_holds_the_content_and_what_becomes_of_it(
+def test_convert_holds_the_content_its_records_and_what_becomes_of_it(
     codec: str, target: str, logs: Path, tmp_path: Path
 ) -> None:
     source, folder = logs / codec / "orders-0", tmp_path / "orders-0"
     plan = plan_conversion(source, folder, ConvertOptions(compression=target))
-    assert peak(plan.apply) < 2 * SIZE + BESIDE
+    assert peak(plan.apply) < 3 * SIZE + BESIDE
     (found,) = kodec.read_batches(folder / f"{0:020d}.log")
     (before,) = kodec.read_batches(source / f"{0:020d}.log")
     assert found.codec == target and found.crc_ok

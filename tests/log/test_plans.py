@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import kodec
+from kodec.errors import StalePlan
 from kodec.log.cleaning.compaction import plan_compaction
 from kodec.log.cleaning.redaction import plan_redaction
 from kodec.log.cleaning.retention import plan_trim
@@ -21,7 +22,7 @@ from kodec.log.files.lock import locked
 from kodec.log.recovery.planning import plan_recoveries, plan_recovery, plan_reindex
 from kodec.log.recovery.salvage import plan_salvage
 from kodec.log.recovery.steps import Step
-from kodec.log.writing.new_folder import working_name
+from kodec.log.writing.new_folder import new_folder, working_name
 
 from . import made
 from .faults import Faults
@@ -63,7 +64,7 @@ def _compaction(folder: Path) -> Any:
 
 
 def _redaction(folder: Path) -> Any:
-    return plan_redaction(folder, kodec.RecordFilter(key=b"k1"))
+    return plan_redaction(folder, kodec.RecordFilter(keys=b"k1"))
 
 
 def _conversion(folder: Path) -> Any:
@@ -250,3 +251,22 @@ def test_an_error_in_the_middle_says_how_far_it_came(folder: Path) -> None:
         # and it can be gone on with
         plan_recovery(copy).apply()
         assert not plan_recovery(copy).has_changes
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_new_folder_is_not_made_of_sources_that_change_meanwhile(
+    folder: Path, tmp_path: Path, number: int
+) -> None:
+    """They are compared at the end too: what was read first may have changed since."""
+    sources = [folder, shutil.copytree(folder, tmp_path / "other" / "topic-0")]
+    target = tmp_path / "new" / "topic-0"
+    prints = [Fingerprint.of(each) for each in sources]
+    with kodec.PartitionLog(folder) as log:
+        with pytest.raises(StalePlan), new_folder(log, target, *prints) as made_there:
+            (made_there / "file").write_bytes(b"")
+            with (sources[number] / f"{0:020d}.log").open("ab") as file:
+                file.write(b"\0")
+        assert not target.exists() and list(target.parent.glob("topic-0*")) == []
+        with new_folder(log, target, *map(Fingerprint.of, sources)):
+            pass
+    assert target.is_dir()

@@ -20,7 +20,11 @@ from kodec.generated.remote_log.remote_log_segment_metadata_record import (
 from kodec.generated.remote_log.remote_log_segment_metadata_update_record import (
     RemoteLogSegmentMetadataUpdateRecord,
 )
+from kodec.generated.remote_log.remote_partition_delete_metadata_record import (
+    RemotePartitionDeleteMetadataRecord,
+)
 from kodec.log.files.checkpoints import LeaderEpoch, leader_epochs_bytes
+from kodec.log.files.listing import TopicPartition
 from kodec.log.files.tier_lineage import CopiedSegment, CopyState
 from tests.log import made
 from tests.log.replica_histories import OWNER, Written
@@ -110,8 +114,8 @@ def copy(
 class Metadata:
     """Events for `__remote_log_metadata`, in order."""
 
-    def __init__(self, topic_id: UUID = TOPIC_ID) -> None:
-        self._owner = TopicIdPartitionEntry(OWNER.topic, topic_id, OWNER.partition)
+    def __init__(self, topic_id: UUID = TOPIC_ID, owner: TopicPartition = OWNER) -> None:
+        self._owner = TopicIdPartitionEntry(owner.topic, topic_id, owner.partition)
         self._values: list[bytes] = []
 
     def _id(self, segment: CopiedSegment) -> RemoteLogSegmentIdEntry:
@@ -137,6 +141,10 @@ class Metadata:
     def copied(self, segment: CopiedSegment) -> None:
         self.begin(segment)
         self.change(segment, CopyState.COPY_FINISHED)
+
+    def partition_deleted(self) -> None:
+        message = RemotePartitionDeleteMetadataRecord(self._owner, remote_partition_delete_state=2)
+        self._values.append(made.framed(message))
 
     def write(self, logs: Path) -> None:
         """The topic in a log directory."""

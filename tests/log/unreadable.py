@@ -48,7 +48,7 @@ def unlisted(monkeypatch: pytest.MonkeyPatch, folder: Path, fault: OSError | Non
 
     def failing(listing: Callable[..., Any]) -> Callable[..., Any]:
         def lists(path: Any = ".") -> Any:
-            if Path(os.fspath(path)) == folder:
+            if not isinstance(path, int) and Path(os.fspath(path)) == folder:
                 kind = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)) if fault is None else fault
                 raise type(kind)(kind.errno, kind.strerror, str(folder))
             return listing(path)

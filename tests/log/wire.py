@@ -7,7 +7,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Sequence
 
-import lz4.block
+import cramjam
 import snappy
 import zstandard
 
@@ -137,7 +137,7 @@ def wrapper(
 
 
 def lz4_block(data: bytes) -> bytes:
-    packed: bytes = lz4.block.compress(data, store_size=False)
+    packed = bytes(cramjam.lz4.compress_block(data, store_size=False))
     if len(packed) < len(data):
         return struct.pack("<I", len(packed)) + packed
     return struct.pack("<I", len(data) | 1 << 31) + data

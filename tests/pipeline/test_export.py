@@ -17,6 +17,7 @@ import pytest
 
 import kodec
 from kodec.cli.main import main
+from kodec.log.omissions import Cause, Omissions
 from kodec.pipeline import ExportSummary, PartitionSummary, export
 from kodec.pipeline.files import FILE_FORMATS, FileFormat, RowFormat
 from kodec.pipeline.jobs import export as job
@@ -32,14 +33,18 @@ def read(folder: Path) -> pa.Table:
     return pa.concat_tables([pq.ParquetFile(path).read() for path in sorted(folder.rglob("*.parquet"))])
 
 
-def run_tasks(log_dir: Path, folder: Path, **given: str) -> list[PartitionSummary]:
-    """The summaries of tasks whose files are put together in a folder."""
+def run_tasks(
+    log_dir: Path, folder: Path, omissions: Omissions | None = None, **given: str
+) -> list[PartitionSummary]:
+    """The summaries of tasks whose files are put together in a folder, and what they left out."""
     options = Options.parse({"path": str(log_dir), **given})
     found: list[PartitionSummary] = []
-    with staged(folder) as staging:
+    with staged(folder, [folder.parent]) as staging:
         work = pickle.loads(pickle.dumps(job.ExportWork(options, FileFormat(), staging)))
         for task in tasks_of(options, list_segments(options)):
-            attempt, summaries = work(task)
+            attempt, summaries, left = work(task)
+            if omissions is not None:
+                omissions.extend(left)
             for file in (file for row in summaries for file in row.files):
                 staging.take(attempt / file, file)
             found += summaries
@@ -50,20 +55,21 @@ def run_tasks(log_dir: Path, folder: Path, **given: str) -> list[PartitionSummar
 @pytest.mark.parametrize("size", ["1", "1g"])
 def test_tasks_write_the_rows_and_their_facts_add_up(log_dir: Path, tmp_path: Path, size: str) -> None:
     out = tmp_path / "out"
-    merged = job.merged(run_tasks(log_dir, out, maxPartitionBytes=size))
+    left = Omissions()
+    merged = job.merged(run_tasks(log_dir, out, left, maxPartitionBytes=size))
     assert [(row.topic, row.partition, row.records) for row in merged] == [
         ("orders", 0, 300),
         ("orders", 1, 40),
         ("paid", 0, 0),
     ]
-    orders, torn, empty = merged
+    orders, _, empty = merged
     assert (orders.first_offset, orders.last_offset, orders.segments) == (0, 299, 3)
     assert (orders.min_timestamp, orders.max_timestamp) == (1_600_000_000_000, 1_600_000_000_299)
     assert orders.bytes == sum(path.stat().st_size for path in (log_dir / "orders-0").glob("*.log"))
     assert len(orders.files) == (3 if size == "1" else 1)
     assert orders.written == sum((out / file).stat().st_size for file in orders.files)
-    assert [len(row.torn_tails) for row in merged] == [0, 1, 0]
-    assert "37 bytes" in torn.torn_tails[0]
+    (torn,) = left
+    assert (torn.cause, torn.size, torn.path.parent.name) == (Cause.UNFINISHED, 37, "orders-1")
     assert (empty.first_offset, empty.min_timestamp, empty.files) == (None, None, [])
     # File names sort as offsets do.
     offsets = [row for file in orders.files for row in pq.read_table(out / file)["offset"].to_pylist()]
@@ -89,9 +95,10 @@ def test_bad_bytes_stop_a_task_or_are_left_out(tmp_path: Path, write_segment: Ca
     path.write_bytes(data)
     with pytest.raises(kodec.errors.CrcMismatch):
         run_tasks(tmp_path / "logs", tmp_path / "out")
-    (row,) = run_tasks(tmp_path / "logs", tmp_path / "out", mode="permissive")
+    left = Omissions()
+    (row,) = run_tasks(tmp_path / "logs", tmp_path / "out", left, mode="permissive")
     assert row.records == 5
-    assert len(row.skipped) == 1
+    assert [(each.cause, each.path, each.position) for each in left] == [(Cause.DAMAGED, path, 0)]
 
 
 def test_an_export_without_spark_is_the_same(log_dir: Path, tmp_path: Path) -> None:
@@ -132,6 +139,32 @@ def test_overwrite_replaces_an_export_and_nothing_else(log_dir: Path, tmp_path: 
     with pytest.raises(FileExistsError, match=r"notes\.txt"):
         export(log_dir, out, overwrite=True)
     assert (out / "notes.txt").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "topic=orders/part-00000-f4.snappy.parquet",
+        "topic=orders/partition=0/part-00000-f4.snappy.parquet",
+        "topic=orders/partition=0/.part-00000.crc",
+        "topic=orders/notes/00000000000000000000.parquet",
+        "topic=orders/partition=0/00000000000000000000.parquet.bak",
+    ],
+)
+@pytest.mark.parametrize("verb", ["export", "compact-view"])
+def test_files_of_others_in_folders_of_topics_are_not_replaced(
+    verb: str, name: str, log_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main([verb, str(log_dir), "--to", str(out)]) == 0
+    words = [verb, str(log_dir), "--to", str(out), "--overwrite"]
+    assert main(words) == 0
+    (out / name).parent.mkdir(parents=True, exist_ok=True)
+    (out / name).write_text("precious")
+    capsys.readouterr()
+    assert main(words) == 1
+    assert f"holds {name}, which is not of an export" in capsys.readouterr().err
+    assert (out / name).read_text() == "precious"
 
 
 def test_what_can_be_refused_is_refused_before_spark_starts(log_dir: Path, tmp_path: Path) -> None:
@@ -182,7 +215,7 @@ def test_what_is_finished_is_not_made_again(
     made: list[str] = []
     real, limit = job.ExportWork._attempt, 3
 
-    def counted(work: job.ExportWork, task: Task) -> tuple[Path, list[PartitionSummary]]:
+    def counted(work: job.ExportWork, task: Task) -> job.TaskResult:
         if len(made) == limit:
             raise KeyboardInterrupt
         made.append(str(task[0].segment.log))
@@ -277,3 +310,51 @@ def test_formats_and_their_compressions_are_named(log_dir: Path, tmp_path: Path)
         with pytest.raises(ValueError, match=said):
             export(log_dir, tmp_path / "out", engine="local", **given)
     assert list(tmp_path.iterdir()) == []
+
+
+# -- records that a column cannot hold ------------------------------------------------------------
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """Records with the timestamps 5, 2^62 and 7; a header of the last has a key that is not UTF-8."""
+    stamped = [
+        kodec.Record(
+            timestamp=time,
+            timestamp_type=kodec.TimestampType.CREATE_TIME,
+            key=b"k",
+            value=b"v",
+            headers=(("a\ufffd", b"1"), (key, b"2")),
+        )
+        for time, key in ((5, "b"), (2**62, "b"), (7, "b\udcff"))
+    ]
+    (tmp_path / "logs" / "t-0").mkdir(parents=True)
+    (tmp_path / "logs" / "t-0" / f"{0:020d}.log").write_bytes(kodec.encode(stamped))
+    return tmp_path / "logs"
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow", "csv", "jsonl", "delta"])
+def test_an_odd_timestamp_and_an_odd_header_key(
+    format: str, odd: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["export", str(odd), "--format", format, "--to", str(tmp_path / "out")]
+    log = odd / "t-0" / f"{0:020d}.log"
+    # text holds any number
+    holds = format in ("csv", "jsonl")
+    assert main([*words, "--no-headers"]) == (0 if holds else 1)
+    text = capfd.readouterr().err
+    assert holds or f"{log}: the timestamp {2**62} ms at offset 1 does not fit" in text
+    words[-1] = str(tmp_path / "with-headers")
+    assert main([*words, "--on-error", "skip"]) == (0 if holds else 1)
+    text = capfd.readouterr().err
+    assert (f"{2**62} ms at offset 1 does not fit" in text) == (not holds)
+    (path,) = Path(words[-1]).rglob(f"*.{'parquet' if format == 'delta' else format}")
+    match format:
+        case "parquet" | "delta":
+            found = pq.ParquetFile(path).read()["offset"].to_pylist()
+        case "arrow":
+            found = pa.ipc.open_file(path).read_all()["offset"].to_pylist()
+        case _:
+            found = [n for n in range(3) if any(f"{n}" in line for line in path.read_text().splitlines())]
+            assert str(2**62) in path.read_text()
+    assert found == ([0, 1, 2] if holds else [0, 2])

@@ -84,7 +84,7 @@ def test_a_session_without_the_jar_says_so(
 
     monkeypatch.setattr(spark, "JAR", tmp_path / "kodec-spark.jar")
     monkeypatch.setattr(spark, "_has_jar", lambda _: False)
-    session = MagicMock()
+    session = MagicMock(version="4.3.0")
     spark._registered(session, True, True)
     spark._registered(session, False, True)
     (line,) = caplog.messages

@@ -218,7 +218,7 @@ def test_tables_and_paths_in_sql(spark: Any) -> None:
 def test_the_sql_of_the_docs(spark: Any) -> None:
     text = (DATA.parent.parent / "docs" / "spark-jvm.md").read_text()
     block = text.split("```sql\n")[1].split("```")[0]
-    block = block.replace("/data/kafka-logs", str(LOGS)).replace("orders", "segments")
+    block = block.replace("tests/data/kafka-4.3.1/logs", str(LOGS)).replace("orders", "segments")
     spark.sql("DROP TABLE IF EXISTS segments")
     try:
         _, counted, path, query = [spark.sql(each) for each in block.split(";")[:-1]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import pickle
 import struct
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ import pytest
 
 from kodec.kaitai.source import KaitaiDataSource, KaitaiReader
 from kodec.runtime.errors import KodecError, Truncated
+from tests.log.unreadable import unlisted
 
 SCHEMA = """
 meta: {id: x, endian: be}
@@ -178,3 +181,26 @@ def test_spark_still_answers_wrongly_if_a_source_in_python_applies_filters(
     spark.dataSource.register(Source)
     frame = spark.read.format("numbers_with_filters").load()
     assert [frame.count(), frame.where("n = 2").count(), frame.count()] == [3, 1, 1]
+
+
+@pytest.mark.parametrize("pattern", ["data", "data/*/*.bin", "data/**/*.bin"])
+def test_a_list_of_files_leaves_out_no_folder(pattern: str, files: Path) -> None:
+    """A folder that cannot be listed is an error, and so is a link that is not followed."""
+    for name in ("one", "two"):
+        (files / "data" / name).mkdir(parents=True)
+        (files / f"{name}.bin").rename(files / "data" / name / "rows.bin")
+    assert len(rows(source(files, pattern))[1]) == 1010
+    denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    with pytest.MonkeyPatch.context() as patch:
+        unlisted(patch, files / "data" / "two", denied)
+        with pytest.raises(OSError, match="two"):
+            rows(source(files, pattern))
+    (files / "data" / "two").rename(files / "elsewhere")
+    (files / "data" / "two").symlink_to(files / "elsewhere")
+    if pattern == "data":
+        with pytest.raises(OSError, match=r"a link to a folder is not followed.*two"):
+            rows(source(files, pattern))
+    else:
+        assert len(rows(source(files, pattern))[1]) == 1010
+        (files / "data" / "back").symlink_to(files / "data")
+        assert len(rows(source(files, pattern))[1]) == 1010

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ import kodec
 from kodec.cli.main import main
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.files.listing import TopicPartition
+from kodec.log.omissions import Cause
 from kodec.pipeline import append_to_lake, delta_table, export, iceberg_table, plan
+from kodec.pipeline.columns import arrow_columns, chosen_columns
 from kodec.pipeline.jobs import lake
 from kodec.pipeline.lake.delta import DeltaLakeTable
 from kodec.pipeline.lake.iceberg import IcebergTable
@@ -195,8 +198,8 @@ class Beaten:
         self.table, self.first, self.times = table, first, times
         self.name, self.path = table.name, table.path
 
-    def positions(self, *args: Any) -> dict[TopicPartition, Position]:
-        return self.table.positions(*args)
+    def positions(self, *args: Any, **options: Any) -> dict[TopicPartition, Position]:
+        return self.table.positions(*args, **options)
 
     def append(self, *args: Any) -> str:
         if self.times:
@@ -287,8 +290,9 @@ def test_a_table_that_was_rolled_back_gets_again_what_it_lost(tmp_path: Path, lo
     assert offsets(table)["paid-0"] == list(range(20))
 
 
+@pytest.mark.parametrize("text", ["{", '{"commit":"x","offsets":{"orders":{"0":{"from":0,"to":1e999}}}}'])
 def test_a_table_that_does_not_know_how_far_it_is_is_refused(
-    make: Make, logs: Path, write_segment: Callable[..., Path]
+    text: str, make: Make, logs: Path, write_segment: Callable[..., Path]
 ) -> None:
     append_to_lake(logs, make())
     write_segment(logs / "orders-1", 5, 5)
@@ -298,7 +302,7 @@ def test_a_table_that_does_not_know_how_far_it_is_is_refused(
         why = "version 3 restored an older one"
     else:
         with iceberg(table).transaction() as change:
-            change.set_properties({OFFSETS: "{"})
+            change.set_properties({OFFSETS: text})
         why = "cannot be read"
     with pytest.raises(LakeError, match=why):
         append_to_lake(logs, make())
@@ -342,10 +346,10 @@ def test_what_retention_took_first_is_told(
         append_to_lake(logs, make())
     summary = append_to_lake(logs, make(), on_error="skip")
     (row,) = summary.partitions
-    assert (row.records, row.skipped) == (
-        5,
-        ["offsets 5 to 49 of orders-1 were deleted before they were appended"],
-    )
+    assert row.records == 5
+    (left,) = summary.omissions
+    assert left.reason == "offsets 5 to 49 of orders-1 were deleted before they were appended"
+    assert (left.cause, left.first_offset, left.last_offset) == (Cause.MISSING, 5, 49)
     assert offsets(make())["orders-1"] == [*range(5), *range(50, 55)]
     assert append_to_lake(logs, make()).records == 0
 
@@ -361,7 +365,8 @@ def test_damage_stops_an_append_and_leaves_the_table(make: Make, logs: Path) -> 
     if isinstance(make(), IcebergTable):
         assert list(logs.parent.rglob("lake/**/*.parquet")) == []
     summary = append_to_lake(logs, make(), on_error="skip")
-    assert summary.records == 20 and len(summary.partitions[0].skipped) == 1
+    assert summary.records == 20
+    assert [(each.cause, each.path) for each in summary.omissions] == [(Cause.DAMAGED, path)]
 
 
 @pytest.mark.parametrize("topic", ["a.b_c", "-", "...x", "_-0", "x" * 249])
@@ -395,7 +400,7 @@ def test_columns_are_added_when_they_come(make: Make, logs: Path, write_segment:
 def put(table: LakeTable, first: int, more: pa.Table) -> None:
     """Append rows with these columns, as a job with typed values does."""
     owner = TopicPartition("t", 0)
-    table.positions({owner: None}, more.schema)
+    table.positions({owner: None}, more.schema, add_columns=False)
     moves = {owner: Move(first, Position(first + more.num_rows))}
     table.append(more.schema, [lambda: (batch for batch in more.to_batches())], moves, 1)
 
@@ -435,6 +440,67 @@ def test_a_schema_that_cannot_be_followed_is_refused(
     with pytest.raises(LakeError, match=why):
         put(make(), 1, pa.table(columns))
     assert rows(make()).num_rows == 1
+
+
+@pytest.mark.parametrize("change", ["renamed", "dropped", "renamed inside", "dropped inside"])
+def test_a_column_that_was_renamed_or_dropped_is_refused(change: str, tmp_path: Path, logs: Path) -> None:
+    """A new one of its name would be null in all earlier rows, which a null value makes tombstones."""
+    (tmp_path / "lake").mkdir()
+    table = iceberg_table("lake.records", properties=catalog(tmp_path))
+    append_to_lake(logs, table, topics=["orders"])
+    name = "headers.element.key" if change.endswith("inside") else "value"
+    with iceberg(table).update_schema(allow_incompatible_changes=True) as schema:
+        if change.startswith("renamed"):
+            schema.rename_column(name, "other")
+        else:
+            schema.delete_column(name)
+    before = rows(table)
+    for options in ({}, {"add_columns": True}):
+        with pytest.raises(LakeError, match=f"column {name} was renamed or dropped there"):
+            append_to_lake(logs, table, **options)
+    assert rows(table).schema == before.schema
+    # what is not among the rows may go
+    if change == "dropped inside":
+        assert append_to_lake(logs, table, include_headers=False).records == 0
+
+
+def test_a_delta_table_whose_columns_can_be_renamed_gets_none(tmp_path: Path, logs: Path) -> None:
+    ours = arrow_columns(chosen_columns(headers=True))
+    mapped = {
+        "delta.columnMapping.mode": "name",
+        "delta.minReaderVersion": "2",
+        "delta.minWriterVersion": "5",
+    }
+    renamed = pa.schema([each.with_name("payload") if each.name == "value" else each for each in ours])
+    deltalake.DeltaTable.create(tmp_path / "lake", renamed, configuration=mapped)
+    with pytest.raises(LakeError, match="column value was renamed or dropped there"):
+        append_to_lake(logs, delta_table(str(tmp_path / "lake")), add_columns=True)
+
+
+def test_another_programs_table_is_not_widened(
+    format: str, make: Make, tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    others = pa.table({"id": pa.array([1, 2], pa.int64()), "topic": ["a", "b"]})
+    words = ["export", str(logs), "--format", format]
+    if format == "delta":
+        deltalake.write_deltalake(tmp_path / "lake", others)
+        words += ["--to", str(tmp_path / "lake")]
+    else:
+        table = make()
+        assert isinstance(table, IcebergTable)
+        table._catalog.create_namespace_if_not_exists("lake")
+        table._catalog.create_table(table.name, others.schema).append(others)
+        words += ["--to", table.name]
+        words += [
+            word for name, value in catalog(tmp_path).items() for word in ("--property", f"{name}={value}")
+        ]
+    assert main(words) == 1
+    assert "it may be of another program; --add-columns" in capsys.readouterr().err
+    assert rows(make()).schema.names == ["id", "topic"]
+    assert main([*words, "--add-columns"]) == 0
+    assert rows(make()).num_rows == 27
+    # it has positions now, and new columns as any other
+    assert main([*words, "--decode"]) == 0
 
 
 def test_a_column_that_must_be_there_is_missed(tmp_path: Path, logs: Path) -> None:
@@ -511,8 +577,13 @@ def test_follow_appends_until_it_is_interrupted(
 ) -> None:
     looks = iter([lambda: write_segment(logs / "orders-1", 5, 5), lambda: None])
 
+    others = time.sleep
+
     def sleep(seconds: float) -> None:
-        assert seconds == 3
+        if seconds != 3:
+            # of another thread
+            others(seconds)
+            return
         if (look := next(looks, None)) is None:
             raise KeyboardInterrupt
         look()

@@ -82,6 +82,13 @@ def test_a_pattern_is_for_whole_names_and_leaves_internal_topics_out(logs: Path)
         rows(logs, subscribePattern="x")
 
 
+def test_a_glob_stands_for_a_bounded_number_of_paths(logs: Path) -> None:
+    """Whoever writes SQL chooses it."""
+    with pytest.raises(OptionError, match="more than 10,000 paths"):
+        rows(f"{logs}/{'{a,b}' * 40}")
+    assert rows(f"{logs}/{{t-{{0,7}},other-{{0,1}}}}") == of("other-0", 0, 1) + of("t-0", *range(30))
+
+
 # -- offsets and times ----------------------------------------------------------------------------
 
 
@@ -393,7 +400,7 @@ def test_what_is_not_among_the_rows_is_in_the_second_table(logs: Path) -> None:
     assert [(row["kind"], row["file"], row["position"], row["size"]) for row in found] == [
         ("damaged", str(first), 0, size),
         ("missing", str(first), None, None),
-        ("torn tail", str(last), last.stat().st_size - 4, 4),
+        ("unfinished", str(last), last.stat().st_size - 4, 4),
     ]
     assert [(row["firstOffset"], row["lastOffset"]) for row in found] == [
         (None, None),
@@ -403,3 +410,11 @@ def test_what_is_not_among_the_rows_is_in_the_second_table(logs: Path) -> None:
     assert "stored 0x" in found[0]["message"]
     assert rows(logs, mode="permissive", subscribe="t")[:5] == of("t-0", *range(5, 10))
     assert [*load(logs, mode="quarantine", columns="kind,topic")[0]] == ["kind", "topic"]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{", "5", "[5]", '"a"', "null", "9" * 5_000, '{"a": 1e999}'])
+@pytest.mark.parametrize("name", ["paths", "assign", "startingOffsets", "endingOffsets"])
+def test_json_of_others_in_an_option(name: str, text: str) -> None:
+    given = {name: text} if name == "paths" else {"path": "/", name: text}
+    with pytest.raises(OptionError, match=name):
+        Options.parse(given)

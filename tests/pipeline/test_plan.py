@@ -2,15 +2,17 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from kodec.log.batches.options import LogReadOptions
+from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import SegmentFiles, TopicPartition
+from kodec.pipeline import export
 from kodec.pipeline.options import OptionError, Options
-from kodec.pipeline.plan import SourceSegment, found_logs, list_segments, pack, tasks_of
+from kodec.pipeline.plan import DataLoss, SourceSegment, found_logs, list_segments, pack, tasks_of
 from tests.log_paths import CASES, Case
 
 
@@ -126,9 +128,20 @@ def test_limits_are_options() -> None:
     assert Options.parse({"path": "/"}).reading == LogReadOptions()
 
 
-@pytest.mark.parametrize(("mode", "on_error"), [("FAILFAST", "raise"), ("permissive", "skip")])
-def test_sparks_mode_is_on_error_elsewhere(mode: str, on_error: str) -> None:
-    assert Options.parse({"path": "/", "mode": mode}).reading.on_error == on_error
+@pytest.mark.parametrize(
+    ("mode", "fails", "streaming", "on_error"),
+    [
+        ("FAILFAST", "true", False, "raise"),
+        ("failfast", "false", False, "raise"),
+        ("permissive", "false", False, "skip-unreachable"),
+        ("quarantine", "false", False, "skip-unreachable"),
+        ("permissive", "true", False, "skip"),
+        ("permissive", "false", True, "skip"),
+    ],
+)
+def test_two_options_are_on_error_elsewhere(mode: str, fails: str, streaming: bool, on_error: str) -> None:
+    given = {"path": "/", "mode": mode, "failOnDataLoss": fails}
+    assert Options.parse(given, streaming=streaming).reading.on_error == on_error
 
 
 def test_options_of_sparks_kafka_source_that_change_nothing_are_let_through() -> None:
@@ -241,3 +254,18 @@ def test_paths_mean_what_they_mean_elsewhere(case: Case, tmp_path: Path) -> None
         logs = [log for replicas in found_there.values() for log in replicas]
         found = [each.log for log in logs for each in log.segments]
         assert sorted(found) == sorted(tmp_path / each for each in case.segments)
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip", "skip-unreachable"])
+def test_records_that_only_remote_storage_has(on_error: OnError, tmp_path: Path) -> None:
+    """Without its tier a topic is not whole, as its log start offset shows."""
+    logs = Path(__file__).parents[1] / "data/tiered-4.3.1/logs"
+    ask = partial(export, logs, tmp_path / "out", engine="local", topics=["tiered"], on_error=on_error)
+    if on_error != "skip-unreachable":
+        with pytest.raises(DataLoss, match=r"offsets 0 to 167 .*--tier"):
+            ask()
+        assert not (tmp_path / "out").exists()
+        return
+    summary = ask()
+    (lost,) = summary.omissions
+    assert (summary.records, lost.cause.value, lost.last_offset) == (7, "unreachable", 167)

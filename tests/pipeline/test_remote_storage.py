@@ -23,6 +23,7 @@ from kodec.log.views import one_log
 from kodec.pipeline import KafkaLogDataSource, served_by
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.spark import JAR
+from kodec.runtime.permission import ALLOW
 from tests.log import made
 from tests.log.replica_histories import OWNER, Written, written
 from tests.log.stores import Server, serving
@@ -204,7 +205,8 @@ def keys(server: Server) -> list[str]:
 # -- keys -----------------------------------------------------------------------------------------
 
 
-def test_a_command_for_the_key() -> None:
+def test_a_command_for_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ALLOW, "plans, tierKeyCommand")
     command = f"{sys.executable} -c \"print(open('{KEY}').read())\""
     found = rows(LOGS, tier=str(TIERS["aes"]), tierKeyCommand=command)
     assert [row["offset"] for row in found] == consumed()
@@ -219,7 +221,24 @@ def test_the_key_of_a_query_is_not_that_of_the_next() -> None:
         rows(LOGS, **options)
 
 
-def test_keys_and_commands_are_in_no_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("allowed", [None, "", "1", "plans", "tierkeycommand"])
+def test_a_command_needs_permission(
+    allowed: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever writes options in SQL is not whoever may run commands on the driver and the workers."""
+    monkeypatch.delenv(ALLOW, raising=False)
+    if allowed is not None:
+        monkeypatch.setenv(ALLOW, allowed)
+    command = f"touch {tmp_path / 's3cr3t'}"
+    with pytest.raises(
+        OptionError, match="allowed only where KODEC_ALLOW=tierKeyCommand is in the"
+    ) as caught:
+        rows(LOGS, tier=str(TIERS["aes"]), tierKeyCommand=command)
+    assert "s3cr3t" not in str(caught.value) and not list(tmp_path.iterdir())
+
+
+def test_keys_and_commands_are_in_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ALLOW, "tierKeyCommand")
     command = "sh -c 'echo s3cr3t; exit 3'"
     with pytest.raises(ArgumentError, match="ended with code 3") as caught:
         rows(LOGS, tier=str(TIERS["aes"]), tierKeyCommand=command)
@@ -300,14 +319,19 @@ def test_a_stream_begins_in_remote_storage(spark: Any) -> None:
     assert len([each for each in query.recentProgress if each["numInputRows"]]) == 4
 
 
-def test_spark_shows_no_command(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    options = {"tier": str(TIERS["aes"]), "tierKeyCommand": "cat /s3cr3t"}
-    frame = spark.read.format("kafka-log").options(**options).load(str(LOGS))
-    frame.explain("formatted")
-    frame.explain(True)
-    with pytest.raises(Exception, match="the command for the private key ended with code 1") as caught:
+def test_a_view_in_sql_runs_and_shows_no_command(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The driver was started without KODEC_ALLOW; a setting of the session, which SQL can set, is none."""
+    spark.sql("SET KODEC_ALLOW=tierKeyCommand")
+    given = f"path '{LOGS}', tier '{TIERS['aes']}', tierKeyCommand 'touch {tmp_path / 's3cr3t'}'"
+    with pytest.raises(Exception, match="allowed only where KODEC_ALLOW=tierKeyCommand"):
+        spark.sql(f"CREATE TEMPORARY VIEW mine USING `kafka-log` OPTIONS ({given})")
+        frame = spark.table("mine")
+        frame.explain(True)
         frame.collect()
-    assert "s3cr3t" not in f"{capsys.readouterr()}{caught.value}"
+    assert "s3cr3t" not in f"{capsys.readouterr()}" and not list(tmp_path.iterdir())
+    spark.sql("DROP VIEW IF EXISTS mine")
 
 
 needs_jar = pytest.mark.skipif(not JAR.is_file(), reason="no JDK: the source for the JVM was not built")
@@ -336,6 +360,6 @@ def test_the_source_in_the_jvm_names_the_other_one(spark: Any) -> None:
         spark.read.format("kafka-log").option("tier", "hdfs://x/y").load(str(LOGS))
     alone = spark.newSession()
     for name in ("tier", "tierKey", "tierKeyCommand"):
-        with pytest.raises(Exception, match="this also needs the source in Python: ") as caught:
+        with pytest.raises(Exception, match="this also needs the source in Python, ") as caught:
             alone.read.format("kafka-log").option(name, "s3cr3t").load(str(LOGS))
         assert "s3cr3t" not in str(caught.value)

@@ -375,7 +375,7 @@ def test_what_the_page_says_runs(spark: Any, tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "spark-sink.md").read_text("utf-8")
     (code,) = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
     # one Spark for all tests
-    code = code.replace('spark = session("local[2]")\n', "").replace("/data/kafka-logs", str(LOGS))
+    code = code.replace('spark = session("local[2]")\n', "").replace("tests/data/kafka-4.3.1/logs", str(LOGS))
     exec(code.replace("out/sink", str(tmp_path / "out")), {"spark": spark})
     logs = read(LOGS)
     wanted = [row for n in range(3) for row in logs[f"orders-{n}"] if row[2] is not None]

@@ -107,6 +107,10 @@ def test_register_says_what_workers_lack(spark: Any, tmp_path: Path, monkeypatch
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
     with pytest.raises(MissingDependency, match=r"has no kodec: install kodec .* or set PYSPARK_PYTHON"):
         register(spark, jvm=False)
+    # of which sources in Python are not all that is needed
+    monkeypatch.setitem(vars(spark), "version", "4.0.4")
+    with pytest.raises(MissingDependency, match=r"needs Spark 4\.1 or later, and this is Spark 4\.0\.4"):
+        register(spark, jvm=False)
 
 
 def test_a_torn_tail_is_not_an_error(spark: Any, log_dir: Path) -> None:
@@ -220,7 +224,7 @@ def test_an_export_that_fails_leaves_what_was_there(
     data = bytearray(bad.read_bytes())
     data[70] ^= 1
     bad.write_bytes(data)
-    kept = out / "topic=t" / "kept"
+    kept = out / "topic=t" / "partition=0" / f"{99:020d}.parquet"
     kept.parent.mkdir(parents=True)
     kept.touch()
     with pytest.raises(kodec.errors.CrcMismatch, match=bad.name):
@@ -229,7 +233,7 @@ def test_an_export_that_fails_leaves_what_was_there(
     assert [path for path in out.rglob("*") if path.is_file()] == [kept]
     summary = export(logs, out, overwrite=True, on_error="skip")
     assert summary.records == 15
-    assert len(summary.partitions[0].skipped) == 1
+    assert [(each.cause.value, each.path) for each in summary.omissions] == [("damaged", bad)]
     assert not kept.exists()
 
 

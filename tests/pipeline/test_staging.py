@@ -1,6 +1,7 @@
 """How what a job has made becomes visible: whole, or not at all."""
 
 import errno
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ def tree(folder: Path) -> list[str]:
 
 
 def test_only_what_is_taken_is_published(tmp_path: Path) -> None:
-    with staged(tmp_path / "new" / "out") as staging:
+    with staged(tmp_path / "new" / "out", [tmp_path]) as staging:
         won, lost = staging.attempt(), staging.attempt()
         for attempt in (won, lost):
             (attempt / "a").touch()
@@ -30,7 +31,7 @@ def test_only_what_is_taken_is_published(tmp_path: Path) -> None:
 
 
 def test_what_was_made_elsewhere_or_twice_is_refused(tmp_path: Path) -> None:
-    with staged(tmp_path / "out") as staging:
+    with staged(tmp_path / "out", [tmp_path]) as staging:
         with pytest.raises(FileNotFoundError, match="share the file system"):
             staging.take(staging.attempt() / "a", "a")
         for wanted in (True, False):
@@ -47,7 +48,7 @@ def test_what_was_made_elsewhere_or_twice_is_refused(tmp_path: Path) -> None:
 def test_publishing_replaces_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "old").touch()
-    with staged(tmp_path / "out") as staging:
+    with staged(tmp_path / "out", [tmp_path]) as staging:
         (staging.result / "new").touch()
         staging.publish(tmp_path / "out")
     assert tree(tmp_path) == ["out", "out/new"]
@@ -69,7 +70,7 @@ def test_there_is_always_a_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         raise AssertionError(f"{self} was renamed")
 
     swap = durable._swap
-    with staged(tmp_path / "out") as staging:
+    with staged(tmp_path / "out", [tmp_path]) as staging:
         (staging.result / "new").touch()
         monkeypatch.setattr(durable, "_swap", swapped)
         monkeypatch.setattr(Path, "rename", moved)
@@ -83,7 +84,7 @@ def test_where_names_cannot_be_exchanged_the_target_is_moved_away_first(
     monkeypatch.setattr(durable, "_swap", lambda one, other: errno.ENOSYS)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "old").touch()
-    with staged(tmp_path / "out") as staging:
+    with staged(tmp_path / "out", [tmp_path]) as staging:
         (staging.result / "new").touch()
         staging.publish(tmp_path / "out")
     assert tree(tmp_path) == ["out", "out/new"]
@@ -92,7 +93,7 @@ def test_where_names_cannot_be_exchanged_the_target_is_moved_away_first(
 def test_an_error_of_the_exchange_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(durable, "_swap", lambda one, other: errno.EACCES)
     (tmp_path / "out").mkdir()
-    with pytest.raises(PermissionError), staged(tmp_path / "out") as staging:
+    with pytest.raises(PermissionError), staged(tmp_path / "out", [tmp_path]) as staging:
         staging.publish(tmp_path / "out")
     assert tree(tmp_path) == ["out"]
 
@@ -111,7 +112,7 @@ def test_publishing_that_fails_puts_back_what_was_there(
 
     monkeypatch.setattr("kodec.log.files.durable._swap", lambda one, other: errno.EINVAL)
     monkeypatch.setattr(Path, "rename", fails)
-    with pytest.raises(OSError, match="disk full"), staged(tmp_path / "out") as staging:
+    with pytest.raises(OSError, match="disk full"), staged(tmp_path / "out", [tmp_path]) as staging:
         staging.publish(tmp_path / "out")
     assert tree(tmp_path) == ["out", "out/old"]
 
@@ -122,11 +123,30 @@ def test_what_a_killed_job_left_is_removed_and_what_it_moved_is_put_back(tmp_pat
     (dead / "replaced" / "precious").touch()
     other = tmp_path / f".outer.kodec-{'0' * 32}"
     other.mkdir()
-    with staged(tmp_path / "out") as running:
-        with staged(tmp_path / "out"):
+    with staged(tmp_path / "out", [tmp_path]) as running:
+        with staged(tmp_path / "out", [tmp_path]):
             assert running.path.exists()
         assert not dead.exists()
     assert tree(tmp_path) == [other.name, "out", "out/precious"]
+
+
+@pytest.mark.parametrize("how", ["a link", "of another user"])
+def test_what_others_have_put_there_is_no_part_of_the_output(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = tmp_path / f".out.kodec-{'0' * 32}"
+    place = tmp_path / "elsewhere" if how == "a link" else planted
+    for name in ("replaced", "finished/key"):
+        (place / name).mkdir(parents=True)
+        (place / name / "forged").touch()
+    if how == "a link":
+        planted.symlink_to(place)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: planted.stat().st_uid + 1)
+    before = tree(place)
+    with staged(tmp_path / "out", [tmp_path], resume=True) as staging:
+        assert not staging.finished("key").exists()
+    assert tree(place) == before and not (tmp_path / "out").exists()
 
 
 def test_a_name_with_wildcards_is_a_name(tmp_path: Path) -> None:
@@ -134,6 +154,6 @@ def test_a_name_with_wildcards_is_a_name(tmp_path: Path) -> None:
     dead = tmp_path / f".out[1].kodec-{'0' * 32}"
     for each in (other, dead):
         each.mkdir()
-    with staged(tmp_path / "out[1]"):
+    with staged(tmp_path / "out[1]", [tmp_path]):
         pass
     assert tree(tmp_path) == [other.name]

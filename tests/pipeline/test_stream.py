@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
 
 import kodec
-from kodec.errors import FormatError
+from kodec.errors import FormatError, ReadFailed
 from kodec.pipeline import KafkaLogDataSource
 from kodec.pipeline.options import OptionError
 from kodec.pipeline.plan import DataLoss
@@ -167,7 +167,7 @@ def test_a_stream_from_the_latest_offset_waits_for_a_batch_that_is_not_whole_yet
     assert read(stream, start, stream.latestOffset(start, ALL)) == [(0, 30), (0, 31), (0, 32)]
 
 
-def test_what_has_gone_is_an_error_or_left_out(logs: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_has_gone_is_an_error_or_left_out(logs: Path, capfd: pytest.CaptureFixture[str]) -> None:
     strict, loose = reader(logs), reader(logs, failOnDataLoss="false")
     tasks = strict.partitions(at(8, 5), at(30, 10))
     loose_tasks = loose.partitions(at(8, 5), at(30, 10))
@@ -183,11 +183,88 @@ def test_what_has_gone_is_an_error_or_left_out(logs: Path, caplog: pytest.LogCap
     with pytest.raises(DataLoss, match="t-0 ends at offset 30, and did at 99"):
         strict.partitions(at(99, 5), at(99, 10))
     assert read(loose, at(99, 10), at(99, 10)) == []
+    # it was shortened when its end was looked for, and has grown since
+    with pytest.raises(DataLoss, match="t-0 ended at offset 20, and the query had read up to 25;"):
+        strict.partitions(at(25, 5), at(20, 10))
+    assert read(loose, at(25, 10), at(20, 10)) == []
     shutil.rmtree(logs / "t-1")
     with pytest.raises(DataLoss, match="t-1 is gone"):
         strict.partitions(at(10, 5), strict.latestOffset(at(10, 5), ALL))
     assert read(loose, at(20, 5), loose.latestOffset(at(10, 5), ALL)) == [(0, n) for n in range(20, 30)]
-    assert "t-1 is gone" in caplog.text
+    # it may come back, and is then read from where the query was
+    assert loose.latestOffset(at(10, 5), ALL) == at(30, 5)
+    text = capfd.readouterr().err
+    assert text.count("t-1 is gone; the query had read up to 5") == 1
+    assert "WARN kafka-log: left out: " in text
+
+
+@pytest.mark.parametrize("mode", ["failfast", "permissive"])
+@pytest.mark.parametrize("name", ["t-0", "t-0/00000000000000000020.log", "t-0/00000000000000000010.log"])
+def test_what_cannot_be_read_for_a_moment_keeps_its_position(name: str, mode: str, logs: Path) -> None:
+    """A stream stops there, whatever the mode: its checkpoint counts as read what is below it."""
+    stream = reader(logs, mode=mode)
+    (logs / name).rename(logs.parent / "kept")
+    (logs / name).symlink_to(logs / name)
+    if name.endswith("10.log"):
+        with pytest.raises(ReadFailed, match=name):
+            read(stream, at(5, 10), stream.latestOffset(at(5, 10), ALL))
+    else:
+        for start in (at(5, 10), at(30, 10)):
+            with pytest.raises(OSError, match="symbolic links"):
+                stream.latestOffset(start, ALL)
+    (logs / name).unlink()
+    (logs.parent / "kept").rename(logs / name)
+    assert stream.latestOffset(at(30, 10), ALL) == at(30, 10)
+    assert read(stream, at(5, 10), at(30, 10)) == [(0, n) for n in range(5, 30)]
+
+
+def test_a_topic_that_was_created_again_is_read_from_its_start(
+    logs: Path, write_segment: Write, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ids = ["AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"]
+
+    def of_topic(number: int) -> None:
+        (logs / "t-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: {ids[number]}\n")
+
+    of_topic(0)
+    strict, loose = reader(logs), reader(logs, failOnDataLoss="false")
+    start = strict.latestOffset(at(20, 5), ALL)
+    assert start == {**at(30, 10), "#topicIds": {"t": {"0": ids[0]}}}
+    assert read(strict, at(20, 5), start) == [(0, n) for n in range(20, 30)] + [(1, n) for n in range(5, 10)]
+    shutil.rmtree(logs / "t-0")
+    write_segment(logs / "t-0", 0, 40)
+    # the id may be unknown
+    assert strict.latestOffset(start, ALL) == at(40, 10)
+    of_topic(1)
+    with pytest.raises(DataLoss, match=f"t-0 is of topic id {ids[1]}, and the query had read {ids[0]} up to"):
+        strict.latestOffset(start, ALL)
+    end = loose.latestOffset(start, ALL)
+    assert end == {**at(40, 10), "#topicIds": {"t": {"0": ids[1]}}}
+    assert read(loose, start, end) == [(0, n) for n in range(40)]
+    assert capfd.readouterr().err.count("the topic was deleted and created again") == 1
+    with pytest.raises(DataLoss, match="created again"):
+        strict.partitions(start, end)
+    # between planning the end and the tasks
+    of_topic(0)
+    with pytest.raises(DataLoss, match="t-0 is gone"):
+        strict.partitions({**at(35, 10), "#topicIds": {"t": {"0": ids[1]}}}, end)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "topic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA\n"]
+)
+def test_a_topics_id_that_cannot_be_read_is_damage(
+    text: str, logs: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = logs / "t-0" / "partition.metadata"
+    file.write_text(text)
+    for options in ({}, {"failOnDataLoss": "false"}):
+        with pytest.raises(FormatError, match=str(file)):
+            reader(logs, **options).latestOffset(at(20, 5), ALL)
+    stream = reader(logs, mode="permissive")
+    assert stream.latestOffset(at(20, 5), ALL) == at(30, 10)
+    assert capfd.readouterr().err.count(str(file)) == 1
+    assert len(read(stream, at(20, 5), at(30, 10))) == 15
 
 
 def test_damage_stops_the_stream_or_is_skipped(logs: Path) -> None:

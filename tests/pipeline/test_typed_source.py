@@ -6,19 +6,20 @@ import datetime
 import json
 import shutil
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame
+from pyspark.sql.types import VariantVal
 
 import kodec
 from kodec.pipeline import KafkaLogDataSource, served_by
 from kodec.pipeline.options import OptionError
 from kodec.pipeline.spark_schema import arrow_type, spark_type
-from kodec.pipeline.typed import _cast
+from kodec.pipeline.typed import _cast, _variants
 from tests.log.values.test_samples import LOGS, VALUES
 
 
@@ -35,6 +36,30 @@ def problem(**options: str) -> str:
         source = KafkaLogDataSource({"path": str(LOGS), **options})
         source.reader(source.schema())
     return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("number", "exact"),
+    [
+        ("0.1", True),
+        ("1.5e3", True),
+        ("12345678901234567890123", True),
+        ("0.10000000000000000000000000000000000001", True),
+        ("0.123456789012345678901234567890123456789", False),
+        ("1" * 39, False),
+        ("1e999", False),
+        ("1e-999", False),
+    ],
+)
+def test_a_number_that_variant_would_round_is_a_reason(number: str, exact: bool) -> None:
+    values, reasons = _variants(pa.array([f'{{"n":{number}}}', "[1]"]), pa.nulls(2, pa.string()))
+    assert values.is_valid().to_pylist() == [exact, True] and reasons[1].as_py() is None
+    if exact:
+        with localcontext(prec=60):  # PySpark computes with the context's precision
+            shown = VariantVal(values[0]["value"].as_py(), values[0]["metadata"].as_py()).toJson()
+        assert Decimal(shown[5:-1]) == Decimal(number)
+    else:
+        assert f"no exact form of the number {number}" in reasons[0].as_py()
 
 
 def test_json_of_mixed_schemas(spark: Any) -> None:
@@ -106,8 +131,11 @@ def test_a_stream_finds_schemas_that_are_registered_later(spark: Any, tmp_path: 
     query = found.writeStream.format("memory").queryName("typed_orders").start()
     try:
         query.processAllAvailable()
-        registered.write_bytes(late.read_bytes())
-        orders.write_bytes(b"".join(batches[orders]))
+        # appended, as a broker does: a log that is cut first has lost records
+        with registered.open("ab") as file:
+            file.write(late.read_bytes()[registered.stat().st_size :])
+        with orders.open("ab") as file:
+            file.write(b"".join(batches[orders][1:]))
         query.processAllAvailable()
         rows = spark.table("typed_orders").orderBy("offset").collect()
     finally:

@@ -105,12 +105,12 @@ FAULTS = [gone, denied, failing]
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_permissive_reads_all_the_rest(
-    fault: Callable[..., Rows], logs: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    fault: Callable[..., Rows], logs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     reader, partitions = planned(str(logs), "permissive")
     expected = fault(logs, monkeypatch)
     assert read(reader, partitions) == expected
-    assert "skipped" in caplog.text and middle(logs).name in caplog.text
+    assert "WARN kafka-log: left out: " in (text := capfd.readouterr().err) and str(middle(logs)) in text
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -197,7 +197,9 @@ def test_a_query_and_an_export(spark: Any, logs: Path, tmp_path: Path, in_python
         spark.read.format(in_python).load(str(logs)).count()
     with pytest.raises(ReadFailed, match=middle(logs).name):
         export(logs, tmp_path / "out")
-    summary = export(logs, tmp_path / "out", on_error="skip")
+    with pytest.raises(ReadFailed, match=middle(logs).name):
+        export(logs, tmp_path / "out", on_error="skip")
+    summary = export(logs, tmp_path / "out", on_error="skip-unreachable")
     assert summary.records == 50
-    (line,) = summary.partitions[0].skipped
-    assert str(middle(logs)) in line and "cannot be read" in line
+    (left,) = summary.omissions
+    assert (left.cause.value, left.path) == ("unreachable", middle(logs)) and "cannot be read" in left.reason

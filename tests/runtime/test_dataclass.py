@@ -128,7 +128,8 @@ def test_classes_are_the_same(name: str) -> None:
     mine, theirs = getattr(OURS, name), getattr(THEIRS, name)
     assert str(inspect.signature(mine)) == str(inspect.signature(theirs))
     assert mine.__match_args__ == theirs.__match_args__
-    assert getattr(mine, "__slots__", None) == getattr(theirs, "__slots__", None)
+    # ours is a dict of each name to its docstring, for `help`
+    assert tuple(getattr(mine, "__slots__", ())) == getattr(theirs, "__slots__", ())
     shown = ("name", "type", "init", "repr", "compare", "kw_only", "default_factory")
     assert dataclasses.is_dataclass(mine) and ours.is_dataclass(mine)
     assert [[getattr(each, at) for at in shown] for each in dataclasses.fields(mine)] == [

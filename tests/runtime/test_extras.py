@@ -33,7 +33,7 @@ def test_without_metadata_it_names_the_extra(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(extras, "_PROJECT", Path("nowhere"))
     monkeypatch.setattr(importlib.metadata, "requires", missing)
-    assert install_command("generator", "arrow") == "pip install 'kodec[generator,arrow]'"
+    assert install_command("generator", "arrow") == "pip install '.[generator,arrow]'"
 
 
 def test_an_installed_kodec_asks_its_metadata(monkeypatch: pytest.MonkeyPatch) -> None:

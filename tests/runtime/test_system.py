@@ -72,7 +72,7 @@ def test_every_module_imports() -> None:
         ("verify", LOGS),
         ("dump", "--json", LOGS / "orders-0" / "00000000000000000000.log"),
         ("find", LOGS, "--topic", "orders", "--last", "2"),
-        ("explain", LOGS / "orders-0" / "00000000000000000000.log", "--offset", "20", "--count", "1"),
+        ("explain", LOGS / "orders-0" / "00000000000000000000.log", "--offset", "20", "--limit", "1"),
         ("recover", LOGS),
     ],
     ids=lambda words: words[0],

@@ -12,6 +12,9 @@ import pytest
 
 from tests.ksc import compilers, gallery, ksy_schema
 
+WITH_RULES = ("kafka_log_segment", "kafka_message_set")
+"""The schemas with rules that are expressions."""
+
 
 @pytest.fixture(scope="module")
 def formats(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -34,7 +37,11 @@ def test_each_has_what_the_gallery_asks_for(formats: Path, oracle: ModuleType) -
 
 def test_each_compiles_with_stock_ksc(formats: Path, oracle: ModuleType, tmp_path: Path) -> None:
     try:
-        assert oracle.compile_schemas(tmp_path, tuple(compilers.LANGUAGES), formats) == []
+        failures = oracle.compile_schemas(tmp_path, tuple(compilers.LANGUAGES), formats)
+        # ksc has no `valid/expr` for Nim, and says "Boxed Exception" of it
+        assert [(each.target, Path(each.schema).name, each.error) for each in failures] == [
+            ("nim", name, "Boxed Exception") for name in WITH_RULES
+        ]
     except FileNotFoundError as error:
         pytest.skip(str(error))
 

@@ -15,7 +15,19 @@ pytestmark = pytest.mark.quick
 META = ["id", "title", "application", "file-extension", "xref", "tags", "license", "ks-version", "imports"]
 META += ["encoding", "endian", "bit-endian"]
 TYPE_OWN = ["-orig-id", "-wire", "-versions", "-flexible", "-row", "-topic", "-message"]
-TYPE = ["meta", *TYPE_OWN, "doc", "doc-ref", "to-string", "params", "seq", "instances", "types", "enums"]
+TYPE = [
+    "meta",
+    *TYPE_OWN,
+    "doc",
+    "doc-ref",
+    "-roles",
+    "to-string",
+    "params",
+    "seq",
+    "instances",
+    "types",
+    "enums",
+]
 FIELD_OWN = [
     "-since",
     "-until",
@@ -110,6 +122,10 @@ def test_meta_says_what_the_gallery_asks_for(schema: Path, spec: dict[str, Any])
         assert meta["application"].endswith(" Registry")
     elif schema.parent.name == "tier":  # of plug-ins
         assert meta["application"].startswith("Tiered Storage ")
+    elif schema.parent.name == "cruise_control":
+        assert meta["application"] == "Cruise Control" and meta["title"].startswith("Cruise Control ")
+    elif schema.parent.name == "redpanda":
+        assert meta["application"] == "Redpanda" and meta["title"].startswith("Redpanda ")
     else:
         assert meta["application"] == "Apache Kafka" and meta["title"].startswith("Kafka ")
     assert "doc-ref" in spec

@@ -33,7 +33,7 @@ kodec.operations.convert_batches([data], kodec.operations.ConvertOptions())  # w
 # the fields of a record are not what they seem
 record.key.decode()  # wrong
 record.headers["trace"]  # wrong
-record.partition  # wrong
+record.partitions  # wrong
 record.offset = "7"  # wrong
 
 # logs and writers
@@ -54,7 +54,7 @@ text: str = kodec.operations.plan_compaction(folder).apply()  # wrong
 
 # tables
 kodec.read_table(data).num_lines  # wrong
-kodec.read_table(data, offsets=7)  # wrong
+kodec.read_table(data, offsets="7")  # wrong
 kodec.scan_table(data).read_all().to_spark()  # wrong
 kodec.encode_table([record])  # wrong
 rows: list[kodec.Record] = kodec.read_table(data)  # wrong

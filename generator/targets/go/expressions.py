@@ -80,7 +80,9 @@ def literal(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return json.dumps(value)
+        # those of JSON have halves of a character, which Go does not take
+        wide = {sign: f"\\U{ord(sign):08x}" for sign in value if ord(sign) > 0xFFFF}
+        return f'"{"".join(wide.get(sign) or json.dumps(sign)[1:-1] for sign in value)}"'
     if isinstance(value, bytes):
         return "[]byte{" + ", ".join(f"0x{each:02x}" for each in value) + "}"
     if value is None:

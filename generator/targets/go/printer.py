@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from kodec.generator.plan.printing import WHOLE, UnitPrinter
 from kodec.generator.plan.spelling import Computed
@@ -16,6 +17,7 @@ from kodec.generator.plan.steps import (
     Derived,
     Element,
     FixedNumber,
+    LateSize,
     Nested,
     Octets,
     Program,
@@ -84,6 +86,11 @@ class Printer(UnitPrinter[Expressions]):
         """A field as int64."""
         text = self.get(name)
         return text if isinstance(text, Computed) else f"int64({text})"
+
+    def late_size(self, late: LateSize, length: str) -> str:
+        # beside a comparison gofmt leaves no space in it
+        spell = replace(self.spell.of(Computed(length)), depth=2)
+        return spell(late.value, self.spell.binds.compared + 1)
 
     def argument(self, value: Value) -> str:
         """A value among the arguments of a call."""
@@ -237,7 +244,7 @@ class Printer(UnitPrinter[Expressions]):
         tests += [] if check.when is None else [self.spell(check.when, self.spell.binds["and"])]
         return " && ".join(tests)
 
-    def of_list(self, part: CheckCount | CheckLast | CheckMost | Derived) -> str:
+    def of_list(self, part: CheckCount | CheckLast | CheckMost | Derived, *, compared: bool = False) -> str:
         """The number of a list's elements, or the last or the largest of their members, and what is added."""
         if isinstance(part, CheckCount):
             return f"int64(len({self.field(part.of)})){self.plus(part, tight=True)}"
@@ -245,7 +252,7 @@ class Printer(UnitPrinter[Expressions]):
         member = ".".join(["each", *map(exported, part.member)])
         call = f"{'last' if self.is_last(part) else 'most'}({self.field(part.of)}"
         call = f"{call}, func(each *{self.go(kind)}) int64 {{ return int64({member}) }})"
-        return call + self.plus(part, tight=not self.writing)
+        return call + self.plus(part, tight=compared or not self.writing)
 
     def measured_value(self, derived: Derived) -> str:
         """The value whose length or count is used."""

@@ -153,7 +153,9 @@ class _Java:
             top = next((each for each in types if each.unit.name == schema.root.name), None)
             rows = rows_of(plan.model, plan.program, schema)
             rows_printer = (
-                None if rows is None else RowsPrinter(names, rows, _row_docs(plan.model, rows.unit))
+                None
+                if rows is None
+                else RowsPrinter(names, plan.program, rows, _row_docs(plan.model, rows.unit))
             )
             view = _File(
                 name=names.tops[schema.id],
@@ -280,6 +282,8 @@ def _docs(model: Model, unit: Unit, schema: Schema) -> dict[str, str]:
     found = {"": _about(schema, struct)}
     if struct.topic:
         found[" topic"] = java_literal(struct.topic)
+    if struct.message is not None:
+        found[" number"] = str(struct.message.number)
     for each in struct.instances:
         found[each.id] = _words(each.doc) or f"{each.id} of what starts at {{@code at}}."
     for spec in struct.fields:

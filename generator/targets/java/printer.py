@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kodec.generator.plan.places import Places
 from kodec.generator.plan.steps import (
     Case,
     Chars,
@@ -16,6 +17,7 @@ from kodec.generator.plan.steps import (
     FieldPlan,
     Fixed,
     FixedNumber,
+    LateSize,
     Many,
     Mark,
     Nested,
@@ -59,7 +61,7 @@ from kodec.generator.plan.values import (
 from kodec.generator.reserved import Taken
 from kodec.generator.schema.model import Schema
 from kodec.generator.targets.java.expressions import Expressions, Types, literal
-from kodec.generator.targets.java.names import Locals, Names, camel, component, constant
+from kodec.generator.targets.java.names import Locals, Names, camel, component, constant, lower
 from kodec.generator.text import java_literal
 from kodec.generator.wire import WIRE
 
@@ -253,6 +255,18 @@ class Printer:
             for rule in rules:
                 if rule.need == "equal" and isinstance(rule.wanted[0], Constant):
                     yield "int", f"{constant(name)}_VALUE", self.text(rule.wanted[0])
+
+    def places(self) -> Iterator[tuple[str, str, list[tuple[str, int]]]]:
+        """(method, field, (forms, place)) of the fields that stand at a fixed place in some form."""
+        found: dict[str, dict[int, list[str]]] = {}
+        for form in self.unit.forms:
+            for each in Places(self.program).of(self.unit.steps, {self.unit.form: form}):
+                if "." not in each.path and not each.bits and each.offset is not None:
+                    found.setdefault(each.path, {}).setdefault(each.offset, []).append(str(form))
+        taken = self._taken()
+        for name, places in found.items():
+            cases = [(", ".join(forms), at) for at, forms in places.items()]
+            yield taken.claim(f"{lower(name)}At"), name, cases
 
     def has_arrays(self) -> bool:
         return any(kind == "byte[]" for kind, _, _ in self.components())
@@ -813,6 +827,14 @@ class Printer:
     def starts(self, name: str) -> str:
         return self.local.made("start_of_{0}", name)
 
+    def held(self, name: str) -> str:
+        """How many bytes or elements a field has that was written."""
+        return self.local.made("held_of_{0}", name)
+
+    def late_size(self, late: LateSize, length: str) -> str:
+        """A size that is compared when the length is there."""
+        return self.put_text.of(f"((long) ({length}))")(late.value, self.text.binds["<"])
+
     def ends(self, part: CheckLength | Checksum, here: str) -> str:
         return here if part.last is None else self.local.made("end_of_{0}", part.last)
 
@@ -837,6 +859,10 @@ class Printer:
     @property
     def topic(self) -> str:
         return self.docs.get(" topic", "")
+
+    @property
+    def number(self) -> str:
+        return self.docs.get(" number", "")
 
     def item(self, kind: Type) -> Type:
         found = scalar(kind)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kodec.generator.plan.places import Places
 from kodec.generator.plan.rows import (
     Elements,
     RowColumn,
@@ -16,8 +17,9 @@ from kodec.generator.plan.rows import (
     steps_within,
     variables,
 )
-from kodec.generator.plan.steps import Fixed, FixedNumber, Slot, Varint, When
+from kodec.generator.plan.steps import Fixed, FixedNumber, Program, Slot, Varint, When
 from kodec.generator.plan.values import (
+    FLAG,
     FieldOf,
     Real,
     Type,
@@ -50,14 +52,16 @@ class _Array:
 class RowsPrinter:
     """The data for the template of rows."""
 
-    def __init__(self, names: Names, plan: RowPlan, docs: dict[str, str]) -> None:
+    def __init__(self, names: Names, program: Program, plan: RowPlan, docs: dict[str, str]) -> None:
         self.plan = plan
+        self.holder = program.units[plan.unit]
+        self._places = Places(program)
         self.docs = docs
         self.unit = plan.unit.rpartition("::")[2]
         self.inside = False
         self._locals = Locals.of_rows()
         members = Taken(["count", "capacity", "unitEnd"])
-        constants = Taken(["ALL"])
+        constants = Taken(["ALL", "EXTRA"])
         self._names: dict[str, str] = {}
         self._made: dict[str, str] = {}
         head = list(variables(plan.head))
@@ -124,6 +128,28 @@ class RowsPrinter:
                 yield "int", f"{name}Length", "Its bytes; -1 where it is null."
             else:
                 yield plain_type(each.type), name, self.docs.get(path, "")
+
+    def extras(self) -> Iterator[tuple[str, str, list[int], str]]:
+        """(name, type, forms that have it, Java of its value) of the numbers and flags that have no role.
+
+        Those of bit fields come last.
+        """
+        known = {path for _, path in self.holder.roles}
+        for path, each in sorted(variables(self.plan.head), key=lambda each: "." in each[0]):
+            if path in known or isinstance(each, Span):
+                continue
+            if each.type != FLAG and not isinstance(scalar(each.type), Whole):
+                continue
+            forms = [
+                form
+                for form in self.holder.forms
+                if any(
+                    one.path == path for one in self._places.of(self.holder.steps, {self.holder.form: form})
+                )
+            ]
+            kind, value = plain_type(each.type), f"rows.{self._names[path]}"
+            name = lower(path.rpartition(".")[2])
+            yield name, kind, forms, f"{value} ? 1 : 0" if kind == "boolean" else value
 
     def is_span(self, slot: Slot) -> bool:
         return slot.wire is None and slot.bits is None

@@ -39,12 +39,16 @@ class _Native:
         return [planned(request.model, schema) for schema in self._schemas(request)]
 
     def emit(self, plan: list[PlannedKernel]) -> Iterator[File]:
+        sources: dict[str, str] = {}
         for each in plan:
-            for name, text in render_kernel(each).items():
+            texts, sources[each.name] = render_kernel(each)
+            for name, text in texts.items():
                 yield File(f"{FOLDER}/{name}", text, each.schema)
         if plan:
-            doc = '"""Native kernels made from the schemas, where they are built."""'
-            yield File(f"{FOLDER}/__init__.py", f"# {mark()}\n{doc}\n")
+            lines = [f"# {mark()}", '"""Native kernels made from the schemas, where they are built."""', ""]
+            lines += ["SOURCES = {", *(f'    "{name}": "{text}",' for name, text in sources.items()), "}"]
+            lines.append('"""The `SOURCE` of each kernel that is built of what the schemas say now."""')
+            yield File(f"{FOLDER}/__init__.py", "\n".join(lines) + "\n")
 
     @staticmethod
     def _schemas(request: Request) -> list[Schema]:

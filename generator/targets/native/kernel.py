@@ -343,6 +343,8 @@ class PlannedKernel:
     def _write(self, columns: tuple[ColumnPlan, ...]) -> WritingPlan:
         """The plans for writing rows and, around them, units."""
         plan = self.plan
+        if plan.compared:
+            raise NoRows("a size is not computed of what is written")
         fed: dict[str, str] = {}
         limits: dict[str, str] = {}
         inputs = tuple(column for column in columns if self._feed(column, fed, limits))

@@ -220,6 +220,18 @@ class Writer:
             found = list(group)
             yield from sorted(found, key=lambda each: isinstance(each, Checksum)) if ends else found
 
+    def lost(self) -> Iterator[tuple[str, str]]:
+        """(test that it would be lost, constant) of each number that is not written where a condition fails.
+
+        0 is what a number holds that nobody has set.
+        """
+        for step in steps_within(self.steps):
+            for each in step.steps if isinstance(step, When) else ():
+                if isinstance(each, RowNumber) and each.absent is not None and self.is_given(each.name, each):
+                    value, absent = self.value(each.name), default_of(each.absent)
+                    tests = [f"{value} != {text}" for text in dict.fromkeys(("0", absent)) if text]
+                    yield f"!({self.text.test(step.test)}) && {' && '.join(tests)}", self.field(each.name)
+
     @staticmethod
     def writes_null(step: When) -> bool:
         """Whether a condition only skips null, which is written as nothing."""

@@ -61,13 +61,13 @@ def _names(index: ModelIndex, schema: Schema) -> Iterator[tuple[str, str, Place]
     """Each name that the module of a schema defines, with its meaning."""
     for struct in schema.structs:
         if schema.streamed:
-            yield index.classes[struct.name], f"type `{struct.id}`", struct.place
+            yield index.classes[struct.name], f"type `{_path(struct.name)}`", struct.place
             continue
         unit = index.program.units.get(struct.name)
         if unit is None:
             continue
         function = index.function(struct.name)
-        owner = f"type `{struct.id}`"
+        owner = f"type `{_path(struct.name)}`"
         names = [index.classes[struct.name], f"read_{function}", f"write_{function}"]
         if unit.packed is not None:
             names += [
@@ -84,7 +84,12 @@ def _names(index: ModelIndex, schema: Schema) -> Iterator[tuple[str, str, Place]
         for name in names:
             yield name, owner, struct.place
     for enum in schema.enums:
-        yield index.enum_class(enum.name), f"enum `{enum.name.rpartition('::')[2]}`", schema.root.place
+        yield index.enum_class(enum.name), f"enum `{_path(enum.name)}`", schema.root.place
+
+
+def _path(name: str) -> str:
+    """A name as its schema has it: of two types of one name, which one."""
+    return name.partition("::")[2] or name
 
 
 def _module(index: ModelIndex, schema: Schema, problems: Problems) -> None:

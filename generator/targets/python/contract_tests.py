@@ -232,8 +232,10 @@ class _Maker:
             # there or not, as other fields say: where its default says neither, both are tried
             if all(map(unit.is_of_version, guards)) and not isinstance(read, Slot):
                 self._by_chance(unit, read.element, read.count if isinstance(read, Many) else None)
-            if spec.absent is None or spec.absent.value is not None or isinstance(spec.type, Maybe):
+            if spec.absent is None or isinstance(spec.type, Maybe):
                 return []
+            if spec.absent.value is not None:
+                return [(name, f"st.just({spec.absent.value!r}) | {self._value(unit, read)}")]
             return [(name, f"st.none() | {self._value(unit, read)}")]
         text = self._value(unit, read)
         return [(name, f"st.none() | {text}" if signed else text)]
@@ -361,7 +363,7 @@ class _Maker:
             self.imported(unit.name, self.back.classes[unit.name]),
             self._made[unit.name],
             tuple(unit.versions or ()),
-            None if checksum is None else checksum[2],
+            None if checksum is None else max(start for _, start in checksum[1].values()),
             not self._compresses(unit, set()),
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kodec.generator.passes import layouts_needed
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.places import Places
+from kodec.generator.plan.printing import packing
 from kodec.generator.plan.steps import (
     Checksum,
     Choice,
@@ -35,6 +36,7 @@ class ModelIndex(ClassNames):
         self.program: Program = program_of(model)
         self.places = Places(self.program)
         self.settled = frozenset(self._settled())
+        self.unpacking = packing(self.program)
         # elsewhere a new object lacks what is not given, in layouts and in streams
         self.zeroed = layouts_needed(model)
 
@@ -65,17 +67,25 @@ class ModelIndex(ClassNames):
         """Whether a module is generated for the schema."""
         return schema.streamed or bool(self.units(schema))
 
-    def checksum(self, unit: Unit) -> tuple[str, int, int] | None:
-        """(function, position, start of the covered bytes) of a checksum at a fixed position over all
-        bytes to the end."""
+    def checksum(self, unit: Unit) -> tuple[str, dict[int, tuple[int, int]]] | None:
+        """(function, by form: position, start of the covered bytes) of a checksum over all bytes to the end.
+
+        Its position is fixed, at least in each form; a type without forms has one place, of form 0.
+        """
         if unit.versions or unit.parameters:
             return None
-        places = {each.path: each.offset for each in self.places.of(unit.steps)}
         for step in reversed(unit.steps):
             match step:
                 case Checksum(name, function, first, None):
-                    at, start = places[name], places[first]
-                    return None if at is None or start is None else (function, at, start)
+                    found = {}
+                    for form in unit.forms or (0,):
+                        known = {unit.form: form} if unit.forms else {}
+                        places = {each.path: each.offset for each in self.places.of(unit.steps, known)}
+                        at, start = places.get(name), places.get(first)
+                        if at is None or start is None:
+                            return None
+                        found[form] = at, start
+                    return function, found
                 case Fixed() | One() | Many() | Tagged() | Stored() | When():
                     return None
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kodec.generator.plan.rows import rows_of
 from kodec.generator.plan.steps import Derived, Unit, When, fields_in
@@ -17,7 +17,9 @@ from kodec.generator.targets.python.rows import rows_printer
 from kodec.generator.targets.python.tables import is_of_messages, message_tables
 from kodec.generator.targets.python.types import Types
 from kodec.generator.targets.python.views.modules import (
+    FORMS,
     PLACES,
+    ROLES,
     Attribute,
     Checksum,
     Constant,
@@ -237,8 +239,25 @@ class Module(Types):
         found = self.back.checksum(unit)
         if found is None:
             return None
-        kind, at, start = found
-        return Checksum(f"checksum_of_{self.back.function(unit.name)}", at, start, kind)
+        kind, places = found
+        name = f"checksum_of_{self.back.function(unit.name)}"
+        if len(set(places.values())) == 1:
+            at, start = next(iter(places.values()))
+            return Checksum(name, str(at), str(start), kind)
+        form = next(each for each in self.back.places.of(unit.steps) if each.path == unit.form)
+        if form.offset is None or form.size is None or form.number is None:
+            return None
+        order = "little" if form.number[1] == "le" else "big"
+        signed = WIRE[form.number[0]].name.startswith("s")
+        return Checksum(
+            name,
+            "at",
+            "start",
+            kind,
+            f'form = int.from_bytes(buf[pos + {form.offset} : pos + {form.offset + form.size}], "{order}", '
+            f"signed={signed})",
+            f"at, start = {places}[form]",
+        )
 
     def _class_doc(self, struct: Struct) -> str:
         doc = struct.doc or Text(f"`{struct.id}` of {self.schema.path}.")
@@ -335,8 +354,24 @@ class Module(Types):
             if offset >= 0 or code:
                 places[name] = offset, code
         if places:
-            items = ", ".join(f'"{attribute(name)}": ({at}, "{code}")' for name, (at, code) in places.items())
-            found.append(Constant("PLACES", "dict[str, tuple[int, str]]", f"{{{items}}}", PLACES))
+            found.append(Constant("PLACES", _PLACES_TYPE, _places_text(places), PLACES))
+        if unit.roles:
+            items = ", ".join(f'"{role}": "{_path(path)}"' for role, path in unit.roles)
+            found.append(Constant("ROLES", "dict[str, str]", f"{{{items}}}", ROLES))
+        if unit.forms:
+            forms = {}
+            for form in unit.forms:
+                fields = self.back.places.of(unit.steps, {unit.form: form})
+                forms[form] = _places_text(
+                    {
+                        each.path: (-1 if each.offset is None else each.offset, _code(each.number, usual))
+                        for each in fields
+                        if "." not in each.path and not each.bits
+                    }
+                )
+            items = ", ".join(f"{form}: {text}" for form, text in forms.items())
+            about = FORMS.format(attribute(unit.form))
+            found.append(Constant("FORMS", f"dict[int, {_PLACES_TYPE}]", f"{{{items}}}", about))
         return found
 
 
@@ -346,6 +381,19 @@ def _conditions(unit: Unit, name: str) -> Iterator[Value]:
         while isinstance(step, When) and name in fields_in((step,)):
             yield step.test
             step = next(each for each in step.steps if name in fields_in((each,)))
+
+
+_PLACES_TYPE = "dict[str, tuple[int, str]]"
+
+
+def _places_text(places: Mapping[str, tuple[int, str]]) -> str:
+    items = ", ".join(f'"{attribute(name)}": ({at}, "{code}")' for name, (at, code) in places.items())
+    return f"{{{items}}}"
+
+
+def _path(path: str) -> str:
+    """The attributes of a path of fields."""
+    return ".".join(map(attribute, path.split(".")))
 
 
 def _code(number: tuple[str, str] | None, usual: str) -> str:

@@ -10,8 +10,8 @@ import kodec.runtime.floats
 import kodec.runtime.streams
 import kodec.runtime.uuids
 import kodec.runtime.varint
-from kodec.generator.reserved import Reserved
-from kodec.generator.schema.model import Enum, Model
+from kodec.generator.reserved import Reserved, Taken
+from kodec.generator.schema.model import Enum, Model, Schema
 
 __all__ = ["RUNTIME", "ClassNames", "argument", "attribute", "camel", "column_local", "local", "member_names"]
 
@@ -56,7 +56,6 @@ _LOCALS = Reserved(
         "values_",
         "start_of_",
         "end_of_",
-        "stop_of_",
         "place_of_",
         "bytes_of_",
     ),
@@ -115,33 +114,60 @@ def member_names(enum: Enum) -> dict[str, str]:
 class ClassNames:
     """The classes of a model's types and enums, and the suffixes of their functions.
 
+    A schema's own type has the schema's name. A type inside has its own where no other type or enum of the
+    module would get it, else its path, and else that with the schema's.
+
     Attributes:
         classes: the class of each type, by the type's full name.
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._ids = {schema.id: Counter(each.id for each in schema.structs) for schema in model.schemas}
-        self.classes = {
-            struct.name: camel(self.function(struct.name))
-            for schema in model.schemas
-            for struct in schema.structs
-        }
+        self._functions: dict[str, str] = {}
+        self._enums: dict[str, str] = {}
+        for schema in model.schemas:
+            self._name(schema)
+        self.classes = {name: camel(text) for name, text in self._functions.items()}
+
+    def _name(self, schema: Schema) -> None:
+        root = self._functions[schema.root.name] = _unimported(schema.root.id)
+        taken = Taken([camel(root)])
+        inner = [each.name for each in schema.structs if each is not schema.root]
+        enums = [each.name for each in schema.enums]
+        lone = {name for name, count in Counter(map(_own, [schema.root.name, *inner])).items() if count == 1}
+        # names that are nobody else's are given first, whatever the order
+        for name in sorted(inner, key=lambda each: _own(each) not in lone):
+            path = "_".join(name.split("::")[1:])
+            ways = [_own(name)] if _own(name) in lone else []
+            ways = list(map(_unimported, (*ways, path, name.replace("::", "_"))))
+            text = next((each for each in ways if camel(each) not in taken.names), ways[-1])
+            while camel(text) in taken.names:
+                text += "_"
+            taken.names.add(camel(text))
+            self._functions[name] = text
+        shared = Counter(camel(_own(name)) for name in enums)
+        for name in enums:
+            own = camel(_own(name))
+            text = own if shared[own] == 1 and own not in taken.names else camel(name.replace("::", "_"))
+            self._enums[name] = taken.claim(text)
 
     def function(self, name: str) -> str:
-        """The suffix of `read_` and `write_`: the type's name, or its path if two have that name."""
-        schema, *path = name.split("::")
-        own = (path or [schema])[-1]
-        if self._ids[schema][own] > 1:
-            own = "_".join(path or [schema])
-        # no schema name ends in `_`
-        # two `_`: a field that is called as what is imported has one
-        return f"{own}__" if f"read_{own}" in _IMPORTED else own
+        """The suffix of a type's `read_` and `write_`."""
+        return self._functions[name]
 
     def enum_class(self, name: str) -> str:
-        """The class of an enum: its name, or its path where another enum or type has that name."""
-        schema = self.model.schema_of(name)
-        own = camel(name.rpartition("::")[2])
-        others = [camel(each.name.rpartition("::")[2]) for each in schema.enums if each.name != name]
-        others += [self.classes[each.name] for each in schema.structs]
-        return camel(name.replace("::", "_")) if own in others else own
+        """The class of an enum."""
+        return self._enums[name]
+
+
+def _own(name: str) -> str:
+    """The last part of a full name."""
+    return name.rpartition("::")[2]
+
+
+def _unimported(suffix: str) -> str:
+    """The suffix of a function that is called as nothing that modules import.
+
+    With two `_`: a field that is called as what is imported has one.
+    """
+    return f"{suffix}__" if f"read_{suffix}" in _IMPORTED else suffix

@@ -89,6 +89,11 @@ class Printer:
         self.optional -= self.ranged
         self._items = self._named_items(steps)
 
+    @property
+    def unpacks(self) -> bool:
+        """Whether something in the unit may be compressed."""
+        return self.unit.name in self.module.back.unpacking
+
     # -- names ------------------------------------------------------------------------------------
 
     def field(self, name: str) -> str:
@@ -469,7 +474,7 @@ def _code(slot: Slot) -> str:
     return (WIRE[slot.wire].python.code if slot.wire is not None else "") or f"{slot.size}s"
 
 
-def set_by(steps: Iterable[Step], contents: bool = False) -> Iterator[str]:
+def set_by(steps: Iterable[Step]) -> Iterator[str]:
     """The fields that steps set, in order, without steps under a condition."""
     for step in steps:
         match step:
@@ -480,5 +485,5 @@ def set_by(steps: Iterable[Step], contents: bool = False) -> Iterator[str]:
                 yield name
             case Fixed(slots):
                 yield from dict.fromkeys(
-                    each.path[0] for each in slots if contents or each.contents is None or each.path[1:]
+                    each.path[0] for each in slots if each.contents is None or each.path[1:]
                 )

@@ -16,6 +16,7 @@ from kodec.generator.plan.steps import (
     Element,
     Fixed,
     FixedNumber,
+    LateSize,
     Many,
     Nested,
     Octets,
@@ -25,10 +26,9 @@ from kodec.generator.plan.steps import (
     Slot,
     Solution,
     Step,
-    Stored,
-    Tagged,
     TagPlan,
     When,
+    lacks_case,
     steps_in,
     values_of,
 )
@@ -217,6 +217,15 @@ class Writer(Printer):
             derived.kind == "length" and derived.of in {each.name for each in self.measured()}
         )
 
+    def comparable(self, derived: Derived) -> str:
+        """The test that a value was given, and that there are elements of which it is derived."""
+        items = self.field(derived.of)
+        tests = [f"v.{attribute(derived.name)} is not None"]
+        tests += [f"not isinstance({items}, bytes)"] if self.holds_content(derived.of) else []
+        tests.append(items)
+        tests += [] if derived.when is None else [self.text(derived.when, binds=BINDS["and"])]
+        return " and ".join(tests)
+
     def of_content(self, derived: Derived) -> str:
         """A number that objects do not have, computed of `self`."""
         value = f"self.{attribute(derived.of)}"
@@ -331,44 +340,9 @@ class Writer(Printer):
         plain = plain or (isinstance(element, Octets) and (element.size is None or element.size.implied))
         return not plain or bool(step.rules) or self.is_maybe_empty(step)
 
-    def ends_early(self, check: CheckLength | Checksum) -> bool:
-        """Whether more is written after the end of a range."""
-        after = self.unit.steps[self.unit.steps.index(check) + 1 :] if check in self.unit.steps else ()
-        return any(isinstance(each, (Fixed, One, Many, Tagged, Stored, When)) for each in after)
-
-    def patches(self) -> list[CheckLength | Checksum]:
-        """Lengths, then checksums, the innermost first: each covers bytes that are final by then."""
-        order = list(set_by(steps_in(self.unit.steps), contents=True))
-
-        def inside(check: CheckLength | Checksum) -> list[str]:
-            last = check.last
-            if last is None:
-                last = self._last_before(check)
-            return order[order.index(check.first) : order.index(last) + 1]
-
-        def layers(check: CheckLength | Checksum) -> int:
-            if not isinstance(check, Checksum):
-                return 0
-            covered = inside(check)
-            return 1 + max((layers(each) for each in self.ranges if each.name in covered), default=0)
-
-        by_place = sorted(self.ranges, key=lambda each: order.index(each.name))
-        return sorted(by_place, key=layers)
-
-    def _last_before(self, check: Step) -> str:
-        last = ""
-        for step in steps_in(self.unit.steps):
-            if step is check:
-                break
-            for name in set_by((step,), contents=True):
-                last = name
-        return last
-
     def stop(self, check: CheckLength | Checksum) -> str:
         """The end of a range in the output; empty if it ends with the output."""
-        if check.last is not None:
-            return f"end_of_{check.last}"
-        return f"stop_of_{check.name}" if self.ends_early(check) else ""
+        return "" if check.last is None else f"end_of_{check.last}"
 
     # -- what follows from what is written ----------------------------------------------------------
 
@@ -398,6 +372,10 @@ class Writer(Printer):
         head = f'settle(opt, "{name}", {have}, {self.text(size.value)}, {self.solve(size.solved)}'
         return f'{head}, "{reason}"{rest})'
 
+    def late_size(self, late: LateSize) -> str:
+        """A size that is compared when the length is there, beside an operator."""
+        return Expressions(field=self.get, item="size")(late.value, BINDS["|"])
+
     def only(self, choice: Choice) -> str:
         """The classes that one case alone has, each with the value of that case."""
         found = (f"{self.module.class_of(unit)}: {self.text(value)}" for unit, value in choice.only)
@@ -407,7 +385,7 @@ class Writer(Printer):
         """Of the fields under a condition: a name, the test that any has a value, whether all may be null."""
         found = [each[0] for each in self.lost(step)]
         test = " or ".join(map(self.holds, found))
-        optional = all(self.fields[name].default == "None" for name in found)
+        optional = all(self.fields[name].default == "None" for name in found) and not lacks_case(step.steps)
         return (found[0] if found else ""), test, str(optional)
 
     def without_case(self, choice: Choice) -> str:

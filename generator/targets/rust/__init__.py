@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.code_printing import StreamPackage
-from kodec.generator.plan.printing import Package, collisions, lacking, wide_bits
+from kodec.generator.plan.printing import Package, collisions, lacking, packing, wide_bits
 from kodec.generator.plan.steps import Chars, Checksum, Choice, Nested, Program, Unit, values_of
 from kodec.generator.plan.values import Maybe, MemberOf, ObjectOf, OneOf, is_number
 from kodec.generator.problems import SchemaProblem
@@ -18,7 +18,7 @@ from kodec.generator.schema.model import EnumItem, Model, Schema
 from kodec.generator.target import File, Request, documentation, mark
 from kodec.generator.targets.rust.expressions import Types, beyond
 from kodec.generator.targets.rust.names import Names
-from kodec.generator.targets.rust.printer import Printer, packing
+from kodec.generator.targets.rust.printer import Printer
 from kodec.generator.targets.rust.streams import StreamPrinter, StreamTypes, lacking_of, processes_of
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text, markdown

@@ -17,10 +17,8 @@ from kodec.generator.plan.steps import (
     Fixed,
     Many,
     Mark,
-    Nested,
     One,
     Packed,
-    Program,
     SetNull,
     Slot,
     Step,
@@ -57,7 +55,7 @@ from kodec.generator.targets.rust.expressions import Expressions, Types, literal
 from kodec.generator.targets.rust.names import local, member
 from kodec.generator.wire import WIRE
 
-__all__ = ["Printer", "packing"]
+__all__ = ["Printer"]
 
 
 class Printer(UnitPrinter[Expressions]):
@@ -499,20 +497,6 @@ class Printer(UnitPrinter[Expressions]):
 
 _COMPUTED = Whole(-(1 << 62), 1 << 62)
 """The type of a computed number: narrower than i64, so that storing it checks whether it fits."""
-
-
-def packing(program: Program) -> set[str]:
-    """Units in which something may be compressed."""
-    found = {each.name for each in program.units.values() if each.packed is not None}
-    while True:
-        more = {
-            unit.name
-            for unit in program.units.values()
-            if any(isinstance(each, Nested) and each.unit in found for each in values_of(unit.steps))
-        }
-        if more <= found:
-            return found
-        found |= more
 
 
 def _may_lack(step: One) -> bool:

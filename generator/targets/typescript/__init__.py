@@ -86,9 +86,7 @@ class _TypeScript:
             classes = {names.type(name) for name in streams.codes}
             imports = list(_imports(names, module, body, classes))
             if streams.program.units_of(schema):
-                path = posixpath.relpath("streams", posixpath.dirname(module) or ".")
-                path = path if path.startswith(".") else f"./{path}"
-                imports.append(f'import * as streams from "{path}.js";')
+                imports.append(f'import * as streams from "{_path("streams", module)}";')
             text = _TEMPLATES.render("file.ts.j2", mark=mark(schema), imports=imports, body=body)
             yield File(f"{FOLDER}/src/{module}.ts", text, schema)
         index = "".join(f'export * from "./{module}.js";\n' for module in modules)
@@ -145,8 +143,6 @@ def _imports(names: Names, module: str, body: str, classes: set[str]) -> Iterato
         if where != module:
             wanted.setdefault(where, []).append(word)
     for where, found in sorted(wanted.items()):
-        path = posixpath.relpath(where, posixpath.dirname(module) or ".")
-        path = path if path.startswith(".") else f"./{path}"
         kinds = [
             EXPORTED.get(each, not each.startswith(("read", "write", "new")) and each not in classes)
             for each in found
@@ -156,7 +152,13 @@ def _imports(names: Names, module: str, body: str, classes: set[str]) -> Iterato
             f"type {each}" if kind and not types_only else each
             for each, kind in zip(found, kinds, strict=True)
         )
-        yield f'import {"type " if types_only else ""}{{ {shown} }} from "{path}.js";'
+        yield f'import {"type " if types_only else ""}{{ {shown} }} from "{_path(where, module)}";'
+
+
+def _path(where: str, module: str) -> str:
+    """The file of a module, as another imports it; a folder may be called like the file."""
+    path = posixpath.relpath(f"{where}.js", posixpath.dirname(module) or ".")
+    return path if path.startswith(".") else f"./{path}"
 
 
 def _comments(model: Model, unit: Unit) -> dict[str, str]:

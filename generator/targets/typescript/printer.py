@@ -17,6 +17,7 @@ from kodec.generator.plan.steps import (
     Element,
     FieldPlan,
     Fixed,
+    LateSize,
     Many,
     Nested,
     One,
@@ -173,6 +174,9 @@ class Printer(UnitPrinter[Expressions]):
 
     def told(self, value: Value, kind: Type) -> str:
         return self.spell(value, big=is_big(kind))
+
+    def late_size(self, late: LateSize, length: str) -> str:
+        return self.spell.of(length)(late.value, self.spell.binds.compared + 1, big=False)
 
     def added(self, part: Any, big: bool) -> str:
         return "" if part.plus is None else f" + {self.spell(part.plus, big=big)}"

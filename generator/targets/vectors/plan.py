@@ -122,7 +122,12 @@ def _of_schema(model: Model, program: Program, schema: Schema, units: Iterable[U
         valid, reason = 0, ""
         for given in arguments_of(own):
             of = _OfType(model, program, unit, given)
-            of.make()
+            try:
+                of.make()
+            except FormatError as error:
+                # other types, and other schemas, have theirs
+                reason = reason or f"what is written of it is refused when it is read: {error}"
+                continue
             found += of.found.values() if of.valid or not given else ()
             valid, reason = valid + bool(of.valid), reason or of.reason
             if valid == _MOST_ARGUMENTS:
@@ -155,10 +160,12 @@ class _OfType:
                 data = self._sample(version, number, name)
                 base = max(base, data or b"", key=len)
             self._edges(version)
+            self._choices(version)
             self._compressed(version)
             if version == versions[-1]:
                 self._near(version, base)
         self._lost()
+        self._stale()
         if unit.versions and self.valid:
             self._other_versions(unit.versions.first, unit.versions.last, base)
 
@@ -198,6 +205,15 @@ class _OfType:
             if what == "largest":
                 self._too_large(version, name, value)
 
+    def _choices(self, version: int | None) -> None:
+        """Each value of a field that decides which others there are, with all that are there set."""
+        for name, shown, value in self.samples.choices(self.unit, version, self._told(version)):
+            try:
+                data = self._written(value, version)
+            except EncodeError:
+                continue  # values that do not go together
+            self._accept(version, f"{name}: {shown}, with all its fields set", data)
+
     def _too_large(self, version: int | None, name: str, value: dict[str, Any]) -> None:
         kind = self.unit.field(name).type
         if isinstance(kind, Whole) and name != self.unit.version_name:
@@ -217,6 +233,21 @@ class _OfType:
                     self._written(lost, version)
                 except EncodeError as error:
                     self._refuse_value(version, f"{name}: not in this version", to_json(lost), error)
+
+    def _stale(self) -> None:
+        """Derived values that elements were added to: a reader refuses them, and so does a writer."""
+        refused = set()
+        for version, value in self._samples:
+            for each in self.unit.derived:
+                if each.kind not in ("last", "most") or (version, each.name) in refused:
+                    continue
+                stale = {**value, each.name: value[each.name] - 1}
+                try:
+                    self._written(stale, version)
+                except EncodeError as error:
+                    refused.add((version, each.name))
+                    tests = f"{each.name}: less than its elements say"
+                    self._refuse_value(version, tests, to_json(stale), error)
 
     def _compressed(self, version: int | None) -> None:
         """A value for each codec: its bytes depend on the codec's library, and are read back."""

@@ -44,14 +44,18 @@ from kodec.generator.plan.values import (
     TEXT,
     Constant,
     EnumOf,
+    FieldOf,
     ListOf,
     Maybe,
+    MemberOf,
     Peeked,
     Real,
     Type,
     Value,
     Whole,
     scalar,
+    text_of,
+    values_in,
 )
 from kodec.generator.schema.model import Model
 from kodec.generator.wire import ENCODINGS
@@ -68,6 +72,7 @@ _WIDE_TEXTS = ("", "a", "caf\u00e9 \u2014 \u65e5\u672c", "\U0001f600")
 _FLOATS = (0.0, 1.5, -2.25, 65536.125)
 _UUIDS = (UUID(int=0), UUID(int=0x0123456789ABCDEF0123456789ABCDEF), UUID(int=1), UUID(int=(1 << 128) - 1))
 _MOST_ARGUMENTS = 6
+_MOST_CHOICES = 16
 _LONG = 130
 """Elements, bytes and letters whose number takes two bytes of a varint."""
 
@@ -113,6 +118,66 @@ class Samples:
         for step in maker.present():
             if isinstance(step, Many) and (step.count is None or step.count.implied) and step.until is None:
                 yield step.name, f"{_LONG} elements", [maker.item(step, 1)] * _LONG
+
+    def choices(
+        self, unit: Unit, version: int | None, told: tuple[Any, ...]
+    ) -> Iterator[tuple[str, str, Any]]:
+        """(field, value, sample) for every value of each field that decides which others there are.
+
+        In a sample each field of the unit that is there holds something other than its default, if it can.
+        """
+        maker = _Maker(self, unit, 1, told, version, {}, "none")
+        derived = {each.name for each in (*unit.derived, *unit.ranges)} | {unit.version_name}
+        asked = {
+            text_of(part)
+            for step in steps_in(unit.steps)
+            if isinstance(step, When) and not unit.is_of_version(step.test)
+            for part in values_in(step.test)
+            if isinstance(part, (FieldOf, MemberOf))
+        }
+        for path, kind, rules in maker.numbers():
+            if path not in asked or path in derived:
+                continue
+            for value in self._values_of(maker, kind, rules, unit):
+                try:
+                    yield path, str(value).lower(), self._set(unit, version, told, {path: value})
+                except NoSample:
+                    continue
+
+    def _set(self, unit: Unit, version: int | None, told: tuple[Any, ...], given: dict[str, Any]) -> Any:
+        """A sample in which each field holds something other than its default, if it can."""
+        self._left = MOST
+        maker = _Maker(self, unit, 1, told, version, given, "none")
+        maker.make()
+        for name, kind, rules, element in _fields_of(unit.steps):
+            spec = unit.field(name)
+            if name in given or name in maker.derived or spec.default is None:
+                continue
+            if maker.frame.values[name] != spec.default.value:
+                continue
+            values = (value for _, value in self._edges(kind, element) if value != spec.default.value)
+            other = next((value for value in values if maker.allows(rules, value)), None)
+            if other is not None:
+                given = {**given, name: other}
+        return self.sample(unit, 1, version, told, given)
+
+    def _values_of(self, maker: _Maker, kind: Type, rules: tuple[Rule, ...], unit: Unit) -> Iterator[Any]:
+        """The values of a number that decides something: all that it may be, or those near what is asked."""
+        tried: Iterable[Any] = ()
+        match scalar(kind):
+            case EnumOf(enum):
+                tried = [each.value for each in self._model.enum(enum).items]
+            case Whole(low, high):
+                ruled = _wanted(rules)
+                tests = [step.test for step in steps_in(unit.steps) if isinstance(step, When)]
+                named = [each.value for each in values_of(tests) if isinstance(each, Constant)]
+                first = min(ruled, default=low)
+                tried = range(first, first + _MOST_CHOICES) if ruled else ()
+                near = [each + by for each in named if type(each) is int for by in (-1, 0, 1)]
+                tried = sorted({each for each in (*tried, *near) if low <= each <= high})
+            case found if found == FLAG:
+                tried = (False, True)
+        yield from islice((each for each in tried if maker.allows(rules, each)), _MOST_CHOICES)
 
     def _edges(self, kind: Type, element: Element | None) -> Iterator[tuple[str, Any]]:
         size = getattr(element, "size", None)
@@ -238,6 +303,14 @@ class _Maker:
 
     # -- making -----------------------------------------------------------------------------------
 
+    def numbers(self) -> Iterator[tuple[str, Type, tuple[Rule, ...]]]:
+        """(path, type, rules) of each field that the unit has by itself, or in a part of fixed width."""
+        for step in steps_in(self.unit.steps):
+            if isinstance(step, Fixed):
+                yield from ((slot.shown, slot.type, slot.rules) for slot in step.slots)
+            elif isinstance(step, One):
+                yield step.name, step.type, step.rules
+
     def make(self) -> Any:
         unit, values = self.unit, self.frame.values
         if unit.least > MOST:  # not only after all that fits was made
@@ -325,8 +398,8 @@ class _Maker:
                 return self._derive(name)
             if name == self.unit.version_name:
                 return self.frame.values[name]
-            if name in self.given:
-                return self.given[name]
+        if slot.shown in self.given:
+            return self.given[slot.shown]
         if slot.contents is not None:
             return slot.contents
         if slot.type == OCTETS:
@@ -421,7 +494,9 @@ class _Maker:
         return self._pattern(self.value(size.value), number)
 
     def _pattern(self, size: int, number: int) -> bytes:
-        self._samples.spend(max(size, 0))
+        if size < 0:
+            raise NoSample(f"`{self.unit.name}` has sizes that are negative")
+        self._samples.spend(size)
         return bytes((number * 50 + index) % 256 for index in range(size))
 
     def _text(self, size: Size | None, encoding: str, number: int) -> str:

@@ -146,7 +146,7 @@ export interface ReadOptions {
   readonly ignoreDerived?: boolean;
   /** Of one list; 4,000,000 by default. */
   readonly maxElements?: number;
-  /** Bytes of one compressed field; 256 MiB by default. */
+  /** Bytes of all compressed fields of an input together; 256 MiB by default. */
   readonly maxDecompressed?: number;
   /** The most levels that objects of streamed schemas may nest; 100 by default. */
   readonly maxDepth?: number;
@@ -190,13 +190,21 @@ export class Reader {
   readonly view: DataView;
   readonly options: ReadOptions;
   private readonly compressed: boolean;
+  /** How many bytes may be decompressed, in all of the input. */
+  private readonly left: { bytes: number };
 
-  constructor(bytes: Uint8Array, options: ReadOptions = {}, compressed = false) {
+  constructor(
+    bytes: Uint8Array,
+    options: ReadOptions = {},
+    compressed = false,
+    left = { bytes: options.maxDecompressed ?? 0x10000000 },
+  ) {
     this.bytes = bytes;
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.end = bytes.length;
     this.options = options;
     this.compressed = compressed;
+    this.left = left;
   }
 
   /** Skips the next `size` bytes, and returns their start. */
@@ -531,15 +539,19 @@ export class Reader {
 
   /** A reader of what `stored` bytes, which start at `at`, decompress to. */
   unpacked(name: string, codec: string, stored: Uint8Array, at: number): Reader {
-    if (codec === "none") return new Reader(stored, this.options, this.compressed);
+    if (codec === "none") return new Reader(stored, this.options, this.compressed, this.left);
     if (this.compressed) {
       throw new FormatError("malformed", { path: name, reason: `${codec} data inside compressed data`, at });
+    }
+    if (stored.length === 0) {
+      const reason = `${codec}: the payload is empty`;
+      throw new FormatError("truncated", { path: name, reason, at, need: 1, have: 0 });
     }
     const how = this.options.codecs?.[codec];
     if (how === undefined) {
       throw new FormatError("unsupported", { path: name, reason: `no codec ${codec} was given`, at });
     }
-    const limit = this.options.maxDecompressed ?? 0x10000000;
+    const limit = this.left.bytes;
     let data: Uint8Array;
     try {
       data = how.decompress(stored, limit);
@@ -552,7 +564,8 @@ export class Reader {
       throw new FormatError("malformed", { path: name, reason, at });
     }
     if (data.length > limit) throw tooLarge(codec, limit).within(name).outside("none", at);
-    return new Reader(data, this.options, true);
+    this.left.bytes -= data.length;
+    return new Reader(data, this.options, true, this.left);
   }
 }
 
@@ -911,9 +924,21 @@ export function last<T, N extends number | bigint>(items: readonly T[], of: (ite
   return item === undefined ? undefined : of(item);
 }
 
-/** A number derived from a list. Throws `not_encodable` if it is undefined. */
-export function derived<N>(name: string, value: N | undefined): N {
+/**
+ * A number derived from a list: what was given, or `found`, which is undefined if nothing can be derived.
+ * Throws `not_encodable` if both are missing, and with the reason `differs` if they differ, or with `atLeast`
+ * if less was given.
+ */
+export function derived<N extends number | bigint>(
+  name: string,
+  given: N | null | undefined,
+  found: N | undefined,
+  differs: string,
+  atLeast = false,
+): N {
+  const value = given ?? found;
   if (value === undefined) throw notEncodable(name, "cannot be derived here: a value is required");
+  if (found !== undefined && (atLeast ? value < found : value !== found)) throw notEncodable(name, differs, value);
   return value;
 }
 

@@ -19,6 +19,8 @@ class Reading {
   /** Elements without bytes, and how many there may be. */
   empty = 0;
   room: number;
+  /** Bytes that were decompressed. */
+  inflated = 0;
 
   constructor(options: ReadOptions, room: number) {
     this.options = options;
@@ -279,17 +281,20 @@ export class Source {
     return this.rol(name, data, -by);
   }
   zlib(name: string, data: Uint8Array): Uint8Array {
-    const limit = this.reading.maxDecompressed;
+    const limit = this.reading.maxDecompressed - this.reading.inflated;
     const start = this.at - data.length;
+    let made: Uint8Array;
     try {
-      const made = inflateSync(data, { maxOutputLength: Math.max(1, limit) });
-      return new Uint8Array(made.buffer, made.byteOffset, made.length);
+      made = inflateSync(data, { maxOutputLength: Math.max(1, limit) });
     } catch (error) {
       const code = error instanceof Error && "code" in error ? String(error.code) : "";
       if (code === "ERR_BUFFER_TOO_LARGE") this.fail("limit_exceeded", name, "zlib", start, limit + 1, limit);
       const reason = code === "Z_BUF_ERROR" ? "the data have no end" : String(error);
       this.fail("malformed", name, `zlib: ${reason}`, start);
     }
+    if (made.length > limit) this.fail("limit_exceeded", name, "zlib", start, limit + 1, limit);
+    this.reading.inflated += made.length;
+    return new Uint8Array(made.buffer, made.byteOffset, made.length);
   }
 }
 
@@ -366,8 +371,9 @@ export abstract class StreamedObject {
     root: StreamedObject | null,
   ): void {
     const { reading } = io;
+    const step = index < 0n ? name : `${name}[${String(index)}]`;
     if (reading.depth >= reading.maxDepth) {
-      io.fail("limit_exceeded", name, "nested too deep", io.at, reading.depth + 1, reading.maxDepth);
+      io.fail("limit_exceeded", step, "nested too deep", io.at, reading.depth + 1, reading.maxDepth);
     }
     this._io = io;
     this._parent = parent;
@@ -375,7 +381,7 @@ export abstract class StreamedObject {
     this._depth = ++reading.depth;
     if (parent !== null) this._order = parent._order;
     this._root = root ?? parent?._root ?? this;
-    if (name !== "") reading.path.push(index < 0n ? name : `${name}[${String(index)}]`);
+    if (name !== "") reading.path.push(step);
   }
   _finish(name: string): void {
     this._io.reading.depth--;

@@ -93,6 +93,10 @@ static int dump(const uint8_t *data, size_t size) {
       show_batch(entry.body.as.record_batch);
     } else if (entry.body.kind == KODEC_LOG_SEGMENT_ENTRY_BODY_ENTRY) {
       show_message(entry.body.as.entry);
+    } else {
+      fprintf(stderr, "entry at byte %zu: unknown magic %d\n", at, (int8_t)data[at + 16]);
+      status = 1;
+      break;
     }
     at += used;
     kodec_arena_reset(&arena);

@@ -36,7 +36,12 @@ public final class Dump {
             }
             int end = pos + (int) size;
             try {
-                for (String line : rows(LogSegment.Entry.from(Arrays.copyOfRange(data, pos, end)).body())) {
+                Object body = LogSegment.Entry.from(Arrays.copyOfRange(data, pos, end)).body();
+                if (body instanceof byte[]) {
+                    System.err.printf("entry at byte %d: unknown magic %d%n", pos, data[pos + 16]);
+                    System.exit(1);
+                }
+                for (String line : rows(body)) {
                     System.out.println(line);
                 }
             } catch (FormatException error) {

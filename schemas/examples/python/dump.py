@@ -29,6 +29,9 @@ def rows(data: bytes) -> Iterator[dict[str, Any]]:
             entry = Entry.from_bytes(rest[:size])
         except FormatError as error:
             sys.exit(f"entry at byte {pos}: {error}")
+        if isinstance(entry.body, bytes):
+            magic = int.from_bytes(rest[16:17], signed=True)
+            sys.exit(f"entry at byte {pos}: unknown magic {magic}")
         yield from entry_rows(entry.body)
         pos += size
 

@@ -27,6 +27,11 @@ function dump(data: Buffer): void {
       if (body !== null && "$type" in body) {
         if (body.$type === "record_batch") showBatch(body);
         else showMessage(body);
+      } else {
+        const magic = String(rest.readInt8(16));
+        process.stderr.write(`entry at byte ${String(pos)}: unknown magic ${magic}\n`);
+        process.exitCode = 1;
+        return;
       }
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;

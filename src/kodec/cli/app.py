@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import gc
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from kodec.cli.commands import VERBS
 from kodec.cli.lines import printable, warn
-from kodec.cli.parser import Command, Exit, HelpWanted, UsageError, meant
+from kodec.cli.parser import Command, Exit, HelpWanted, UsageError
+from kodec.runtime.near import meant
 
-__all__ = ["command", "run"]
+__all__ = ["EARLIER", "command", "run"]
 
 # As in `main`.
 _BAD_USAGE = 2
+
+# Names that options had before each had one meaning (docs/options.md): scripts still have them.
+EARLIER: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("find", "--format"): ("--template",),
+    ("find", "--schemas"): ("--registry",),
+    ("redact", "--schemas"): ("--registry",),
+    ("export", "--schemas"): ("--registry",),
+    ("compact-view", "--committed"): ("--isolation", "read_committed"),
+    ("convert", "--committed"): ("--isolation", "read_committed"),
+    ("explain", "--count"): ("--limit",),
+    ("explain", "--version"): ("--message-version",),
+    ("metadata", "--offset"): ("--before-offset",),
+    ("generate", "--format"): ("--report-format",),
+    ("conform", "--format"): ("--report-format",),
+    ("handoff", "--version"): ("--kit-version",),
+}
 
 # A verb whose function has another name than its module.
 _FUNCTIONS = {"groups": "list_groups", "ls": "list_logs"}
@@ -41,7 +58,7 @@ def run(words: Sequence[str]) -> int:
         return _misused(None, UsageError(f"No such {what}: {verb}{meant(verb, list(VERBS))}"))
     called = command(verb)
     try:
-        called.run(rest)
+        called.run(list(_with_present_names(verb, rest)))
     except HelpWanted:
         from kodec.cli.help import help_lines
 
@@ -51,6 +68,22 @@ def run(words: Sequence[str]) -> int:
     except Exit as end:
         return end.code
     return 0
+
+
+def _with_present_names(verb: str, words: Sequence[str]) -> Iterator[str]:
+    """The words, with the present names of options; what follows `--` is no option."""
+    for at, word in enumerate(words):
+        if word == "--":
+            yield from words[at:]
+            return
+        name, equals, value = word.partition("=")
+        found = EARLIER.get((verb, name))
+        if found is None:
+            yield word
+        elif equals:
+            yield from (*found[:-1], f"{found[-1]}={value}")
+        else:
+            yield from found
 
 
 def _misused(called: Command | None, error: UsageError) -> int:

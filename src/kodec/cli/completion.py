@@ -92,7 +92,7 @@ def _fitting(words: Sequence[str]) -> Iterator[tuple[str, str]]:
             found = (each for each in options[name].values if each.startswith(value))
             yield from ((f"{name}={each}", "") for each in found)
             return
-        helps = {name: each.help for name, each in options.items()} | {HELP[0]: "Show help and leave."}
+        helps = {name: each.help for name, each in options.items()} | {HELP[0]: "Show this help and exit."}
         yield from ((name, text) for name, text in helps.items() if name.startswith(last))
 
 

@@ -43,17 +43,18 @@ def require_spark(engine: Engine, master: str | None) -> str:
 def job() -> Iterator[None]:
     """Import and run a job; report refusals, missing libraries and Spark's errors in one line each.
 
-    The exit code is 2 for a path without a log, else 1.
+    The exit code is 2 for a path without a log, and for an option that cannot be followed, else 1.
     """
     root = logging.getLogger()
     root.addFilter(_is_ours)
     try:
         yield
     except KodecError as error:
-        if (text := _of_the_source(error)) is None:
+        if (found := _of_the_source(error)) is None:
             raise
+        text, code = found
         output.warn(f"kodec: {text}")
-        raise Exit(BAD_USAGE if isinstance(error.__context__, NotALog) else FAILED) from None
+        raise Exit(code) from None
     except ImportError as error:
         extra = _EXTRAS.get((error.name or "").partition(".")[0], "spark")
         raise MissingDependency(f"this needs `{error.name}`: {install_command(extra)}") from error
@@ -61,7 +62,7 @@ def job() -> Iterator[None]:
         output.warn(*output.lines_of(error))
         raise Exit(BAD_USAGE) from None
     except (OSError, ValueError) as error:
-        # a target that is not empty, a missing topic, an option out of range
+        # a target that is not empty
         output.warn(*output.lines_of(error))
         raise Exit(FAILED) from None
     except Exception as error:
@@ -79,13 +80,16 @@ def _is_ours(record: logging.LogRecord) -> bool:
     return "py4j" not in Path(record.pathname).parts
 
 
-def _of_the_source(error: KodecError) -> str | None:
-    """An error in an option of `kafka-log`, in the command's terms; None for another error."""
+def _of_the_source(error: KodecError) -> tuple[str, int] | None:
+    """An error in an option of `kafka-log`, in the command's words, and the exit code; None for others."""
     try:
         from kodec.pipeline.options import OptionError
+        from kodec.pipeline.plan import DataLoss
     except ImportError:  # no Spark, no data source
         return None
     if not isinstance(error, OptionError):
         return None
     text = error.text.partition("; failOnDataLoss=false")[0]
-    return f"--topic: {text}" if error.option == "subscribe" else text
+    # lost offsets are no option's fault, though with an option they are left out
+    code = FAILED if isinstance(error, DataLoss) else BAD_USAGE
+    return f"--topic: {text}" if error.option == "subscribe" else text, code

@@ -26,7 +26,7 @@ def help_lines(command: Command) -> Iterator[str]:
         yield ""
         yield from _paragraph([line.strip() for line in part.strip().splitlines()], width)
     bold, plain = ("\x1b[1m", "\x1b[0m") if may_style() else ("", "")
-    of_help = (", ".join(HELP), "Show this page and leave.")
+    of_help = (", ".join(HELP), "Show this help and exit.")
     for title, parameters, more in (
         ("Arguments", command.arguments, []),
         ("Options", command.options, [of_help]),

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from kodec.cli.commands import may_style
 from kodec.cli.lines import printable
-from kodec.formats.explain import Area, Explanation, Part
+from kodec.formats.explain import Area, Explanation, Field, Part
 
-__all__ = ["lines_of_explanation", "shown"]
+__all__ = ["Colours", "lines_of_explanation", "shown", "with_unit"]
 
 _ROW = 16
 # Lines shown of a part unless all are requested.
 _FEW = 4
 _TEXT = 100
-_COLOURS = (36, 33, 32, 35, 34, 31)
+_ANSI = (36, 33, 32, 35, 34, 31, 96, 93, 92, 95, 94, 91)
+_INDEX = re.compile(r"\[\d+\]")
+
+
+class Colours:
+    """A number below 12 for each field, whatever its indexes, in the order of first appearance."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def of(self, field: Field) -> int:
+        return self.numbers.setdefault(self.name(field.path), len(self.numbers)) % len(_ANSI)
+
+    @staticmethod
+    def name(path: str) -> str:
+        """A path without its indexes, as in `records[].key`."""
+        return _INDEX.sub("[]", path)
 
 
 def shown(value: Any) -> str:
@@ -33,25 +50,38 @@ def shown(value: Any) -> str:
     return {"None": "null", "True": "true", "False": "false"}.get(found := str(value), found)
 
 
-def lines_of_explanation(found: Explanation, *, whole: bool = False) -> Iterator[str]:
-    """The lines of all areas; with `whole`, long fields are not cut."""
+def with_unit(field: Field) -> str:
+    """A field's value with its unit, its name or its time, as in `4 (zstd)`."""
+    unit = f" {field.unit}" if field.unit else ""
+    return f"{shown(field.value)}{unit}" + (f" ({printable(field.meaning)})" if field.meaning else "")
+
+
+def lines_of_explanation(
+    found: Explanation, *, whole: bool = False, colours: Colours | None = None
+) -> Iterator[str]:
+    """The lines of all areas; with `whole`, long fields are not cut.
+
+    `colours` are those of explanations before it in the same output.
+    """
+    colours = Colours() if colours is None else colours
     for area in found.areas:
         if area.path:
             yield f"{area.path}: {area.note}, {len(area.data):,} bytes inside"
-        for number, part in enumerate(area.parts):
-            yield from _part(area, part, _COLOURS[number % len(_COLOURS)], whole)
+        for part in area.parts:
+            yield from _part(area, part, [colours.of(each) for each in part.fields], whole)
         for part in area.others:
-            names = ", ".join(f"{path} = {shown(value)}" for path, value in part.fields)
+            names = ", ".join(f"{each.path} = {with_unit(each)}" for each in part.fields)
             yield f"{area.position + part.start:08x}  {'(the same bytes)':{3 * _ROW}} {names}"
     if found.error is not None:
         yield f"wrong: {found.error}"
 
 
-def _part(area: Area, part: Part, colour: int, whole: bool) -> Iterator[str]:
-    start, end = ("", "") if not may_style() else (f"\x1b[{colour}m", "\x1b[0m")
-    labels = [f"{path} = {shown(value)}" for path, value in part.fields]
+def _part(area: Area, part: Part, colours: list[int], whole: bool) -> Iterator[str]:
+    """Its lines; the fields that share its bytes have their own colours, and the bytes that of the first."""
+    styles = may_style()
+    labels = [f"{each.path} = {with_unit(each)}" for each in part.fields]
     if part.note:
-        labels = [f"{labels[0].partition(' = ')[0]}: {part.note}"] if labels else [f"({part.note})"]
+        labels = [f"{part.fields[0].path}: {part.note}"] if labels else [f"({part.note})"]
     rows = max(1, (part.end - part.start + _ROW - 1) // _ROW, len(labels))
     kept = rows if whole else max(_FEW, len(labels))
     for row in range(min(rows, kept)):
@@ -59,6 +89,8 @@ def _part(area: Area, part: Part, colour: int, whole: bool) -> Iterator[str]:
         data = area.data[at : min(at + _ROW, part.end)]
         place = f"{area.position + at:08x}" if data or not row else " " * 8
         label = labels[row] if row < len(labels) else ""
-        yield f"{place}  {start}{data.hex(' '):{3 * _ROW}}{end} {label}".rstrip()
+        colour = 90 if not colours else _ANSI[colours[row if row < len(colours) else 0]]
+        start, end = (f"\x1b[{colour}m", "\x1b[0m") if styles else ("", "")
+        yield f"{place}  {start}{data.hex(' '):{3 * _ROW}} {label}".rstrip() + end
     if rows > kept:
         yield f"{'':8}  … {part.end - part.start - kept * _ROW:,} bytes more"

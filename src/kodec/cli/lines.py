@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 
-__all__ = ["lines_of", "printable", "say", "show", "unescaped", "warn"]
+__all__ = ["lines_of", "name_or_quoted", "printable", "quoted", "say", "show", "unescaped", "warn"]
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/+-]*")
+
+# The flags that errors of functions name, and that are options of each verb that calls those.
+_FLAG = re.compile(r"\boverwrite=True\b")
 
 
 def printable(text: str) -> str:
@@ -23,10 +30,38 @@ def unescaped(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
+def quoted(text: str) -> str:
+    """Text between quotes, single ones around text that has double ones; the same quotes in it are escaped.
+
+    A byte that is not UTF-8 is shown as `\\xff`.
+    """
+    mark = "'" if '"' in text and "'" not in text else '"'
+    return mark + printable(text.replace("\\", "\\\\").replace(mark, "\\" + mark)) + mark
+
+
+def name_or_quoted(text: str) -> str:
+    """A text without spaces and signs as it is, another between quotes."""
+    return text if _NAME.fullmatch(text) else quoted(text)
+
+
 def lines_of(error: BaseException, start: str = "kodec: ") -> list[str]:
-    """The lines that describe an error: one, or those that the error has, and its notes."""
-    first, *others = getattr(error, "lines", [str(error)])
-    return [start + first, *others, *getattr(error, "__notes__", ())]
+    """The lines that describe an error: one, or those that the error has, and its notes.
+
+    A parameter of Python that the error names, as `overwrite=True`, becomes the option. Errors of the
+    system have no number.
+    """
+    first, *others = getattr(error, "lines", None) or [_of_system(error) or str(error)]
+    return [start + _FLAG.sub("--overwrite", first), *others, *getattr(error, "__notes__", ())]
+
+
+def _of_system(error: BaseException) -> str:
+    """The file and the reason of an error that the system raised; "" for another."""
+    if not isinstance(error, OSError) or type(error).__str__ is not OSError.__str__ or not error.strerror:
+        return ""
+    names = [
+        os.fsdecode(each) for each in (error.filename, error.filename2) if isinstance(each, (str, bytes))
+    ]
+    return ": ".join([" -> ".join(names)] * bool(names) + [error.strerror])
 
 
 def show(*lines: str) -> None:

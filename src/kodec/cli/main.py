@@ -18,7 +18,7 @@ _COMPLETION = ("--install-completion", "--show-completion")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; return its exit code: 0 done, 1 bad bytes or failed check, 2 bad usage, 3 dry run."""
+    """Run the command; return its exit code, as in docs/commands.md."""
     words = sys.argv[1:] if arguments is None else arguments
     # None where a program has closed them before it started this one.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: PTH123, SIM115
@@ -61,13 +61,13 @@ def _run(words: list[str]) -> int:
         return set_up(words[1:], install=words[0] == _COMPLETION[0])
     from kodec.cli.app import run
     from kodec.cli.lines import lines_of, warn
-    from kodec.runtime.errors import KodecError
+    from kodec.runtime.errors import ArgumentError, KodecError, NoSuchPartition
 
     try:
         return run(words)
     except KodecError as error:
         warn(*lines_of(error, f"{type(error).__name__}: "))
-        return BAD_BYTES
+        return BAD_USAGE if isinstance(error, (ArgumentError, NoSuchPartition)) else BAD_BYTES
     except KeyboardInterrupt as error:
         warn("kodec: interrupted", *lines_of(error)[1:])
         return 130

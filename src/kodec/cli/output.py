@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kodec.cli.lines import lines_of, printable, say, show, unescaped, warn
+from kodec.cli.lines import lines_of, name_or_quoted, printable, quoted, say, show, unescaped, warn
 from kodec.log.batches.batch import Batch
+from kodec.log.batches.header import EXTRA
 from kodec.log.batches.records import ControlRecord, Record
 from kodec.log.files.listing import TopicPartition
 from kodec.runtime.dataclass import fields, is_dataclass
@@ -27,9 +28,11 @@ __all__ = [
     "count",
     "ending",
     "lines_of",
+    "name_or_quoted",
     "named",
     "plain",
     "printable",
+    "quoted",
     "row_of",
     "say",
     "show",
@@ -101,7 +104,7 @@ def _facts(batch: Batch) -> dict[str, Any]:
         "timestampType": str(batch.timestamp_type),
         "maxTimestamp": batch.max_timestamp,
     }
-    if batch.magic == 2:
+    if batch.is_list:
         facts |= {
             "leaderEpoch": batch.partition_leader_epoch,
             "producerId": batch.producer_id,
@@ -112,6 +115,7 @@ def _facts(batch: Batch) -> dict[str, Any]:
             "isControl": batch.is_control,
             "deleteHorizon": batch.delete_horizon,
         }
+        facts |= {camel(name): plain(value) for name, value in batch.extra.items() if value is not None}
     return facts | {"crc": batch.crc, "crcOk": batch.crc_ok}
 
 
@@ -157,14 +161,12 @@ def plain(data: object) -> object:
 
 
 def _shown(data: bytes | None) -> str:
-    """Bytes for people: text if they are text, else escapes; long values are cut."""
+    """Bytes for people, between quotes: text, with escapes of other bytes; long values are cut."""
     if data is None:
         return "null"
     # the most bytes that the shown characters can have, plus one character
-    text = data[: 4 * (_WIDE + 1)].decode("utf-8", "backslashreplace")
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-    return f'"{text}"' if len(text) <= _WIDE else f'"{text[:_WIDE]}…" ({len(data)} bytes)'
+    text = data[: 4 * (_WIDE + 1)].decode("utf-8", "surrogateescape")
+    return quoted(text) if len(text) <= _WIDE else f"{quoted(text[:_WIDE] + '…')} ({len(data)} bytes)"
 
 
 def time_of(timestamp: int | None) -> str:
@@ -208,6 +210,10 @@ class Text:
         parts += ["transactional"] * batch.is_transactional + ["control"] * batch.is_control
         if batch.delete_horizon is not None:
             parts.append(f"delete horizon {time_of(batch.delete_horizon)}")
+        for each in EXTRA:
+            value = batch.extra[each.name]
+            if value not in (None, each.default):
+                parts.append(each.name if value is True else f"{each.name} {plain(value)}")
         parts.append(f"crc {batch.crc:08x}" + ("" if batch.crc_ok else " WRONG"))
         print(", ".join(parts))
 
@@ -231,22 +237,26 @@ class Text:
 
     def decoded(self, record: Record, key: Decoded | None, value: Decoded | None) -> None:
         start = f"  {record.offset}  {time_of(record.timestamp)}"
-        show(f"{start}  {_told(key)} = {_told(value)}")
+        show(f"{start}  {_told(key, record.key)} = {_told(value, record.value)}")
 
     def item(self, kind: str, item: Mapping[str, object]) -> None:
-        show("  " + ", ".join(f"{name} {value}" for name, value in item.items()))
+        shown = (
+            f"{name_or_quoted(name)} {name_or_quoted(value) if isinstance(value, str) else value}"
+            for name, value in item.items()
+        )
+        show("  " + ", ".join(shown))
 
 
-def _told(decoded: Decoded | None) -> str:
-    """A message for people; if it could not be decoded, the reason and the bytes."""
+def _told(decoded: Decoded | None, data: bytes | None) -> str:
+    """A message for people; if it could not be decoded, the reason and the bytes; of none, the bytes."""
     if decoded is None:
-        return "null"
-    data = decoded.plain()
-    if data is None:
+        return _shown(data)
+    content = decoded.plain()
+    if content is None:
         name = "" if decoded.name is None else f"{decoded.name}: "
         return f"{name}{decoded.reason}: {_shown(decoded.data)}"
     version = "" if decoded.version is None else f" v{decoded.version}"
-    return f"{decoded.name}{version} {json.dumps(data, ensure_ascii=False)}"
+    return f"{decoded.name}{version} {json.dumps(content, ensure_ascii=False)}"
 
 
 def size_of(size: float) -> str:

@@ -22,7 +22,8 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from kodec.cli.lines import warn
-from kodec.stores.storage import StorePath, on_this_machine, readable
+from kodec.runtime.near import meant
+from kodec.stores.storage import StorePath, archive_note, on_this_machine, readable
 
 __all__ = [
     "HELP",
@@ -34,7 +35,6 @@ __all__ = [
     "Option",
     "Parameter",
     "UsageError",
-    "meant",
 ]
 
 HELP = ("--help", "-h")
@@ -256,7 +256,7 @@ class Parameter:
         except OSError as error:
             raise self._wrong(f"{text}: {error.strerror}") from None
         if not rules.file_okay and not S_ISDIR(mode):
-            raise self._wrong(f"{text} is a file")
+            raise self._wrong(f"{text} is {archive_note(text) or 'a file'}")
         if not rules.dir_okay and S_ISDIR(mode):
             raise self._wrong(f"{text} is a directory")
         if rules.exists and not os.access(path, os.R_OK):
@@ -296,7 +296,9 @@ class Command:
             for at, (key, hint) in enumerate(hints.items())
         ]
         of_logs = (each for each in found if each.declared.urls and each.declared.logs)
-        if paths := [each for each in of_logs if not each.is_option]:
+        if paths := [
+            each for each in of_logs if not each.is_option or (each.required and each.declared.exists)
+        ]:
             # what reads logs may find encrypted ones
             joins = all(each.declared.dir_okay and not each.declared.replicas for each in paths)
             keys = _TIER | _TIER_KEYS if joins else _TIER_KEYS
@@ -432,7 +434,7 @@ def _notes_shown() -> Iterator[None]:
     """Report at the end what answers from remote storage depend on."""
 
     def taken() -> list[str]:
-        view = sys.modules.get("kodec.log.files.tier_view")
+        view = sys.modules.get("kodec.log.files.view")
         return [] if view is None else view.take_notes()
 
     taken()  # what a program read before it called this
@@ -441,11 +443,3 @@ def _notes_shown() -> Iterator[None]:
     finally:
         for text in taken():
             warn(f"kodec: note: {text}")
-
-
-def meant(word: str, words: Sequence[str]) -> str:
-    """What somebody may have meant who wrote a word that is not one of these; empty where nothing is near."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, words)
-    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import sys
@@ -10,25 +9,26 @@ from collections.abc import Callable
 
 from kodec.cli import output
 from kodec.log.batches.records import Record
-from kodec.log.files.listing import TopicPartition
 from kodec.log.values.decoder import ValueDecoder
 from kodec.log.values.formats import FORMATS, ReadableValue, ValueFormat, readable, readable_record
+from kodec.runtime.formulas import guarded
 
 __all__ = ["Show", "as_csv", "as_json_lines", "as_text", "by_template"]
 
-Show = Callable[[TopicPartition, Record], None]
+Show = Callable[[Record], None]
 _WIDE = 160
 
 
 def as_text(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None = None) -> Show:
     """A line for people: topic-partition, offset, time in UTC, key, value, headers."""
 
-    def show(log: TopicPartition, record: Record) -> None:
-        texts = readable_record(log.topic, record, key, value, decoder)
-        line = f"{log}  {record.offset}  {output.time_of(record.timestamp)}"
+    def show(record: Record) -> None:
+        texts = readable_record(record.topic or "", record, key, value, decoder)
+        line = f"{record.topic_partition}  {record.offset}  {output.time_of(record.timestamp)}"
         line += f"  {_short(texts.key)} = {_short(texts.value)}"
         if texts.headers:
-            line += "  {" + ", ".join(f"{name}: {_short(each)}" for name, each in texts.headers) + "}"
+            shown = (f"{output.name_or_quoted(name)}: {_short(each)}" for name, each in texts.headers)
+            line += "  {" + ", ".join(shown) + "}"
         output.show(line)
 
     return show
@@ -37,11 +37,11 @@ def as_text(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None =
 def as_json_lines(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None = None) -> Show:
     """A JSON object on a line, with the format of each part."""
 
-    def show(log: TopicPartition, record: Record) -> None:
-        texts = readable_record(log.topic, record, key, value, decoder)
+    def show(record: Record) -> None:
+        texts = readable_record(record.topic or "", record, key, value, decoder)
         facts = {
-            "topic": log.topic,
-            "partition": log.partition,
+            "topic": record.topic,
+            "partition": record.partition,
             "offset": record.offset,
             "timestamp": record.timestamp,
             "timestampType": str(record.timestamp_type),
@@ -56,50 +56,62 @@ def as_json_lines(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | 
     return show
 
 
-def as_csv(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None = None) -> Show:
-    """Rows of CSV after a row of names. A null is an empty cell; headers are a JSON object's text."""
-    rows = csv.writer(sys.stdout, lineterminator="\n")
-    rows.writerow(["topic", "partition", "offset", "timestamp", "key", "value", "headers"])
+def as_csv(
+    key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None = None, *, guard_formulas: bool = False
+) -> Show:
+    """Rows of CSV after a row of names. A null is an empty cell, an empty text has quotes; headers are the
+    text of a JSON list.
 
-    def show(log: TopicPartition, record: Record) -> None:
-        texts = readable_record(log.topic, record, key, value, decoder)
+    With `guard_formulas` cells are as of `kodec.runtime.formulas`.
+    """
+    kept: Callable[[str], str] = guarded if guard_formulas else str
+    print("topic,partition,offset,timestamp,key,value,headers")
+
+    def show(record: Record) -> None:
+        texts = readable_record(record.topic or "", record, key, value, decoder)
         headers = [
             [output.unescaped(name), None if each is None else each.text] for name, each in texts.headers
         ]
-        cells = ["" if each is None else each.text for each in (texts.key, texts.value)]
-        rows.writerow(
-            [
-                log.topic,
-                log.partition,
-                record.offset,
-                record.timestamp,
-                *cells,
-                json.dumps(headers) if headers else "",
-            ]
-        )
+        parts = (None if each is None else kept(each.text) for each in (texts.key, texts.value))
+        of_headers = json.dumps(headers) if headers else None
+        cells = map(_cell, (record.topic, *parts, of_headers))
+        print(next(cells), record.partition, record.offset, record.timestamp, *cells, sep=",")
 
     return show
 
 
+def _cell(text: str | None) -> str:
+    """A cell of CSV: with quotes an empty text, without null, as Arrow writes and PostgreSQL reads them."""
+    if text is None:
+        return ""
+    return text if text and not _QUOTED.search(text) else '"' + text.replace('"', '""') + '"'
+
+
+_QUOTED = re.compile(r'[",\r\n]|^\s|\s\Z')
 _FIELD = re.compile(r"%(?:%|([a-zA-Z])(?:\{([\w-]+)\})?)|\\([nrt0\\])|[^%\\]+|.", re.DOTALL)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "\\": "\\"}
-Part = Callable[[TopicPartition, Record], str]
+Part = Callable[[Record], str]
 
 
 def by_template(
-    template: str, key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None = None
+    template: str,
+    key: ValueFormat,
+    value: ValueFormat,
+    decoder: ValueDecoder | None = None,
+    null: str = "null",
 ) -> Show:
     r"""Prints each record by a template, without adding a line break.
 
     Like `-f` of kcat and rpk: %t topic, %p partition, %o offset, %T or %d timestamp in ms, %k key, %v or
-    %s value, %h headers, %K and %V or %S the bytes of key and value (-1: null), %% a percent sign; \n, \r,
-    \t, \0 and \\. `%v{hex}` prints the value in that format. Raises ValueError.
+    %s value (null is `null`, by default as Kafka's console consumer prints it), %h headers, %K and %V or %S
+    the bytes of key and value (-1: null), %% a percent sign; \n, \r, \t, \0 and \\. `%v{hex}` prints the
+    value in that format. Raises ValueError.
     """
     parts: list[Part] = []
     for found in _FIELD.finditer(template):
         letter, form, escape = found.groups()
         if letter is not None:
-            parts.append(_field(letter, form, key, value, decoder))
+            parts.append(_field(letter, form, key, value, decoder, null))
         else:
             word = found.group()
             text = "%" if word == "%%" else _ESCAPES[escape] if escape else word
@@ -107,31 +119,46 @@ def by_template(
                 raise ValueError("a letter is missing after the last %")
             parts.append(_constant(text))
 
-    def show(log: TopicPartition, record: Record) -> None:
-        sys.stdout.write("".join(part(log, record) for part in parts))
+    if "%" not in template:
+        near = f"; did you mean --{template}?" if template in ("json", "csv") else ""
+        raise ValueError(f"{template!r} has no field, as %v is one{near}")
+
+    def show(record: Record) -> None:
+        sys.stdout.write("".join(part(record) for part in parts))
 
     return show
 
 
 def _field(
-    letter: str, form: str | None, key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None
+    letter: str,
+    form: str | None,
+    key: ValueFormat,
+    value: ValueFormat,
+    decoder: ValueDecoder | None,
+    null: str,
 ) -> Part:
     """The function for `%letter{form}`. Raises ValueError."""
     chosen = next((each for each in FORMATS if each == form), None)
     if form is not None and (chosen is None or letter not in "kvs"):
         raise ValueError(f"%{letter}{{{form}}}: %k, %v and %s support {', '.join(FORMATS)}")
+
+    def text(found: ReadableValue | None) -> str:
+        return null if found is None else found.text
+
     fields: dict[str, Part] = {
-        "t": lambda log, _: log.topic,
-        "p": lambda log, _: str(log.partition),
-        "o": lambda _, record: str(record.offset),
-        "T": lambda _, record: str(record.timestamp),
-        "k": lambda log, record: _text(readable_record(log.topic, record, chosen or key, "hex", decoder).key),
-        "v": lambda log, record: _text(
-            readable_record(log.topic, record, "hex", chosen or value, decoder).value
+        "t": lambda record: str(record.topic),
+        "p": lambda record: str(record.partition),
+        "o": lambda record: str(record.offset),
+        "T": lambda record: str(record.timestamp),
+        "k": lambda record: text(
+            readable_record(record.topic or "", record, chosen or key, "hex", decoder).key
         ),
-        "h": lambda _, record: ",".join(f"{name}={_text(readable(data))}" for name, data in record.headers),
-        "K": lambda _, record: str(-1 if record.key is None else len(record.key)),
-        "V": lambda _, record: str(-1 if record.value is None else len(record.value)),
+        "v": lambda record: text(
+            readable_record(record.topic or "", record, "hex", chosen or value, decoder).value
+        ),
+        "h": lambda record: ",".join(f"{name}={text(readable(data))}" for name, data in record.headers),
+        "K": lambda record: str(-1 if record.key is None else len(record.key)),
+        "V": lambda record: str(-1 if record.value is None else len(record.value)),
     }
     fields |= {"d": fields["T"], "s": fields["v"], "S": fields["V"]}
     if letter not in fields:
@@ -140,11 +167,7 @@ def _field(
 
 
 def _constant(text: str) -> Part:
-    return lambda _log, _record: text
-
-
-def _text(found: ReadableValue | None) -> str:
-    return "" if found is None else found.text
+    return lambda _record: text
 
 
 def _parts(name: str, found: ReadableValue | None) -> str:
@@ -159,6 +182,11 @@ def _parts(name: str, found: ReadableValue | None) -> str:
 def _short(found: ReadableValue | None) -> str:
     if found is None:
         return "null"
-    text = found.text if len(found.text) <= _WIDE else f"{found.text[:_WIDE]}… ({len(found.text)} characters)"
-    shown = text if found.is_json else f'"{text}"' if found.format == "text" else f"{found.format}:{text}"
-    return f"{shown} ({found.reason})" if found.reason else shown
+    is_cut = len(found.text) > _WIDE
+    text = f"{found.text[:_WIDE]}…" if is_cut else found.text
+    if found.format == "text":
+        text = output.quoted(text)
+    elif not found.is_json or text == "null":
+        text = f"{found.format}:{text}"
+    notes = [f"{len(found.text)} characters"] * is_cut + [found.reason] * bool(found.reason)
+    return " ".join([text, *(f"({each})" for each in notes)])

@@ -22,7 +22,7 @@ class Shown:
         self.as_json = as_json
         self.apply = apply
         self.plans = self.changes = self.done = self.refused = self.truncated = 0
-        self.scanned = self.logs = self.bytes = 0
+        self.scanned = self.logs = self.bytes = self.good_batches = self.good_records = 0
         self.kept: set[Path] = set()
 
     def all(
@@ -47,10 +47,16 @@ class Shown:
             if plan.damage_below_recovery_point:
                 output.warn(
                     f"{plan.path}: damaged below the recovery point, where all data was flushed: recovery "
-                    f"truncates the log there, as a broker's does; `kodec salvage` copies every good batch"
+                    "truncates the log there, as a broker's does"
                 )
+            if (good := plan.good_after_cut) is not None:
+                self.good_batches += good.batches
+                self.good_records += good.records
+                offsets = f"offsets {good.first_offset} to {good.last_offset}, {output.size_of(good.bytes)}"
+                output.warn(f"{plan.path}: {_good(good.batches, good.records)}: {offsets}")
             for remark in plan.remarks:
                 output.warn(remark)
+            outcome.omissions.extend(plan.omissions)
             if not self.apply:
                 outcome.left_to_do += plan.has_changes
                 self._show(plan, plan.steps)
@@ -80,6 +86,8 @@ class Shown:
                 "changes": self.changes,
                 "done": self.done,
                 "bytesTruncated": self.truncated,
+                "goodBatchesAfterCuts": self.good_batches,
+                "goodRecordsAfterCuts": self.good_records,
                 "refused": self.refused,
                 "applied": self.apply and self.done == self.changes and not self.refused,
                 "kept": sorted(map(str, self.kept)),
@@ -98,8 +106,16 @@ class Shown:
         if not self.apply and self.scanned < self.logs:
             read = f"{self.scanned} of {output.count(self.logs, 'log')} read (--from-start reads all)"
         output.show(f"{output.count(self.plans, 'topic-partition')}, {read}: {ending}")
+        if self.good_batches:
+            output.show(_good(self.good_batches, self.good_records))
         for folder in sorted(self.kept):
             output.show(f"what was truncated is in {folder}")
+
+
+def _good(batches: int, records: int) -> str:
+    found = output.count(batches, "good batch", "good batches")
+    verb = "follows" if batches == 1 else "follow"
+    return f"{found} with {output.count(records, 'record')} {verb} the cut, and `kodec salvage` keeps them"
 
 
 def _line(step: Step) -> str:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from kodec.cli.outcome import Missing
 from kodec.cli.parser import Argument, BadParameter, Option
 from kodec.log.files.listing import SegmentFiles, TopicPartition, list_partition
 from kodec.log.files.paths import PartitionPath, resolved
-from kodec.log.files.resolve import SegmentPath, resolve
+from kodec.log.files.resolve import LogDirectoryPath, SegmentPath, is_of_topics, resolve
+from kodec.stores.storage import archive_note
 
 __all__ = [
     "DIRECTORIES",
     "ISOLATION",
     "LOGS",
     "ON_ERROR",
+    "PARTITION",
     "PARTITIONS",
     "READ_DIRECTORIES",
     "READ_LOGS",
@@ -25,6 +28,7 @@ __all__ = [
     "OnErrorChoice",
     "folders",
     "logs_at",
+    "refuse_archives",
     "replicas_at",
     "size_of_logs",
 ]
@@ -65,9 +69,12 @@ READ_PARTITIONS = Argument(
 )
 ISOLATION = Option("--isolation", help="read_committed: leave out aborted and undecided records.")
 ON_ERROR = Option(
-    "--on-error", help="At what is corrupt, or missing: stop (raise), or go on after it and report it (skip)."
+    "--on-error",
+    help="At what is damaged or missing: stop (raise), or go on and report it (skip); skip-unreachable: also "
+    "where something cannot be read.",
 )
-TOPICS = Option("--topic", help="Only this topic of a log directory; may be given several times.")
+TOPICS = Option("--topic", help="Only this topic; repeatable.")
+PARTITION = Option("--partition", help="Only this partition; repeatable.", min=0)
 
 
 class IsolationChoice(enum.Enum):
@@ -82,6 +89,7 @@ class OnErrorChoice(enum.Enum):
 
     stop = "raise"
     skip = "skip"
+    skip_unreachable = "skip-unreachable"
 
 
 def folders(paths: list[Path], topics: list[str]) -> list[Path]:
@@ -134,6 +142,13 @@ def replicas_at(paths: list[Path], topics: list[str]) -> dict[TopicPartition, li
     return dict(sorted(found.items()))
 
 
+def refuse_archives(paths: Sequence[Path]) -> None:
+    """Raise BadParameter for a tarball or a zip file, whose bytes would all be damage."""
+    for path in paths:
+        if (note := archive_note(path)) and path.is_file():
+            raise BadParameter(f"{path} is {note}")
+
+
 def size_of_logs(folder: Path) -> int:
     """The bytes of a topic-partition's logs; 0 if they cannot be listed."""
     return sum(segment.size for segment in _segments(folder))
@@ -147,16 +162,19 @@ def _segments(folder: Path) -> list[SegmentFiles]:
         return []
 
 
-def logs_at(path: Path) -> tuple[int, int]:
-    """The number of segments at a path and their bytes, as far as they can be listed.
+def logs_at(path: Path, topics: Collection[str] | None = None) -> tuple[int, int]:
+    """The number of segments at a path and their bytes, as far as they can be listed; of these topics.
 
     Raises NotALog; OSError for the path itself.
     """
     what = resolve(path)
-    if isinstance(what, SegmentPath):
+    if isinstance(what, LogDirectoryPath):
+        folders = [each for each in what.partitions if not topics or each.topic_partition.topic in topics]
+        found = [each for folder in folders for each in _segments(folder.path)]
+    elif not is_of_topics(what, topics or None):
+        return 0, 0
+    elif isinstance(what, SegmentPath):
         return 1, path.stat().st_size
-    if isinstance(what, PartitionPath):
-        found = _segments(path)
     else:
-        found = [each for folder in what.partitions for each in _segments(folder.path)]
+        found = _segments(path)
     return len(found), sum(segment.size for segment in found)

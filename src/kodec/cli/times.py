@@ -25,21 +25,25 @@ def parse_time(text: str) -> int:
     if re.fullmatch(r"[0-9]{1,19}", text):
         number = int(text)
         if number in _SECONDS:
-            raise ValueError(f"{text} looks like seconds: in milliseconds it is {number * _MS}")
+            raise ValueError(f"looks like seconds: in milliseconds it is {number * _MS}")
         if number >= _LARGE:
             unit, per = ("nanoseconds", 10**6) if number >= 10**17 else ("microseconds", 10**3)
-            raise ValueError(f"{text} looks like {unit}: in milliseconds it is {number // per}")
+            raise ValueError(f"looks like {unit}: in milliseconds it is {number // per}")
         return number
     now = time.time_ns() // 1_000_000
     if text == "now":
         return now
     if found := re.fullmatch(r"-([0-9]{1,9})([smhdw])", text):
         return max(0, now - int(found[1]) * _UNITS[found[2]] * _MS)
-    moment = datetime.fromisoformat(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        known = "a time as 2026-11-30 or 2026-11-30T17:00Z, -2h (or s, m, d, w), now, or ms since 1970"
+        raise ValueError(f"expected {known}") from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     since = moment - datetime(1970, 1, 1, tzinfo=UTC)
     at = (since.days * 86_400 + since.seconds) * _MS + since.microseconds // _MS
     if at < 0:
-        raise ValueError(f"{text}: before 1970")
+        raise ValueError("before 1970")
     return at

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 from kodec.cli import output
@@ -18,14 +17,18 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import resolve
-from kodec.log.values.conditions import Condition, condition, parsed_part
+from kodec.log.messages.decoding import has_messages
+from kodec.log.messages.streams import FRAMES
+from kodec.log.omissions import Omissions
+from kodec.log.values.conditions import Condition, Undecoded, condition, parsed_part
 from kodec.log.values.decoder import TYPED, ValueDecoder
-from kodec.log.values.formats import ValueFormat, bytes_of, decoded_part
-from kodec.log.values.framing import Framing, Part
-from kodec.log.values.plain import plain
+from kodec.log.values.formats import ValueFormat, bytes_of, decoded_part, readable_record
+from kodec.log.values.framing import Framing, Part, read_framing
+from kodec.log.values.plain import exact_json, plain
 from kodec.log.values.schemas import UnknownSchema
 from kodec.log.values.sources import SCHEMAS_TOPIC, schema_source
-from kodec.runtime.errors import ArgumentError
+from kodec.runtime.errors import ArgumentError, FormatError
+from kodec.runtime.near import meant
 
 __all__ = [
     "FRAMING",
@@ -33,11 +36,9 @@ __all__ = [
     "KEY",
     "KEY_FORMAT",
     "OFFSET",
-    "PARTITION",
     "PRODUCER",
-    "SCHEMAS",
+    "REGISTRY",
     "SINCE",
-    "TOPIC",
     "TRANSACTIONAL_ID",
     "UNTIL",
     "VALUE_CONTAINS",
@@ -47,29 +48,33 @@ __all__ = [
     "FramingChoice",
     "chosen_logs",
     "of_transactional_id",
+    "offset_bounds",
     "record_filter",
+    "time_bounds",
     "value_decoder",
     "where_condition",
+    "written_keys",
 ]
 
-TOPIC = Option("--topic", help="This topic; may be given several times.")
-PARTITION = Option("--partition", help="This partition; may be given several times.", min=0)
 OFFSET = Option("--offset", help="An offset, or a range: A..B, A.., ..B, both included.")
 SINCE = Option(
     "--since", help="From this time on: ISO 8601 (UTC where it has no zone), -2h, or ms since 1970."
 )
 UNTIL = Option("--until", help="Before this time; written like --since.")
-KEY = Option("--key", help="The whole key, in --key-format.")
+KEY = Option("--key", help="The whole key, in --key-format; repeatable.")
 VALUE_CONTAINS = Option("--value-contains", help="A part of the value, in --value-format.")
 HEADER = Option("--header", help="A header, key=value; all given ones must be present.")
 WHERE = Option("--where", help='A condition: value.amount > 100 and key == "a".')
-PRODUCER = Option("--producer", help="By this producer id; may be given several times.")
+PRODUCER = Option("--producer", help="Only by this producer id; repeatable.")
 TRANSACTIONAL_ID = Option("--transactional-id", help="By its producers in __transaction_state.")
-KEY_FORMAT = Option("--key-format", help="How keys are shown and written in --key.")
-VALUE_FORMAT = Option("--value-format", help="How values are shown and written in --value-contains.")
-SCHEMAS = Option(
-    "--schemas",
-    help="Source of schemas: a registry's URL, a folder, or a topic here; default _schemas.",
+KEY_FORMAT = Option(
+    "--key-format",
+    help="How keys are shown and written in --key; avro, protobuf and json-schema: typed columns of files.",
+)
+VALUE_FORMAT = Option("--value-format", help="Like --key-format, for values and --value-contains.")
+REGISTRY = Option(
+    "--registry",
+    help="Source of schemas of keys and values: a registry's URL, a folder, or a topic; default _schemas.",
 )
 FRAMING = Option("--framing", help="Whose serializers framed keys and values, or none.")
 
@@ -85,6 +90,16 @@ class Format(enum.Enum):
     avro = "avro"
     protobuf = "protobuf"
     json_schema = "json-schema"
+    windowed = "windowed"
+    window_store = "window-store"
+    session = "session"
+    change = "change"
+    suppressed = "suppressed"
+    subscription = "subscription"
+    subscription_response = "subscription-response"
+    subscription_store = "subscription-store"
+    join = "join"
+    join_values = "join-values"
 
 
 class FramingChoice(enum.Enum):
@@ -101,32 +116,24 @@ def record_filter(
     offset: str | None,
     since: str | None,
     until: str | None,
-    key: str | None,
+    key: Sequence[str] | None,
     value_contains: str | None,
     headers: Sequence[str],
     key_format: ValueFormat,
     value_format: ValueFormat,
 ) -> RecordFilter:
     """The query that the options form. Raises BadParameter."""
-    if key is not None and key_format in TYPED:
-        raise BadParameter(f"--key is not {key_format}: use --where, as in: key == {key!r}")
-    low, high = _offsets(offset)
     pairs = []
     for each in headers:
         name, equals, text = each.partition("=")
         if not equals:
             raise BadParameter(f"--header {each}: expected key=value")
         pairs.append((name, text.encode("utf-8", "surrogateescape")))
-    begin, end = _time("--since", since), _time("--until", until)
-    if begin is not None and end is not None and end <= begin:
-        raise BadParameter(f"--until {until}: not after --since {since}")
     try:
         return RecordFilter(
-            first_offset=low,
-            last_offset=high,
-            since=begin,
-            until=end,
-            key=None if key is None else bytes_of(key, key_format),
+            offsets=offset_bounds(offset),
+            timestamps=time_bounds(since, until),
+            keys=written_keys(key, key_format),
             value_contains=None if value_contains is None else bytes_of(value_contains, value_format),
             headers=tuple(pairs),
         )
@@ -149,24 +156,34 @@ def value_decoder(
     except UnknownSchema as error:
         raise Missing(str(error)) from None
     except ArgumentError as error:
-        raise BadParameter(f"--schemas: {error}") from None
+        raise BadParameter(f"--registry: {error}") from None
     for each in formats:
         if source is None and each in ("avro", "protobuf"):
-            raise Missing(f"{each} needs schemas: no topic {SCHEMAS_TOPIC} here; give --schemas")
+            raise Missing(f"{each} needs schemas: no topic {SCHEMAS_TOPIC} here; give --registry")
     if source is None and "json-schema" not in formats:
         return None
     return ValueDecoder(source, framing=framing, reader_schema=reader_schema)
 
 
 def where_condition(
-    where: str | None, formats: tuple[ValueFormat, ValueFormat], decoder: ValueDecoder | None
+    where: str | None,
+    formats: tuple[ValueFormat, ValueFormat],
+    decoder: ValueDecoder | None,
 ) -> Condition | None:
     """--where, which sees decoded values. Raises BadParameter."""
     of_part: dict[Part, ValueFormat] = dict(zip(("key", "value"), formats, strict=True))
 
     def decode(topic: str, record: Record, part: Part) -> object:
         found = decoded_part(topic, record, part, of_part[part], decoder)
-        return parsed_part(topic, record, part) if found is None or found.reason else plain(found.value)
+        if found is not None and not found.reason:
+            return plain(found.value)
+        if found is not None:
+            raise Undecoded(f"the {part} is not decoded: {found.reason}")
+        if of_part[part] in FRAMES or (of_part[part] == "auto" and has_messages(topic)):
+            return _of_message(topic, record, part, of_part[part])
+        if decoder is None and of_part[part] == "auto" and (reason := _unknown_schema(record, part)):
+            raise Undecoded(f"the {part} is not decoded: {reason}")
+        return parsed_part(topic, record, part)
 
     try:
         return None if where is None else condition(where, decode)
@@ -174,7 +191,47 @@ def where_condition(
         raise BadParameter(str(error)) from None
 
 
-def _offsets(text: str | None) -> tuple[int | None, int | None]:
+def _of_message(topic: str, record: Record, part: Part, form: ValueFormat) -> object:
+    """The parts of a message or of a frame. Raises Undecoded."""
+    shown = readable_record(topic, record, form, form)
+    found = shown.key if part == "key" else shown.value
+    if found is None:
+        return None
+    if found.reason:
+        raise Undecoded(f"the {part} is not decoded: {found.reason}")
+    if found.format not in ("kafka", *FRAMES):
+        # a record of other contents in a topic of such a name
+        return parsed_part(topic, record, part)
+    parsed = exact_json(found.text)
+    return parsed["data"] if found.format == "kafka" else parsed
+
+
+def _unknown_schema(record: Record, part: Part) -> str:
+    """Why a key or a value that names its schema is not decoded; "" for one that names none."""
+    data = record.key if part == "key" else record.value
+    if data is None:
+        return ""
+    try:
+        read_framing(data, record.headers, part)
+    except FormatError:
+        return ""
+    return ValueDecoder().decode(data, record.headers, part=part).reason
+
+
+def written_keys(key: Sequence[str] | None, key_format: ValueFormat) -> list[bytes] | None:
+    """The bytes of --key; None if it is not given. Raises BadParameter."""
+    if not key:
+        return None
+    if key_format in (*TYPED, *FRAMES):
+        raise BadParameter(f"--key is not {key_format}: use --where of kodec find, as in: key == {key[0]!r}")
+    try:
+        return [bytes_of(each, key_format) for each in key]
+    except ArgumentError as error:
+        raise BadParameter(str(error)) from None
+
+
+def offset_bounds(text: str | None) -> tuple[int | None, int | None]:
+    """The first and the last offset of --offset. Raises BadParameter."""
     if text is None:
         return None, None
     found = re.fullmatch(r"([0-9]{1,19})|([0-9]{0,19})\.\.([0-9]{0,19})", text)
@@ -188,19 +245,36 @@ def _offsets(text: str | None) -> tuple[int | None, int | None]:
     return low, high
 
 
+def time_bounds(since: str | None, until: str | None) -> tuple[int | None, int | None]:
+    """The first and the last ms of --since and --until. Raises BadParameter."""
+    begin, end = _time("--since", since), _time("--until", until)
+    if begin is not None and end is not None and end <= begin:
+        raise BadParameter(f"--until {until}: not after --since {since}")
+    return begin, None if end is None else end - 1
+
+
 def _time(option: str, text: str | None) -> int | None:
     if text is None:
         return None
     try:
         return parse_time(text)
     except ValueError as error:
-        raise BadParameter(f"{option}: {error}") from None
+        raise BadParameter(f"{option} {text}: {error}") from None
 
 
 def chosen_logs(
-    paths: Sequence[Path], topics: Sequence[str], partitions: Sequence[int]
+    paths: Sequence[Path],
+    topics: Sequence[str],
+    partitions: Sequence[int],
+    omissions: Omissions | None = None,
 ) -> list[PartitionLog]:
-    """The selected logs. Raises Missing; NotALog, OSError, ValueError."""
+    """The selected logs.
+
+    Args:
+        omissions: takes a checkpoint of start offsets that cannot be read, see `LogDirectory.require_starts`.
+
+    Raises: Missing; NotALog, OSError, ValueError; FormatError without `omissions`.
+    """
     roots = []
     logs: list[PartitionLog] = []
     for path in paths:
@@ -209,13 +283,13 @@ def chosen_logs(
         else:
             roots.append(path)
     if roots:
-        logs += LogDirectory(*roots)
+        directory = LogDirectory(*roots)
+        directory.require_starts(omissions)
+        logs += directory
     here = sorted({log.topic_partition.topic for log in logs})
     for topic in topics:
         if topic not in here:
-            near = get_close_matches(topic, here, n=1)
-            meant = f": did you mean {near[0]}?" if near else ""
-            raise Missing(f"{', '.join(map(str, paths))} has no topic {topic}{meant}")
+            raise Missing(f"{', '.join(map(str, paths))} has no topic {topic}{meant(topic, here)}")
     for number in partitions:
         if not any(_is_of(log, topics, [number]) for log in logs):
             named = f" of {', '.join(topics)}" if topics else ""

@@ -67,5 +67,5 @@ def _entries(path: Path) -> Iterator[Entry]:
     try:
         for each in json.loads(path.read_text("utf-8"))["known"]:
             yield Entry(**each)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is not a file of known failures: {error}") from None

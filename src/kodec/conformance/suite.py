@@ -63,10 +63,16 @@ def from_schemas(folder: Path) -> Suite:
     Raises SchemaError with all problems of the schemas; as `from_folder`.
     """
     from kodec.generator.driver import render_all
+    from kodec.generator.interpreter.older import with_new_fields
+    from kodec.generator.plan.build import program_of
 
-    made = render_all(folder, targets=["vectors"]).modules
-    beside = ((str(path), path.read_text("utf-8")) for path in sorted(folder.rglob("*.vectors.json")))
-    return _suite(str(folder), (*made.items(), *beside))
+    made = render_all(folder, targets=["vectors"])
+    program = program_of(made.model)
+    beside = (
+        (str(path), with_new_fields(program, path.read_text("utf-8")))
+        for path in sorted(folder.rglob("*.vectors.json"))
+    )
+    return _suite(str(folder), (*made.modules.items(), *beside))
 
 
 def _suite(name: str, texts: Iterable[tuple[str, str]]) -> Suite:
@@ -77,7 +83,7 @@ def _suite(name: str, texts: Iterable[tuple[str, str]]) -> Suite:
                 if each.id in found:
                     raise ValueError(f"there are two vectors {each.id!r}")
                 found[each.id] = each
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             reason = f"no {error}" if isinstance(error, KeyError) else error
             raise ValueError(f"{path} is not a file of vectors: {reason}") from None
     return Suite(name, tuple(found.values()))

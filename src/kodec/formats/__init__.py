@@ -1,7 +1,10 @@
 """Schemas that are supplied at run time: files as columns, as objects, and as plain values."""
 
+from typing import TYPE_CHECKING
+
 from kodec.formats.schema import Format, FormatReader, load_schema, objects_of
 from kodec.formats.several import FileProblem, FilesReader, scan_files
+from kodec.runtime.public import publish, published
 
 __all__ = [
     "FileProblem",
@@ -15,10 +18,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name == "write_rows":
-        # pyarrow takes a while to import
-        from kodec.formats.output import write_rows
+if TYPE_CHECKING:
+    from kodec.formats.output import write_rows
+else:
+    _unknown, __dir__ = publish(__name__, globals())
 
-        return write_rows
-    raise AttributeError(name)
+    def __getattr__(name: str) -> object:
+        if name == "write_rows":
+            # pyarrow takes a while to import
+            from kodec.formats.output import write_rows
+
+            return published(write_rows, __name__)
+        return _unknown(name)

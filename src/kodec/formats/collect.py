@@ -21,17 +21,21 @@ MOST_FILES = 1000
 def collect(schema: Path, import_path: Sequence[Path] = ()) -> tuple[str, dict[str, bytes]]:
     """A schema's path in its folder of schemas, and the bytes of each file that belongs to it, by path.
 
-    The folder is the nearest one around the file from which every import can be found, or else in one of the
-    folders of `import_path`: an import that starts with a slash counts from there. Raises: SchemaError for an
-    import that is nowhere; OSError.
+    The folder is the nearest one around the file from which every import can be found: an import that starts
+    with a slash counts from there. If no folder has all, imports are found in several of the folders around
+    the file, the nearest first, and then in those of `import_path`. Raises: SchemaError for an import that is
+    nowhere; OSError.
     """
     schema = schema.resolve()
     problems: list[SchemaError] = []
     found: list[tuple[str, dict[str, bytes]]] = []
-    for folder in schema.parents:
+    around = list(schema.parents)
+    ways = [[folder] for folder in around]
+    ways += [[*around[index:], *import_path] for index in range(len(around) if import_path else 0)]
+    for folders in ways:
         try:
-            name = schema.relative_to(folder).as_posix()
-            files, whole = _closure([folder, *import_path], name)
+            name = schema.relative_to(folders[0]).as_posix()
+            files, whole = _closure(folders, name)
             found.append((name, files))
             if whole:
                 return found[-1]
@@ -44,7 +48,9 @@ def collect(schema: Path, import_path: Sequence[Path] = ()) -> tuple[str, dict[s
 
 def add_overlays(files: dict[str, bytes], overlays: Iterable[str]) -> None:
     """Put overlays beside the schemas that they are of. Raises: ValueError for one of another schema."""
-    for ident, place in overlay_files(list(overlays)).items():
+    # a text is one name, not the letters of it
+    chosen = [overlays] if isinstance(overlays, str) else list(overlays)
+    for ident, place in overlay_files(chosen).items():
         found = [name for name in files if posixpath.basename(name) == f"{ident}.ksy"]
         if not found:
             raise ValueError(f"{place} is an overlay of `{ident}`, which the schema does not use")

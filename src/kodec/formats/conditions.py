@@ -29,7 +29,7 @@ _COMPUTE: Mapping[str, Callable[..., Any]] = {
     ">=": pc.greater_equal,
 }
 Where = str | Iterable[tuple[str, str, Any]]
-"""A condition as text, or comparisons `(path, op, value)` of which all must hold."""
+"""A condition as text, or comparisons `(path, op, value)` that must all hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def _constant(node: ast.expr, text: str) -> Any:
 
 
 def natively(test: Comparison | Test, columns: Mapping[str, Column]) -> Iterator[tuple[Any, ...]]:
-    """The conditions that the native reader checks, of which all must hold; others are left to columns."""
+    """The conditions that the native reader checks, which must all hold; others are left to columns."""
     if isinstance(test, Test):
         for part in test.parts if test.op == "and" else ():
             yield from natively(part, columns)

@@ -32,7 +32,7 @@ def members(value: Any, *, instances: bool) -> Iterator[tuple[str, Callable[[], 
 
 def is_object(value: Any) -> bool:
     """Whether a value has members."""
-    return isinstance(value, StreamNode) or hasattr(type(value), "__kodec_fields__")
+    return isinstance(value, StreamNode) or hasattr(type(value), "_kodec_fields")
 
 
 def select(value: Any, path: str) -> Any:
@@ -148,4 +148,4 @@ def tree_lines(value: Any, *, whole: bool = False, depth: int = 0, name: str = "
 def _word(value: Any) -> str:
     if value is None:
         return "none"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value) or '""'

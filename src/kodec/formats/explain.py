@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kodec.runtime.errors import FormatError, MissingDependency
 from kodec.runtime.extras import install_command
@@ -17,8 +21,32 @@ if TYPE_CHECKING:
     from kodec.generator.interpreter.reader import PlanReader
     from kodec.generator.interpreter.streams import StreamReader
     from kodec.generator.plan.steps import Unit
+    from kodec.generator.schema.model import Model
 
-__all__ = ["Area", "Explainer", "Explanation", "Part"]
+__all__ = ["Area", "Explainer", "Explanation", "Field", "Part"]
+
+# Units that a field's documentation states, as in "Largest timestamp, in milliseconds since 1970-01-01".
+_TIME = re.compile(r"\b(nano|micro|milli|)seconds since (?:the )?(?:1970|unix epoch|epoch)", re.IGNORECASE)
+_UNIT = re.compile(r"\bin (bytes|bits|(?:nano|micro|milli)?seconds|minutes|hours|days)\b")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PER_SECOND = {"": 1, "milli": 1000, "micro": 10**6, "nano": 10**9}
+
+
+class Field(NamedTuple):
+    """A field's value, and what its schema knows about it.
+
+    Attributes:
+        path: as in `records[3].key`.
+        meaning: the name of an enum's value, or a time in UTC; may be empty.
+        unit: as in "bytes"; may be empty. Units and times are those that `doc` states.
+        doc: the first sentence of its documentation; may be empty.
+    """
+
+    path: str
+    value: Any
+    meaning: str = ""
+    unit: str = ""
+    doc: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +55,13 @@ class Part:
 
     Attributes:
         start, end: in the bytes of its area; the same of a field that takes none.
-        fields: the path of each field and its value, as in `records[3].key`; several for bit fields that
-            share bytes; none for bytes that belong to no field.
+        fields: several for bit fields that share bytes; none for bytes that belong to no field.
         note: a description of bytes without a field, or a remark on others; may be empty.
     """
 
     start: int
     end: int
-    fields: tuple[tuple[str, Any], ...] = ()
+    fields: tuple[Field, ...] = ()
     note: str = ""
 
 
@@ -49,6 +76,7 @@ class Area:
         position: the number of bytes before them in the file.
         parts: in order, without a gap and without an overlap.
         others: fields that share bytes with others: instances of Kaitai's at a position.
+        source: the byte of the outermost area that it was read from.
     """
 
     path: str
@@ -57,14 +85,23 @@ class Area:
     position: int = 0
     parts: list[Part] = field(default_factory=list)
     others: list[Part] = field(default_factory=list)
+    source: int = 0
 
 
 @dataclass(slots=True)
 class Explanation:
-    """An explanation of bytes: `areas` with the outermost first, and the error in them, or None."""
+    """An explanation of bytes.
+
+    Attributes:
+        areas: the outermost first.
+        error: what is wrong in the bytes, or None.
+        rest: None if every field is there; else, as `most` fields are, the position in the file from which
+            fields are missing.
+    """
 
     areas: list[Area]
     error: FormatError | None = None
+    rest: int | None = None
 
 
 class Explainer:
@@ -94,10 +131,11 @@ class Explainer:
             raise MissingDependency(
                 f"explaining needs `{error.name}`: {install_command('generator')}"
             ) from error
+        folders = [import_path] if isinstance(import_path, (str, os.PathLike)) else import_path
         if is_plan(Path(schema)):
             self._model, self._schema = model_of_plan(Path(schema), chosen=bool(import_path or overlays))
         else:
-            self._model, self._schema = collected(Path(schema), import_path, overlays)
+            self._model, self._schema = collected(Path(schema), [Path(each) for each in folders], overlays)
         model = self._model
         self._program = streams_of(model, Kinds(model)) if self._schema.streamed else program_of(model)
         self.id = self._schema.id
@@ -135,6 +173,8 @@ class Explainer:
         *,
         arguments: tuple[Any, ...] = (),
         position: int = 0,
+        start: int = 0,
+        most: int | None = None,
         options: ReadOptions = ReadOptions(),
     ) -> Explanation:
         """Explain every byte of `data`, up to the wrong one, if there is one.
@@ -144,6 +184,8 @@ class Explainer:
             type: one of `types`; None: the schema's own.
             arguments: of the type's parameters, such as the version of a message.
             position: the number of bytes before `data` in its file.
+            start: the byte of `data` whose field is the first to return; those before it are only read.
+            most: the number of fields after which it stops; None: no limit.
             options: limits.
 
         Raises: ValueError for a type that is missing, or for other arguments than it has.
@@ -154,39 +196,121 @@ class Explainer:
             wanted = ", ".join(each.name for each in unit.parameters) or "none"
             raise ValueError(f"`{name}` takes {wanted}: {len(arguments)} given")
         outer = Area("", "", data, position)
-        if self._schema.streamed:
-            return self._streamed(name, outer, arguments, options)
-        from kodec.generator.interpreter.reader import PlanReader
+        explain = self._streamed if self._schema.streamed else self._plain
+        return explain(name, outer, arguments, options, start, most)
 
-        reader = PlanReader(self._program, data, options)
+    def _plain(
+        self,
+        name: str,
+        outer: Area,
+        arguments: tuple[Any, ...],
+        options: ReadOptions,
+        start: int,
+        most: int | None,
+    ) -> Explanation:
+        from kodec.generator.interpreter.reader import Enough, PlanReader
+
+        reader = PlanReader(self._program, outer.data, options, start=start, room=most)
         error: FormatError | None = None
-        end = 0
+        end, stopped = 0, False
         try:
-            reader.read(name, len(data), arguments)
+            reader.read(name, len(outer.data), arguments)
             end = reader.pos
         except FormatError as wrong:
             error = wrong
-        areas = list(_areas(reader, outer, ()))
-        _complete(outer, end, error)
-        return Explanation(areas, error)
+        except Enough:
+            stopped = True
+        areas = list(_areas(reader, outer, (), _Facts(self._model), stopped=stopped))
+        return _within(Explanation(areas, error), start, end, stopped)
 
     def _streamed(
-        self, name: str, outer: Area, arguments: tuple[Any, ...], options: ReadOptions
+        self,
+        name: str,
+        outer: Area,
+        arguments: tuple[Any, ...],
+        options: ReadOptions,
+        start: int,
+        most: int | None,
     ) -> Explanation:
+        from kodec.generator.interpreter.reader import Enough
         from kodec.generator.interpreter.streams import StreamReader
 
-        reader = StreamReader(self._program, outer.data, options)
+        reader = StreamReader(self._program, outer.data, options, start=start, room=most)
         error: FormatError | None = None
-        end = 0
+        end, stopped = 0, False
         try:
             root = reader.read(name, arguments)
             end = reader.stream.at
             _read_instances(reader, root)
         except FormatError as wrong:
             error = wrong
-        areas = _areas_of_streams(reader, outer)
-        _complete(outer, end, error)
-        return Explanation(areas, error)
+        except Enough:
+            stopped = True
+        areas = _areas_of_streams(reader, outer, _Facts(self._model))
+        return _within(Explanation(areas, error), start, end, stopped)
+
+
+class _Facts:
+    """What a model knows about fields."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._of = cache(self._found)
+
+    def field(self, path: str, value: Any, unit: str, name: str) -> Field:
+        """The field `name` of a unit with its meaning."""
+        doc, names = self._of(unit, name)
+        if type(value) is not int:
+            return Field(path, value, doc=doc)
+        if names:
+            return Field(path, value, names.get(value, ""), doc=doc)
+        if (time := _TIME.search(doc)) is not None:
+            return Field(path, value, _time(value, _PER_SECOND[time[1].lower()]), doc=doc)
+        measure = _UNIT.search(doc)
+        return Field(path, value, unit=measure[1] if measure is not None else "", doc=doc)
+
+    def _found(self, unit: str, name: str) -> tuple[str, Mapping[int, str]]:
+        """The first sentence about a field, and the names of its values."""
+        try:
+            struct = self._model.struct(unit)
+        except KeyError:
+            return "", {}
+        instance = struct.instance(name)
+        field = struct.field(name) or (None if instance is None else instance.parsed)
+        docs = [" ".join(each.doc.raw.split()) for each in (field, instance) if each is not None]
+        enums = [each.enum for each in (field, instance) if each is not None and each.enum is not None]
+        items = self._model.enum(enums[0]).items if enums else ()
+        return next(filter(None, docs), "").partition(". ")[0].rstrip("."), {
+            each.value: each.id for each in items
+        }
+
+
+def _time(value: int, per_second: int) -> str:
+    """A number since 1970 as a time; empty if it is negative, which formats use for none, or too large."""
+    try:
+        time = _EPOCH + timedelta(microseconds=value * 10**6 // per_second)
+    except OverflowError:
+        return ""
+    return f"{time:%Y-%m-%d %H:%M:%S.%f}"[:-3] + " UTC" if value >= 0 else ""
+
+
+def _within(found: Explanation, start: int, end: int, stopped: bool) -> Explanation:
+    """The outer area completed, and cut to what was asked for."""
+    outer = found.areas[0]
+    first = min(start, outer.parts[0].start) if outer.parts else start
+    if stopped:
+        last = outer.parts[-1].start if outer.parts else first
+        if last > max(start, first) and all(each.source < last for each in found.areas[1:]):
+            # other fields of the bytes of the last part may be missing
+            outer.parts = [each for each in outer.parts if each.start < last]
+        known = max((each.end for each in outer.parts), default=first)
+        outer.data, found.rest = outer.data[:known], outer.position + max(start, min(last, known))
+    _complete(outer, first, end, "not read" if found.error is not None else "")
+    if first:
+        outer.data, outer.position = outer.data[first:], outer.position + first
+        for parts in (outer.parts, outer.others):
+            parts[:] = [replace(each, start=each.start - first, end=each.end - first) for each in parts]
+    return found
 
 
 def _path(path: Iterable[str | int]) -> str:
@@ -197,7 +321,15 @@ def _path(path: Iterable[str | int]) -> str:
     return found
 
 
-def _areas(reader: PlanReader, area: Area, prefix: tuple[str | int, ...], shift: int = 0) -> Iterator[Area]:
+def _areas(
+    reader: PlanReader,
+    area: Area,
+    prefix: tuple[str | int, ...],
+    facts: _Facts,
+    *,
+    stopped: bool,
+    shift: int = 0,
+) -> Iterator[Area]:
     """An area with its fields, and the areas decompressed from it."""
     from kodec.generator.plan.steps import Checksum, Tagged
 
@@ -208,29 +340,33 @@ def _areas(reader: PlanReader, area: Area, prefix: tuple[str | int, ...], shift:
         if isinstance(leaf.what, Tagged):
             tags.append((leaf.start + shift, leaf.end + shift, _path((*prefix, *leaf.within, *leaf.path))))
         elif not isinstance(leaf.what, Checksum):
-            name = _path((*prefix, *leaf.within, *leaf.path))
-            parts.append(Part(leaf.start + shift, leaf.end + shift, ((name, leaf.value),)))
+            path = (*prefix, *leaf.within, *leaf.path)
+            name = next((each for each in reversed(path) if isinstance(each, str) and each), "")
+            known = facts.field(_path(path), leaf.value, leaf.unit, name)
+            parts.append(Part(leaf.start + shift, leaf.end + shift, (known,)))
     for within, start, end in reader.stored:
         content = inside.get((start, end))
         if content is None or content.codec != "none":
-            name, note = _path((*prefix, *within)), ""
+            note = ""
             if content is not None:
                 note = f"{content.codec} of {len(content.reader.buf)} bytes"
             data = area.data[start + shift : end + shift]
-            parts.append(Part(start + shift, end + shift, ((name, data),), note))
+            parts.append(Part(start + shift, end + shift, (Field(_path((*prefix, *within)), data),), note))
     held = _Held(tags)
     below: list[Area] = []
     for content in reader.contents:
         path = (*prefix, *content.within)
         if content.codec == "none":
-            nested = Area("", "", area.data)
-            below += [*_areas(content.reader, nested, path, shift + content.start)][1:]
+            nested = Area(area.path, "", area.data, source=area.source)
+            at = shift + content.start
+            below += [*_areas(content.reader, nested, path, facts, stopped=stopped, shift=at)][1:]
             parts += [each for each in nested.parts if each.fields or each.note]
         else:
             place = f"{content.codec}, {content.end - content.start} bytes at byte {content.start + shift}"
-            inner = Area(_path(path), place, content.reader.buf)
-            below += _areas(content.reader, inner, path)
-            _complete(inner, content.reader.pos, None)
+            source = area.source if area.path else content.start + shift
+            inner = Area(_path(path), place, content.reader.buf, source=source)
+            below += _areas(content.reader, inner, path, facts, stopped=stopped)
+            _complete(inner, 0, content.reader.pos, "not read" if stopped else "")
     area.parts = list(_in_order(parts, area.others, held))
     yield from below
 
@@ -254,12 +390,14 @@ def _in_order(parts: list[Part], others: list[Part], held: _Held) -> Iterator[Pa
     """Parts by place, bit fields joined, gaps named; what overlaps others goes to `others`."""
     before: Part | None = None
     end = min((each.start for each in parts), default=0)
-    for part in sorted(parts, key=lambda each: (each.start, each.end)):
+    alike = groupby(
+        sorted(parts, key=lambda each: (each.start, each.end)), lambda each: (each.start, each.end)
+    )
+    for _, (first, *same) in alike:
+        fields = tuple(known for each in (first, *same) for known in each.fields) if same else first.fields
+        part = Part(first.start, first.end, fields, first.note) if same else first
         if before is not None and part.start < end:
-            if (part.start, part.end) == (before.start, before.end):
-                before = Part(part.start, part.end, before.fields + part.fields, before.note)
-            else:
-                others.append(part)
+            others.append(part)
             continue
         if before is not None:
             yield before
@@ -274,13 +412,13 @@ def _in_order(parts: list[Part], others: list[Part], held: _Held) -> Iterator[Pa
         yield Part(end, last, (), held(end, last))
 
 
-def _complete(area: Area, end: int, error: FormatError | None) -> None:
-    """Describe the bytes after the parts."""
-    known = area.parts[-1].end if area.parts else 0
-    if area.parts and area.parts[0].start:
-        area.parts.insert(0, Part(0, area.parts[0].start, (), "no field"))
+def _complete(area: Area, first: int, end: int, note: str = "") -> None:
+    """Describe the bytes before the parts, from the first one, and after them: by `note`, if it is given."""
+    known = area.parts[-1].end if area.parts else first
+    if area.parts and area.parts[0].start > first:
+        area.parts.insert(0, Part(first, area.parts[0].start, (), "no field"))
     if known < len(area.data):
-        note = "behind the end" if error is None and known >= end else "not read" if error else "no field"
+        note = note or ("behind the end" if known >= end else "no field")
         area.parts.append(Part(known, len(area.data), (), note))
 
 
@@ -302,25 +440,26 @@ def _read_instances(reader: StreamReader, root: Any) -> None:
         todo += node.values.values()
 
 
-def _areas_of_streams(reader: StreamReader, outer: Area) -> list[Area]:
+def _areas_of_streams(reader: StreamReader, outer: Area, facts: _Facts) -> list[Area]:
     areas = {id(outer.data): outer}
-    bits: dict[int, list[tuple[int, int, str, Any]]] = {id(outer.data): []}
+    bits: dict[int, list[tuple[int, int, Field]]] = {id(outer.data): []}
     for each in reader.reads:
         key, path = id(each.buf), _path(each.path)
         if key not in areas:
             areas[key] = Area(path, "decoded", each.buf)
             bits[key] = []
-        bits[key].append((*each.bits, path, each.value))
+        name = next((part for part in reversed(each.path) if isinstance(part, str)), "")
+        bits[key].append((*each.bits, facts.field(path, each.value, each.unit, name)))
     for key, area in areas.items():
         parts: list[Part] = []
-        for first, last, path, value in sorted(bits[key], key=lambda each: each[:2]):
+        for first, last, known in sorted(bits[key], key=lambda each: each[:2]):
             start, end = first // 8, (last + 7) // 8
             before = parts[-1] if parts else None
             if before is not None and start < before.end and (first % 8 or (before.fields and last % 8)):
-                parts[-1] = Part(before.start, max(end, before.end), (*before.fields, (path, value)))
+                parts[-1] = Part(before.start, max(end, before.end), (*before.fields, known))
             else:
-                parts.append(Part(start, end, ((path, value),)))
+                parts.append(Part(start, end, (known,)))
         area.parts = list(_in_order(parts, area.others, _Held([])))
         if area is not outer:
-            _complete(area, len(area.data), None)
+            _complete(area, 0, len(area.data))
     return list(areas.values())

@@ -45,7 +45,7 @@ class Filling:
     Args:
         cls: the class of a file.
         conditions: those that are checked while a row is read (`conditions.natively`).
-        whole: whether the file is read before its first row, as columns need what stands after it.
+        whole: whether the file is read before its first row, as columns need data after it.
     """
 
     def __init__(

@@ -187,7 +187,7 @@ class _Writer:
         yield from (
             f"  encoding: {kind}",
             "seq:",
-            "  # Guess: lines, of which the last one may be without an end.",
+            "  # Guess: lines; the last one may be without an end.",
             "  - id: lines",
             "    type: str",
             "    terminator: 0x0a",

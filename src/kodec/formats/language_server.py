@@ -22,11 +22,14 @@ from kodec.generator.driver import load
 from kodec.generator.occurrences import Occurrence, Unsure, occurrences, renamed
 from kodec.generator.problems import SchemaError, SchemaProblem
 from kodec.generator.schema.files import imported
+from kodec.runtime.foreign_json import read_json
 from kodec.runtime.logger import logger
 
 __all__ = ["LanguageServer"]
 
 _MOST_BYTES = 16 << 20
+# A message has few values; a file is one of them.
+_MOST_VALUES = 100_000
 _ERROR, _INFORMATION = 1, 3
 _NAME_KINDS = {"types": 7, "enums": 13, "keys": 10, "words": 12, "values": 20}
 _TOKEN = re.compile(r"[^\s,{}\[\]]+|.")
@@ -68,6 +71,8 @@ class LanguageServer:
         """Answer messages; the exit code is 0 after `shutdown`, else 1."""
         while (message := self.receive()) is not None:
             method = message.get("method", "")
+            if not isinstance(method, str):
+                raise ValueError(f"the method {method!r:.100} is no text")
             if method == "exit":
                 return 0 if self.ended else 1
             call = self.methods.get(method)
@@ -101,7 +106,9 @@ class LanguageServer:
         if size is None or not 0 <= size <= _MOST_BYTES:
             raise ValueError(f"Content-Length: a size up to {_MOST_BYTES:,}, not {size}")
         data = self.source.read(size)
-        found: dict[str, Any] = json.loads(data)
+        found = read_json(data, most_values=_MOST_VALUES)
+        if not isinstance(found, dict):
+            raise ValueError(f"a message is an object, not {found!r:.100}")
         return found
 
     def send(self, message: dict[str, Any]) -> None:

@@ -68,7 +68,7 @@ def _reader(source: Readable) -> Callable[[int], bytes]:
 
 
 class _Held(ByteSource):
-    """A stream of which the bytes before some position are gone, so that `base` is below 0."""
+    """A stream whose bytes before some position are gone, so that `base` is below 0."""
 
     __slots__ = ()
 

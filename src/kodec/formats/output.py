@@ -9,7 +9,7 @@ import math
 import os
 import re
 import secrets
-import shutil
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,7 +19,9 @@ import pyarrow.parquet as pq
 
 from kodec.formats.schema import FormatReader
 from kodec.runtime.errors import MissingDependency
+from kodec.runtime.formulas import FORMULA, GUARDED
 from kodec.runtime.system import NOFOLLOW
+from kodec.stores.modes import excluded, readable_as
 from kodec.stores.storage import StorePath
 
 try:
@@ -53,7 +55,7 @@ def check_target(to: Path, source: Path, *, overwrite: bool) -> None:
         if not isinstance(source, StorePath) and to.samefile(source):
             raise ValueError(f"{to} is the source")
         if not overwrite:
-            raise FileExistsError(f"{to} exists; overwrite replaces it")
+            raise FileExistsError(f"{to} exists; overwrite=True replaces it")
 
 
 def format_of(to: Path, given: str | None) -> str:
@@ -75,6 +77,7 @@ def write_rows(
     compression: str = "zstd",
     table: str | None = None,
     overwrite: bool = False,
+    guard_formulas: bool = False,
 ) -> int:
     """Write all rows to a file; return their number. On failure, existing files are unchanged, and nothing
     is added.
@@ -89,6 +92,7 @@ def write_rows(
         compression: of Parquet.
         table: the table of DuckDB; None: `rows`.
         overwrite: replace an existing file.
+        guard_formulas: in CSV, put an apostrophe before text that a spreadsheet would take as a formula.
 
     Returns: the number of rows.
     Raises: ValueError for an unknown format or compression; FileExistsError for a file that exists, also
@@ -104,32 +108,35 @@ def write_rows(
 
     def as_text(rows: FormatReader, made: Path) -> int:
         with made.open("wb") as file:
-            return print_rows(rows, file, chosen)
+            return print_rows(rows, file, chosen, guard_formulas=guard_formulas)
 
     write: Callable[[FormatReader, Path], int] = {
         "parquet": lambda rows, made: _parquet(rows, made, compression),
         "duckdb": lambda rows, made: _duckdb(rows, made, table or "rows"),
     }.get(chosen, as_text)
     if to.exists() and not overwrite:
-        raise FileExistsError(f"{to} exists; overwrite replaces it")
+        raise FileExistsError(f"{to} exists; overwrite=True replaces it")
     _remove_abandoned(to)
-    made, lock = _begin(to)
-    try:
-        count = write(reader, made)
-        if overwrite:
-            if to.exists():
-                shutil.copymode(to, made)
-            made.replace(to)
-        else:
-            os.link(made, to)
-    finally:
-        made.unlink(missing_ok=True)
-        if lock is not None:
-            os.close(lock)
+    with readable_as(*getattr(reader, "files", ())):
+        made, lock = _begin(to)
+        try:
+            count = write(reader, made)
+            if overwrite:
+                if to.exists():
+                    made.chmod(stat.S_IMODE(to.stat().st_mode) & ~excluded())
+                made.replace(to)
+            else:
+                os.link(made, to)
+        finally:
+            made.unlink(missing_ok=True)
+            if lock is not None:
+                os.close(lock)
     return count
 
 
-def print_rows(reader: FormatReader, file: BinaryIO, format: str = "jsonl") -> int:
+def print_rows(
+    reader: FormatReader, file: BinaryIO, format: str = "jsonl", *, guard_formulas: bool = False
+) -> int:
     """Write all rows to an open file as `csv` or `jsonl`, in UTF-8, batch by batch; return their number.
 
     Raises: ValueError for another format; what reading raises; OSError.
@@ -137,7 +144,7 @@ def print_rows(reader: FormatReader, file: BinaryIO, format: str = "jsonl") -> i
     if format not in PRINTED:
         raise ValueError(f"rows of a stream are written as {' or '.join(PRINTED)}, not as {format}")
     count = 0
-    for text, rows in (_csv if format == "csv" else _jsonl)(reader):
+    for text, rows in _csv(reader, guard_formulas) if format == "csv" else _jsonl(reader):
         file.write(text)
         count += rows
     return count
@@ -163,7 +170,8 @@ def _joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches(batches, schema).unify_dictionaries()
 
 
-def _csv(reader: FormatReader) -> Iterator[tuple[bytes, int]]:
+def _csv(reader: FormatReader, guard_formulas: bool) -> Iterator[tuple[bytes, int]]:
+    import pyarrow.compute as compute
     import pyarrow.csv as pc
 
     def part(batch: pa.RecordBatch | pa.Table, *, head: bool = False) -> bytes:
@@ -175,6 +183,13 @@ def _csv(reader: FormatReader) -> Iterator[tuple[bytes, int]]:
     yield part(schema.empty_table(), head=True), 0
     for batch in reader:
         columns = [_plain(column) for column in batch.columns]
+        if guard_formulas:
+            columns = [
+                compute.replace_substring_regex(column, FORMULA, GUARDED)
+                if pa.types.is_string(column.type)
+                else column
+                for column in columns
+            ]
         yield part(pa.RecordBatch.from_arrays(columns, schema=schema)), batch.num_rows
 
 

@@ -1,8 +1,8 @@
 """A plan: a checked schema with its generated modules as one file, for machines without the generator.
 
 It is a zip of the folder of the cache, with `plan.json`: the version of this form, what made the modules,
-the path of the schema, the hash of each part. It holds code, so only its name makes a file a plan: a schema
-from elsewhere that is a zip is a wrong schema, and nothing of it is run.
+the path of the schema, the hash of each part. Its hashes prove nothing about who made it, so its code is run
+only where that is allowed; elsewhere its modules are generated again from its schemas, which are data.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ from typing import Any
 
 from kodec.formats.cache import Modules, made_by, modules_of, unpacked
 from kodec.generator.schema.model import Model, Schema
-from kodec.runtime.errors import FormatError, Malformed, Unsupported
+from kodec.runtime.errors import FormatError, Malformed, MissingDependency, Unsupported
+from kodec.runtime.extras import install_command
+from kodec.runtime.foreign_json import read_json
+from kodec.runtime.permission import ALLOW, is_allowed
 
 __all__ = ["is_plan", "model_of_plan", "opened", "packed"]
 
 FORM = 1
+PLANS = "plans"
 _ABOUT = "plan.json"
 _MOST_BYTES = 256 << 20
 _MOST_PARTS = 20_000
@@ -62,11 +66,16 @@ def model_of_plan(path: Path, *, chosen: bool) -> tuple[Model, Schema]:
     return model, next(each for each in model.schemas if each.path == name)
 
 
-def opened(path: Path, *, chosen: bool = False) -> tuple[str, Modules]:
+def opened(path: Path, *, chosen: bool = False, trusted: bool = False) -> tuple[str, Modules]:
     """The path of the schema of a plan, and its modules, in the user's cache.
 
-    `chosen` is whether overlays or imports are chosen for it. Raises: ValueError where they are; Malformed
-    for a part that is missing or changed; Unsupported for another form; OSError.
+    Args:
+        chosen: whether overlays or imports are chosen for it.
+        trusted: whether this program made the plan, and its code may run; it also may where the environment
+            allows it (`kodec.runtime.permission`).
+
+    Raises: ValueError where overlays or imports are chosen; Malformed for a part that is missing or changed;
+    Unsupported for another form; SchemaError; MissingDependency; OSError.
     """
     if chosen:
         raise ValueError(f"{path} is a plan: its overlays and imports were chosen when it was saved")
@@ -75,25 +84,38 @@ def opened(path: Path, *, chosen: bool = False) -> tuple[str, Modules]:
         about, parts = _read(data)
     except FormatError as error:
         raise error.in_source(str(path)) from error.__cause__
-    if about["made_by"] == made_by().hex():
+    if about["made_by"] == made_by().hex() and (trusted or is_allowed(PLANS)):
         return about["schema"], unpacked(f"plan-{hashlib.sha256(data).hexdigest()[:32]}", parts)
     schemas = {
         path.removeprefix("schemas/"): data for path, data in parts.items() if path.startswith("schemas/")
     }
     streams = not any(b"-row" in data for data in schemas.values())
-    return about["schema"], modules_of(schemas, streams=streams)
+    try:
+        return about["schema"], modules_of(schemas, streams=streams)
+    except ImportError as missing:
+        if missing.name not in ("jinja2", "yaml", "ruff"):
+            raise
+        raise MissingDependency(
+            f"{path}: generating its modules needs `{missing.name}`: {install_command('generator')}; running "
+            f"the code in it instead is allowed only where {ALLOW}={PLANS} is in the environment"
+        ) from missing
 
 
 def _read(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            ways = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+            if any(each.compress_type not in ways for each in archive.infolist()):
+                raise Malformed("", "a part of the plan is compressed as no plan is", at=0)
             size = sum(each.file_size for each in archive.infolist())
             if size > _MOST_BYTES or len(archive.infolist()) > _MOST_PARTS:
                 raise Malformed("", f"a plan of more than {_MOST_BYTES >> 20} MiB", at=0)
             parts = {each.filename: archive.read(each) for each in archive.infolist()}
-        about = json.loads(parts.pop(_ABOUT))
-        form, wanted, schema = about["form"], about["parts"], about["schema"]
-        about["made_by"].lower()
+        about = read_json(parts.pop(_ABOUT), most_values=4 * _MOST_PARTS)
+        form, wanted, schema = about["form"], dict(about["parts"]), about["schema"]
+        for text in (about["made_by"], schema, *wanted):
+            # a lone half of a character is no text
+            text.encode("utf-8")
     except (
         zipfile.BadZipFile,
         zlib.error,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
 import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count, islice
@@ -19,8 +22,11 @@ from kodec.formats.live import MOST_BYTES, Readable, each_live
 from kodec.runtime.errors import FormatError, Malformed, MissingDependency, ReadFailed, Unsupported
 from kodec.runtime.extras import install_command
 from kodec.runtime.fields import DEFAULT_READ, AnyBuffer, ReadOptions, too_many
+from kodec.runtime.native import native_module
+from kodec.runtime.near import meant
+from kodec.runtime.shown import table
 from kodec.runtime.streams import StreamNode
-from kodec.stores.storage import StorePath, readable
+from kodec.stores.storage import StorePath, as_stored, readable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,11 +133,18 @@ class Format:
         ('sensor_log', ('blocks',))
     """
 
-    def __init__(self, path: Path, overlays: Iterable[str] = (), import_path: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        path: Path,
+        overlays: Iterable[str] = (),
+        import_path: Sequence[Path] = (),
+        *,
+        trusted: bool = False,
+    ) -> None:
         from kodec.formats.plans import is_plan, opened
 
         if is_plan(path):
-            name, self._modules = opened(path, chosen=bool(overlays or import_path))
+            name, self._modules = opened(path, chosen=bool(overlays or import_path), trusted=trusted)
         else:
             from kodec.formats.cache import modules_of
             from kodec.formats.collect import add_overlays, collect
@@ -147,6 +160,13 @@ class Format:
         self._by_enums: dict[str, Shapes] = {}
         self._plans: dict[tuple[Any, ...], _Plan] = {}
         self.id = self._schema.id
+
+    def __repr__(self) -> str:
+        return f"<Format {self.id}: rows of {', '.join(map(repr, self.lists)) or 'the whole file'}>"
+
+    def _repr_html_(self) -> str:
+        types = [(struct.name, struct.doc.raw) for struct in self._schema.structs]
+        return table(("type", "description"), types, repr(self), len(types))
 
     @cached_property
     def module(self) -> ModuleType:
@@ -233,10 +253,11 @@ class Format:
         """
         arguments = self._arguments(parameters)
         data, name = bytes_of(source)
-        try:
-            return self._read(self._kind, data, options, arguments, exact)
-        except FormatError as error:
-            raise error.in_source(name) from error.__cause__
+        with _whole(data):
+            try:
+                return self._read(self._kind, data, options, arguments, exact)
+            except FormatError as error:
+                raise error.in_source(name) from error.__cause__
 
     def scan(
         self,
@@ -294,17 +315,21 @@ class Format:
         data, name = bytes_of(source)
         plan = self._planned(rows, columns, where, nested, enums)
         if isinstance(plan, _Plan):
-            return _Scan(self, plan, data, name, options, batch_rows, part, arguments, check).reader()
-        if part is not None:
+            found = _Scan(self, plan, data, name, options, batch_rows, part, arguments, check).reader()
+        elif part is not None:
             raise ValueError("part: the rows of a kernel are read as a whole")
-        return self._marked(*plan, data, name, options, batch_rows)
+        else:
+            found = self._marked(*plan, data, name, options, batch_rows)
+        if isinstance(data, _Mapped):
+            found._batches = _batches_of(found._batches, data)
+        return found
 
     def save(self, to: str | os.PathLike[str]) -> None:
         """Write the checked schema and the generated modules as one file, a plan, which `load_schema` takes.
 
-        Elsewhere it needs no generator, no imported schemas and no compiler, if kodec is the same there; any
-        other version generates the modules again from the schemas in it. Each part has its hash. A plan
-        contains code that is run when it is loaded: take plans only from people whom you trust.
+        It is opened by its schemas: they are checked and generated again, and nothing else of it is used.
+        Where the environment has KODEC_ALLOW=plans, the code in a plan of the same version of kodec is run
+        instead, which needs no generator and no compiler: that is for plans of people whom you trust.
 
         Args:
             to: the file, whose name ends in `.kodec`; it is replaced.
@@ -315,9 +340,10 @@ class Format:
 
         if not is_plan(Path(to)):
             raise ValueError(f"{to}: the name of a plan ends in .kodec")
-        made = Path(to).with_name(f".{Path(to).name}.{os.getpid()}")
+        made = Path(to).with_name(f".{Path(to).name}.{secrets.token_hex(8)}")
         try:
-            made.write_bytes(packed(self._name, self._modules))
+            with made.open("xb") as file:
+                file.write(packed(self._name, self._modules))
             made.replace(to)
         finally:
             made.unlink(missing_ok=True)
@@ -359,8 +385,9 @@ class Format:
         found = plan.filling.rows(data, DEFAULT_READ, arguments) if isinstance(plan, _Plan) else None
         if not isinstance(plan, _Plan) or found is None or most < 2 or plan.filling.whole:
             return [(0, -1)]
-        status, counted, *_ = found.run(1, 1)
-        size, left = found.fixed()
+        with _whole(data):
+            status, counted, *_ = found.run(1, 1)
+            size, left = found.fixed()
         total = counted + left
         if status != "more" or not size or total < 2 * max(least, 1):
             return [(0, -1)]
@@ -375,7 +402,7 @@ class Format:
         _require_pyarrow()
         from kodec.formats.conditions import condition_of
 
-        chosen = None if columns is None else list(columns)
+        chosen = [columns] if isinstance(columns, str) else None if columns is None else list(columns)
         if chosen is not None and (not chosen or len(set(chosen)) < len(chosen)):
             raise ValueError(f"columns: empty or repeated: {', '.join(chosen)}")
         test = None if where is None else condition_of(where)
@@ -591,7 +618,7 @@ class Format:
         root = self._schema.root
         if row_content(self._model, root) is not None:
             raise ValueError(
-                f"`{self.id}` is a container, of which a file has many: use its kernel, or name a list of one"
+                f"`{self.id}` is a container, and a file has many: use its kernel, or name a list of one"
             )
         row = listed_rows(self._model, root)
         if row is None:
@@ -612,7 +639,8 @@ class Format:
         needed = list(test.paths) if test is not None else []
         unknown = [each for each in [*(chosen or ()), *needed] if each not in by_name]
         if unknown:
-            raise ValueError(f"no such column: {', '.join(unknown)}; columns: {', '.join(by_name)}")
+            near = meant(unknown[0], by_name, f"columns: {', '.join(by_name)}")
+            raise ValueError(f"no such column: {', '.join(unknown)}{near}")
         if chosen is not None:
             columns = [by_name[each] for each in chosen]
         shown = len(columns)
@@ -685,7 +713,7 @@ class _Scan:
         if self.part not in (None, (0, -1)) and (rows is None or self.check or plan.filling.whole):
             reason = "which does not check them" if self.check else "which was not built"
             if plan.filling.whole:
-                reason = "and columns need what stands after them"
+                reason = "and columns need data after them"
             raise ValueError(f"part: rows are counted by the native reader, {reason}")
         backend = "pure" if rows is None else "native"
         found = FormatReader(plan.schema, plan.rows, dict(plan.left_out), backend, iter(()))
@@ -761,7 +789,8 @@ def load_schema(
         'sensor_log'
     """
     try:
-        return Format(Path(path), overlays, [Path(each) for each in import_path])
+        folders = [import_path] if isinstance(import_path, (str, os.PathLike)) else import_path
+        return Format(Path(path), overlays, [Path(each) for each in folders])
     except ImportError as error:
         if isinstance(error, MissingDependency):
             raise
@@ -834,7 +863,7 @@ def bytes_of(source: Source) -> tuple[AnyBuffer, str | None]:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source), None
     if isinstance(source, (str, os.PathLike)):
-        path = readable(source)
+        path = as_stored(readable(source))
         with path.open("rb") as file:
             return _content(file, path), str(path)
     return _all_of(source, getattr(source, "name", None)), None
@@ -848,11 +877,59 @@ def _content(file: BinaryIO, path: Path) -> AnyBuffer:
         with tempfile.TemporaryFile(prefix="kodec-object-") as copy:
             shutil.copyfileobj(file, copy, MAPPED_BYTES >> 3)
             copy.flush()
+            # nobody else has the copy
             return mmap(copy.fileno(), 0, access=ACCESS_READ)
     facts = os.fstat(file.fileno())
     if stat.S_ISREG(facts.st_mode) and facts.st_size >= MAPPED_BYTES:
-        return mmap(file.fileno(), 0, access=ACCESS_READ)
+        if os.name == "nt":
+            # where a file that is mapped cannot be cut
+            return mmap(file.fileno(), 0, access=ACCESS_READ)
+        if (guard := native_module("mapping")) is not None:
+            return _Mapped.of(file, str(path), guard)
     return _all_of(file, str(path))
+
+
+class _Mapped(mmap):
+    """A mapped file, which others may cut while it is read; what is behind its end then reads as zeros."""
+
+    path: str
+    guard: ModuleType
+    number: int = -1
+
+    @classmethod
+    def of(cls, file: BinaryIO, path: str, guard: ModuleType) -> _Mapped:
+        found = cls(file.fileno(), 0, access=ACCESS_READ)
+        found.path, found.guard = path, guard
+        found.number = guard.guard(found)
+        return found
+
+    def __del__(self) -> None:
+        if self.number >= 0:
+            self.guard.release(self.number)
+
+    def require(self) -> None:
+        """Raises ReadFailed if the file was cut since."""
+        if self.size() < len(self) or self.guard.is_cut(self.number):
+            raise ReadFailed("the file was cut while it was read", errno.EIO, self.size(), self.path)
+
+
+@contextmanager
+def _whole(data: AnyBuffer) -> Iterator[None]:
+    """What is read inside counts, also as an error, only if the file was not cut meanwhile."""
+    try:
+        yield
+    finally:
+        if isinstance(data, _Mapped):
+            data.require()
+
+
+def _batches_of(batches: Iterator[pa.RecordBatch], data: _Mapped) -> Iterator[pa.RecordBatch]:
+    while True:
+        with _whole(data):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
 
 
 def _all_of(file: BinaryIO, name: object) -> bytes:

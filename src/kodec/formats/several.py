@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import glob
+import fnmatch
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,7 +68,8 @@ def files_of(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     IsADirectoryError.
     """
     found: dict[str, None] = {}
-    for each in paths:
+    # a text is one path, not the letters of it
+    for each in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
         path = readable(each)
         name = str(path)
         if not _MAGIC & set(name) or path.exists():
@@ -91,8 +92,47 @@ def _glob(pattern: Path) -> list[Path]:
     if isinstance(pattern, StorePath):
         fixed = list(itertools.takewhile(lambda part: not _MAGIC & set(part), pattern.parts))
         return list(type(pattern)(*fixed).glob("/".join(pattern.parts[len(fixed) :])))
-    # `Path.glob` takes no absolute pattern
-    return [Path(each) for each in sorted(glob.glob(str(pattern), recursive=True))]  # noqa: PTH207
+    first = 1 if pattern.is_absolute() else 0
+    return sorted(set(_matches(Path(*pattern.parts[:first]), pattern.parts[first:], set())))
+
+
+def _matches(folder: Path, parts: Sequence[str], entered: set[tuple[int, Path]]) -> Iterator[Path]:
+    """What a pattern names below a folder, as `glob.glob`, which leaves out folders that cannot be listed.
+
+    `**` enters a folder by one link only, and `entered` has these: with links between a few folders there
+    are more ways than could ever be gone. Raises OSError for folders that cannot be listed.
+    """
+    if not parts:
+        yield folder
+        return
+    part, rest = parts[0], parts[1:]
+    if not _MAGIC & set(part):
+        below = folder / part
+        if below.is_dir() if rest else os.path.lexists(below):
+            yield from _matches(below, rest, entered)
+        return
+    if part == "**":
+        yield from _matches(folder, rest, entered)
+    for below in sorted(folder.iterdir()):
+        name = below.name
+        if name.startswith(".") and not part.startswith("."):
+            continue
+        if part == "**":
+            if below.is_dir() and not (below.is_symlink() and _is_known(below, folder, len(parts), entered)):
+                yield from _matches(below, parts, entered)
+            elif not rest:
+                yield below
+        elif fnmatch.fnmatchcase(name, part) and (not rest or below.is_dir()):
+            yield from _matches(below, rest, entered)
+
+
+def _is_known(link: Path, folder: Path, left: int, entered: set[tuple[int, Path]]) -> bool:
+    """Whether a link in a folder leads back, or to where another link has led."""
+    real = link.resolve()
+    if (left, real) in entered or folder.resolve().is_relative_to(real):
+        return True
+    entered.add((left, real))
+    return False
 
 
 def scan_files(

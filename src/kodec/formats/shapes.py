@@ -321,7 +321,7 @@ class Shapes:
     def _of_switch(
         self, alternatives: Sequence[TypeRef], enum: str | None, path: str, inside: tuple[str, ...]
     ) -> Shape | None:
-        """A struct with a member for each alternative, of which one is present; or the only one."""
+        """A struct with a member for each alternative, one of which is present; or the only one."""
         members: dict[str, Shape] = {}
         by_class: dict[type, str] = {}
         whole = True
@@ -654,7 +654,7 @@ class Shapes:
         return {attribute(each.id): each.id for struct in structs for each in struct.instances}
 
     def looks_ahead(self, rows: Rows, sought: Sequence[Column]) -> bool:
-        """Whether columns may need what stands after a row: one is an instance, and it, or what it needs,
+        """Whether columns may need data after a row: one is an instance, and it, or what it needs,
         asks for a field after a list of the path.
         """
         asked = {step.member for column in sought for step in column.steps}
@@ -669,7 +669,7 @@ class Shapes:
 
 
 def _spread(there: pa.Array, values: Values) -> pa.Array:
-    """The array of values of which only those that are not None are there."""
+    """The array of the values that are not None."""
     count = itertools.count()
     return there.take(pa.array([None if value is None else next(count) for value in values], pa.int64()))
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kodec.formats.evolution import violations
+from kodec.runtime.foreign_json import read_json
 
 __all__ = ["changelog", "manifest_of"]
 
@@ -62,18 +63,37 @@ def _schemas(
         yield from ("", "Files that differ: " + ", ".join(f"{n} in `{each}`" for each, n in counts.items()))
 
 
+_MOST_FILES, _MOST_BYTES = 10_000, 64 << 20
+
+
 def _unpacked(previous: Path, scratch: Path) -> Path:
-    """The folder of the kit; an archive's files are put into `scratch`, and nowhere else."""
+    """The folder of the kit; what is read of an archive is put into `scratch`, and nothing elsewhere.
+
+    Raises ValueError.
+    """
     if previous.is_dir():
         return previous
     try:
         with zipfile.ZipFile(previous) as archive:
-            for entry in archive.infolist():
+            entries = archive.infolist()
+            for entry in entries:
                 inner = PurePosixPath(entry.filename)
-                if inner.is_absolute() or ".." in inner.parts or entry.file_size > 64 << 20:
+                if inner.is_absolute() or ".." in inner.parts:
                     raise ValueError(f"{previous}: {entry.filename} cannot belong to a kit")
-            archive.extractall(scratch)
-    except zipfile.BadZipFile as error:
+            # nothing else of a kit is read
+            read = [each for each in entries if each.filename.startswith(("MANIFEST.json", "schemas/"))]
+            if len(read) > _MOST_FILES or sum(each.file_size for each in read) > _MOST_BYTES:
+                reason = f"its schemas are more than {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB"
+                raise ValueError(f"{previous}: {reason}")
+            archive.extractall(scratch, read)
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        UnicodeError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
         raise ValueError(f"{previous} is not a kit: {error}") from None
     return scratch
 
@@ -81,7 +101,7 @@ def _unpacked(previous: Path, scratch: Path) -> Path:
 def manifest_of(folder: Path, shown: Path) -> dict[str, Any]:
     """The manifest of a kit: `files` and `format_version`. Raises ValueError that names `shown`."""
     try:
-        found = json.loads((folder / "MANIFEST.json").read_bytes())
+        found = read_json((folder / "MANIFEST.json").read_bytes(), most_values=_MOST_FILES * 10)
         if found["kit_version"] == 1 and all("sha256" in each for each in found["files"].values()):
             return {"files": dict(found["files"]), "format_version": str(found["format_version"])}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):

@@ -18,7 +18,7 @@ from importlib.resources import as_file
 from importlib.resources import files as resource_files
 from pathlib import Path, PurePosixPath
 
-from kodec.generator.driver import load, render_all
+from kodec.generator.driver import load, render_all, vectors_beside
 from kodec.generator.problems import SchemaError
 from kodec.generator.schema.model import Model
 from kodec.generator.schema.model_schema import model_schema
@@ -108,6 +108,8 @@ def make_kit(
     files["model/model.schema.json"] = _json(model_schema())
     generated("documents", "pages")
     generated("vectors", "vectors")
+    made = {path.removeprefix("vectors/") for path in files}
+    files |= {f"vectors/{path}": text.encode() for path, text in vectors_beside(schemas, model, made).items()}
     contract = resource_files("kodec.generator.targets.vectors").joinpath("vectors.schema.json")
     files["vectors/vectors.schema.json"] = contract.read_bytes()
     for language in chosen:

@@ -150,6 +150,18 @@ def _opened(file: Path) -> zipfile.ZipFile:
         raise BadDefinition(str(file), f"a jar that cannot be read: {error}") from None
 
 
+# ValueError: a name in front of an entry that is not UTF-8
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+)
+
+
 def _inflated(jar: zipfile.ZipFile, entry: zipfile.ZipInfo, source: str) -> bytes:
     """The bytes of an entry, decompressed within the limit, whatever its header claims."""
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -157,7 +169,7 @@ def _inflated(jar: zipfile.ZipFile, entry: zipfile.ZipInfo, source: str) -> byte
     try:
         with jar.open(entry) as file:
             data = file.read(MOST_BYTES + 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+    except _DAMAGED as error:
         raise BadDefinition(source, f"damaged: {error}") from None
     if len(data) > MOST_BYTES:
         raise BadDefinition(source, f"larger than {MOST_BYTES} bytes")

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, cast
 
 import pyarrow as pa
@@ -25,13 +26,14 @@ from kodec.formats.several import files_of
 from kodec.pipeline.reading import freeze_imports_once
 from kodec.pipeline.spark_schema import arrow_type, spark_type
 from kodec.runtime.errors import ArgumentError, KodecError
+from kodec.runtime.near import meant
 from kodec.stores.storage import files_below, readable
 
 __all__ = ["OPTIONS", "KaitaiDataSource", "register"]
 
 OPTIONS: Mapping[str, str] = {
     "path": "the files: a path, a pattern, or a folder, whose files are read; `load` sets it",
-    "schema": "the .ksy file, or a plan (`Format.save`), on the driver",
+    "schema": "the .ksy file, or a plan (`Format.save`), on the driver; no code in a plan is run",
     "rows": "the list whose elements are rows; by default the only one",
     "columns": "paths from a row, between commas; by default all fields",
     "where": "a condition that the reader checks, before it reads the rest of a row",
@@ -238,7 +240,8 @@ def _of_plan(plan: bytes) -> Format:
     with tempfile.NamedTemporaryFile(suffix=".kodec") as file:
         file.write(plan)
         file.flush()
-        return load_schema(file.name)
+        # the driver made it
+        return Format(Path(file.name), trusted=True)
 
 
 def _files(given: Mapping[str, str]) -> list[str]:
@@ -273,7 +276,8 @@ def _types(format: Format, settings: _Settings, names: list[str]) -> dict[str, p
         known[settings.path_column] = pa.string()
     unknown = [each for each in names if each not in known]
     if unknown:
-        raise ArgumentError(f"no such column: {', '.join(unknown)}; columns: {', '.join(known)}")
+        near = meant(unknown[0], known, f"columns: {', '.join(known)}")
+        raise ArgumentError(f"no such column: {', '.join(unknown)}{near}")
     return {name: known[name] for name in names}
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kodec.runtime.errors import ArgumentError
 
-__all__ = ["require", "require_integer"]
+__all__ = ["chosen_names", "require", "require_integer"]
 
 
 def require(name: str, value: object, kind: type, hint: str) -> None:
@@ -19,3 +21,28 @@ def require_integer(name: str, value: object, least: int | None = None) -> None:
         raise ArgumentError(f"{name}: expected a whole number, not {type(value).__name__}")
     if least is not None and value < least:
         raise ArgumentError(f"{name}={value}: expected at least {least}")
+
+
+def chosen_names(name: str, given: Iterable[str] | str | None) -> list[str] | None:
+    """The names that a caller chooses, of topics, groups and the like; None: all of them.
+
+    The one rule for every argument that takes several names: a text is one name, not the letters of it, and
+    an empty list chooses none.
+
+    Args:
+        name: of the argument.
+        given: its value.
+
+    Raises: ArgumentError.
+    """
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return [given]
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, bytearray, memoryview)):
+        raise ArgumentError(f"{name}: expected a name or a list of names, not {type(given).__name__}")
+    names = list(given)
+    for each in names:
+        if not isinstance(each, str):
+            raise ArgumentError(f"{name}: expected names, not {type(each).__name__}")
+    return names

@@ -15,7 +15,7 @@ from kodec.log.batches.format import KAFKA
 from kodec.log.batches.large import Stored
 from kodec.log.batches.open_batch import open_batch as _open_batch
 from kodec.log.batches.options import EncodeOptions, LogReadOptions
-from kodec.log.batches.records import Limits, Record
+from kodec.log.batches.records import Limits, Owner, Record
 
 if TYPE_CHECKING:
     from kodec.log.backends.contract import Buffer, Decoder
@@ -44,7 +44,7 @@ __all__ = [
 Backend = Literal["native", "pure"]
 T = TypeVar("T")
 
-_KERNEL = KAFKA.kinds[0].kernel
+_KERNELS = tuple(dict.fromkeys(each.kernel for each in KAFKA.kinds))
 
 
 @cache
@@ -54,7 +54,7 @@ def backend() -> Backend:
     Chosen once, on first use. `KODEC_PURE=1` in the environment chooses `pure`.
 
     Returns: "native" or "pure".
-    Raises: ImportError if the kernel was built but cannot be imported.
+    Raises: ImportError if the kernels were built but cannot be imported, or are older than their schemas.
 
     Example:
         >>> import kodec
@@ -63,14 +63,24 @@ def backend() -> Backend:
     """
     if os.environ.get("KODEC_PURE") == "1" or not is_built():
         return "pure"
-    importlib.import_module(_KERNEL)
+    for kernel in _KERNELS:
+        _load(kernel)
     return "native"
+
+
+def _load(kernel: str) -> None:
+    """Import a kernel. Raises ImportError, also for one that was built of other schemas."""
+    module = importlib.import_module(kernel)
+    package, _, name = kernel.rpartition(".")
+    if getattr(module, "SOURCE", None) != importlib.import_module(package).SOURCES[name]:
+        text = f"the native kernel `{name}` is older than its schema: build it again with `make setup`"
+        raise ImportError(f"{text}, or set KODEC_PURE=1", name=kernel, path=module.__file__)
 
 
 def is_built() -> bool:
     """Whether there is a compiled kernel, which may yet fail to import."""
     try:
-        return importlib.util.find_spec(_KERNEL) is not None
+        return importlib.util.find_spec(_KERNELS[0]) is not None
     except ModuleNotFoundError:
         return False
 
@@ -87,12 +97,12 @@ def row_reader() -> RowReader:
     return _native_rows() if backend() == "native" else read_rows
 
 
-def open_batch(data: bytes | Stored, position: int, limits: Limits) -> Batch:
+def open_batch(data: bytes | Stored, position: int, limits: Limits, topic_partition: Owner = None) -> Batch:
     """The batch whose bytes are `data`, found at `position` of its source; its checksum is not yet verified.
 
-    Raises FormatError with positions in the source.
+    `topic_partition` is that of its records, if known. Raises FormatError with positions in the source.
     """
-    return _open_batch(data, position, limits, row_reader())
+    return _open_batch(data, position, limits, row_reader(), topic_partition=topic_partition)
 
 
 def batch_decoder(options: LogReadOptions, *, keeps: bool = True) -> Decoder[Batch]:
@@ -102,15 +112,17 @@ def batch_decoder(options: LogReadOptions, *, keeps: bool = True) -> Decoder[Bat
     return BatchDecoder(options, keeps=keeps)
 
 
-def record_decoder(options: LogReadOptions) -> Decoder[Iterable[Record]]:
-    """Yields the records of one or several batches at once."""
-    if backend() == "native":
+def record_decoder(
+    options: LogReadOptions, drops: Callable[[Batch], bool] | None = None
+) -> Decoder[Iterable[Record]]:
+    """Yields the records of one or several batches at once, without those of batches that `drops` names."""
+    if backend() == "native" and drops is None:
         from kodec.log.backends.native.records import NativeRecordDecoder
 
         return NativeRecordDecoder(options)
     from kodec.log.backends.pure.records import RecordDecoder
 
-    return RecordDecoder(options)
+    return RecordDecoder(options, drops)
 
 
 def flattened(items: Iterator[Iterable[T]]) -> tuple[Iterator[T], Callable[[], int]]:
@@ -140,9 +152,10 @@ def row_decoder(scan: Scan, options: LogReadOptions) -> Decoder[Any]:
 def header_decoder(scan: Scan, options: LogReadOptions) -> Decoder[Any]:
     """Yields the headers of a log's batches as Arrow batches; a scan's ranges do not apply."""
     if backend() == "native":
-        from kodec.log.backends.native.headers import NativeHeaderDecoder
+        from kodec.log.backends.native import headers
 
-        return NativeHeaderDecoder(scan, options)
+        if headers.HAS_EVERY_COLUMN:
+            return headers.NativeHeaderDecoder(scan, options)
     from kodec.log.backends.pure.headers import HeaderDecoder
 
     return HeaderDecoder(scan, options)
@@ -151,9 +164,10 @@ def header_decoder(scan: Scan, options: LogReadOptions) -> Decoder[Any]:
 def file_headers(fd: int, start: int, end: int, scan: Scan, options: LogReadOptions) -> FileHeaders | None:
     """The headers of batches in a part of a file, read without the rest; None in pure Python."""
     if backend() == "native":
-        from kodec.log.backends.native.headers import FileHeaders
+        from kodec.log.backends.native import headers
 
-        return FileHeaders(fd, start, end, scan, options)
+        if headers.HAS_EVERY_COLUMN:
+            return headers.FileHeaders(fd, start, end, scan, options)
     return None
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.extras import install_command
+from kodec.runtime.public import published, unknown
 
 if TYPE_CHECKING:
     from kodec.pipeline.jobs.compact_view import compact_view
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from kodec.pipeline.jobs.export import ExportSummary, PartitionSummary, export
     from kodec.pipeline.jobs.inventory import InventoryRow, InventorySummary, inventory
     from kodec.pipeline.jobs.lake import AppendSummary, append_to_lake
-    from kodec.pipeline.jobs.restore import RestoredPartition, RestoreSummary, restore
+    from kodec.pipeline.jobs.restore import RestoredPartition, RestoreSummary, check_restore, restore
     from kodec.pipeline.jobs.verify import VerifySummary, verify
     from kodec.pipeline.lake.delta import delta_table
     from kodec.pipeline.lake.iceberg import iceberg_table
@@ -31,6 +32,7 @@ else:
         "RestoredPartition": "jobs.restore",
         "VerifySummary": "jobs.verify",
         "append_to_lake": "jobs.lake",
+        "check_restore": "jobs.restore",
         "compact_view": "jobs.compact_view",
         "convert": "jobs.convert",
         "delta_table": "lake.delta",
@@ -51,18 +53,18 @@ else:
         Raises: MissingDependency if its dependencies are not installed.
         """
         if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+            raise unknown(__name__, name, __all__)
         try:
             found: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
         except ImportError as missing:
             extra = "lake" if "lake" in _MODULES[name] else "spark"
             text = f"`kodec.pipeline.{name}` needs `{missing.name}`: {install_command(extra)}"
             raise MissingDependency(text, name=missing.name) from missing
-        globals()[name] = found
+        globals()[name] = published(found, __name__)
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted(__all__)
 
 
 __all__ = [
@@ -76,6 +78,7 @@ __all__ = [
     "RestoredPartition",
     "VerifySummary",
     "append_to_lake",
+    "check_restore",
     "compact_view",
     "convert",
     "delta_table",

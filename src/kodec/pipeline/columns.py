@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from kodec.log.batches.header import EXTRA
+
 __all__ = [
     "ARROW_TYPES",
     "COLUMNS",
@@ -39,6 +41,9 @@ _TYPED_KEY, _TYPED_VALUE = "keyFormat", "valueFormat"
 
 _HEADER_LIST = "array<struct<key:string,value:binary>>"
 
+_TYPES = dict.fromkeys("bhiBH", "int") | dict.fromkeys("Iq", "bigint") | dict.fromkeys("fd", "double")
+_TYPES |= {"?": "boolean"}
+
 COLUMNS = (
     SparkColumn("key", "binary", ("key",)),
     SparkColumn("value", "binary", ("value",)),
@@ -68,11 +73,16 @@ COLUMNS = (
     SparkColumn("batchPosition", "bigint", ("position",), _BATCH),
     SparkColumn("batchSize", "bigint", ("size",), _BATCH),
     SparkColumn("file", "string", (), _BATCH),
+    *(SparkColumn(each.label, _TYPES.get(each.code, "binary"), (each.name,), _BATCH) for each in EXTRA),
 )
 """The first eight in the order and with the types of Spark's own Kafka source.
 
-keyTyped and valueTyped have the type of a reader's schema, where there is one.
+keyTyped and valueTyped have the type of a reader's schema, where there is one. The last ones are the fields
+of a batch's header that kodec gives no meaning, as a newer format may have.
 """
+
+if len({column.name for column in COLUMNS}) < len(COLUMNS):
+    raise ImportError("a field of a batch's header is named as another column")
 
 QUARANTINE = (
     SparkColumn("topic", "string"),
@@ -94,6 +104,7 @@ ARROW_TYPES = {
     "int": pa.int32(),
     "bigint": pa.int64(),
     "boolean": pa.bool_(),
+    "double": pa.float64(),
     "timestamp": pa.timestamp("us", tz="UTC"),
     _HEADER_LIST: pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))),
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
 import pyarrow as pa
+import pyarrow.compute as compute
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
@@ -17,6 +18,8 @@ from kodec.log.batches.records import Record, TimestampType
 from kodec.log.values.formats import FORMATS, ReadableValue, ValueFormat, readable, readable_record
 from kodec.log.values.sources import ValueRequest
 from kodec.runtime.errors import ArgumentError
+from kodec.runtime.formulas import FORMULA, GUARDED
+from kodec.runtime.near import meant
 
 __all__ = ["COMPRESSIONS", "FILE_FORMATS", "FileFormat", "RowFile", "RowFormat"]
 
@@ -48,7 +51,8 @@ class FileFormat:
     same fields), and timestamps in ms since 1970; Parquet and Arrow IPC have the columns unchanged.
 
     Attributes: compression, one of `COMPRESSIONS`; key, value: their format as text; values: how
-    they are decoded, if one of these formats needs schemas.
+    they are decoded, if one of these formats needs schemas; guard_formulas: cells of CSV are as of
+    `kodec.runtime.formulas`.
     """
 
     name: RowFormat = "parquet"
@@ -56,6 +60,7 @@ class FileFormat:
     key: ValueFormat = "auto"
     value: ValueFormat = "auto"
     values: ValueRequest | None = None
+    guard_formulas: bool = False
 
     @classmethod
     def of(
@@ -65,18 +70,27 @@ class FileFormat:
         key: ValueFormat = "auto",
         value: ValueFormat = "auto",
         values: ValueRequest | None = None,
+        *,
+        guard_formulas: bool = False,
     ) -> FileFormat:
         """A format by its name, with its default compression for None. Raises ArgumentError."""
         known = next((each for each in FILE_FORMATS if each == name), None)
         if known is None:
-            raise ArgumentError(f"format is one of {', '.join(FILE_FORMATS)}, not {name!r}")
+            raise ArgumentError(
+                f"format is one of {', '.join(FILE_FORMATS)}, not {name!r}{meant(name, FILE_FORMATS)}"
+            )
         codecs = COMPRESSIONS[known]
         if compression is not None and compression not in codecs:
-            raise ArgumentError(f"compression is one of {', '.join(codecs)} for {known}, not {compression!r}")
+            text = f"compression is one of {', '.join(codecs)} for {known}, not {compression!r}"
+            raise ArgumentError(f"{text}{meant(compression, codecs)}")
         for option, given in (("key_format", key), ("value_format", value)):
             if given not in FORMATS:
-                raise ArgumentError(f"{option} is one of {', '.join(FORMATS)}, not {given!r}")
-        return cls(known, compression or codecs[0], key, value, values)
+                raise ArgumentError(
+                    f"{option} is one of {', '.join(FORMATS)}, not {given!r}{meant(given, FORMATS)}"
+                )
+        if guard_formulas and known != "csv":
+            raise ArgumentError(f"formulas are guarded in csv, not in {known}")
+        return cls(known, compression or codecs[0], key, value, values, guard_formulas)
 
     @property
     def suffix(self) -> str:
@@ -118,21 +132,29 @@ class _Parquet:
 def _readable(table: pa.Table, form: FileFormat) -> list[list[ReadableValue | None]]:
     """Keys, and values, as text."""
     if form.values is None:
+        lists = _headers(table) if "headers" in table.schema.names else [None] * table.num_rows
         return [
-            [readable(data, each) for data in table[name].to_pylist()]
+            [
+                readable(data, each, headers)
+                for data, headers in zip(table[name].to_pylist(), lists, strict=True)
+            ]
             for name, each in (("key", form.key), ("value", form.value))
         ]
     decoder, topic = form.values.decoder(), table["topic"][0].as_py()
     found: list[list[ReadableValue | None]] = [[], []]
-    headers = table["headers"].to_pylist() if "headers" in table.schema.names else [None] * table.num_rows
-    for key, value, named in zip(table["key"].to_pylist(), table["value"].to_pylist(), headers, strict=True):
-        pairs = tuple((each["key"], each["value"]) for each in named or ())
+    headers = _headers(table) if "headers" in table.schema.names else [()] * table.num_rows
+    for key, value, pairs in zip(table["key"].to_pylist(), table["value"].to_pylist(), headers, strict=True):
         shown = readable_record(
             topic, Record(key=key, value=value, headers=pairs), form.key, form.value, decoder
         )
         found[0].append(shown.key)
         found[1].append(shown.value)
     return found
+
+
+def _headers(table: pa.Table) -> list[tuple[tuple[str, bytes | None], ...]]:
+    lists = table["headers"].to_pylist()
+    return [tuple((each["key"], each["value"]) for each in named or ()) for named in lists]
 
 
 def _millis(table: pa.Table) -> pa.ChunkedArray:
@@ -164,6 +186,10 @@ class _Csv:
             lists = [None if each is None else _pairs(each) for each in table["headers"].to_pylist()]
             found["headers"] = pa.array(lists, pa.string())
         found |= {name: table[name] for name in _decoded(table)}
+        if self._form.guard_formulas:
+            for name, column in found.items():
+                if pa.types.is_string(column.type):
+                    found[name] = compute.replace_substring_regex(column, FORMULA, GUARDED)
         csv.write_csv(pa.table(found), self._stream, write_options=self._options)
         self._options = csv.WriteOptions(include_header=False)
 

@@ -7,26 +7,28 @@ name or an unreadable value is an error that states the right one.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, NoReturn, Self, TypeVar, get_args
 from urllib.parse import unquote, urlsplit
 
-from kodec.log.batches.options import LogReadOptions
+from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.tier_keys import TierKeys
+from kodec.log.selection import Selection
 from kodec.log.values.decoder import TypedFormat
 from kodec.log.values.framing import FRAMINGS, Framing, Part
 from kodec.pipeline.columns import COLUMNS, QUARANTINE
 from kodec.pipeline.typed import TypedAs
 from kodec.runtime.errors import ArgumentError, KodecError
+from kodec.runtime.near import meant
+from kodec.runtime.permission import require_allowed
 from kodec.stores.storage import SCHEMES, is_url, is_view, path_of
 
 __all__ = [
@@ -123,7 +125,7 @@ READ_OPTIONS: Mapping[str, Option] = {
         '`earliest`, `latest`, or JSON, `{"orders":{"0":23,"1":-2}}`',
         "`earliest`; for a stream `latest`",
         "-2 is earliest, -1 latest; all topic-partitions must be listed. A batch query cannot "
-        "start at the latest",
+        "start at `latest`",
     ),
     "endingTimestamp": Option(
         "ms since 1970",
@@ -275,7 +277,8 @@ READ_OPTIONS: Mapping[str, Option] = {
     "tierKeyCommand": Option(
         "a command",
         "`KODEC_TIER_KEY_COMMAND` in the environment",
-        "prints that key; each worker runs it, without a shell; for the source in Python",
+        "prints that key; each worker runs it, without a shell; refused unless the environment of the "
+        "driver has `KODEC_ALLOW=tierKeyCommand`; for the source in Python",
     ),
     "maxPartitionBytes": Option(
         "size, `64m`",
@@ -380,6 +383,11 @@ class Edge(NamedTuple):
     timed: bool = False
 
     @property
+    def is_start(self) -> bool:
+        """Whether it is where rows begin."""
+        return self.option.startswith("starting")
+
+    @property
     def plain(self) -> int | None:
         """`EARLIEST` or `LATEST`, if that is all."""
         return self.of if isinstance(self.of, int) and not self.timed else None
@@ -411,7 +419,7 @@ class Options:
     Attributes: paths may hold globs; at most one of subscribe, pattern and assign is not None; the rest are
     the options in the terms of this package; trigger_delay is in seconds; hadoop has the options that
     begin with `fs.`, for `kodec.pipeline.hadoop`; keys open encrypted segments, None: those that the
-    environment names.
+    environment names; selection is that of a job, which has arguments and not options.
     """
 
     paths: tuple[str, ...]
@@ -441,6 +449,7 @@ class Options:
     hadoop: Mapping[str, str] = field(default_factory=dict, repr=False)
     reading: LogReadOptions = field(default=LogReadOptions())
     task_bytes: int | None = None
+    selection: Selection = field(default=Selection())
 
     @classmethod
     def parse(cls, options: Mapping[str, str], *, streaming: bool | None = False) -> Options:
@@ -457,6 +466,7 @@ class Options:
             raise OptionError(several[1], f"give one of {', '.join(_CHOICES)}, not {' and '.join(several)}")
         mode = _mode(given)
         permissive = mode != "failfast"
+        fails = _flag(given, "failOnDataLoss", default=not permissive)
         return cls(
             tier=_tier(given),
             keys=_keys(given),
@@ -473,7 +483,7 @@ class Options:
             typed=_typed(given),
             columns=_columns(given, mode),
             mode=mode,
-            fail_on_data_loss=_flag(given, "failOnDataLoss", default=not permissive),
+            fail_on_data_loss=fails,
             committed=_committed(given),
             allow_empty=_flag(given, "allowEmpty"),
             min_tasks=_count(given, "minPartitions"),
@@ -484,13 +494,31 @@ class Options:
             reading=LogReadOptions(
                 check_crc=_flag(given, "verifyCrc", default=True),
                 control=_flag(given, "includeControlRecords"),
-                on_error="skip" if permissive else "raise",
+                on_error=_on_error(permissive, fails, streaming),
                 limits=_limits(given),
             ),
             task_bytes=_size(given, "maxPartitionBytes", None),
             hadoop={name: value for name, value in given.items() if name.startswith(_HADOOP)},
             # checked last: the source for the JVM uses this function for the errors of its own paths
             paths=_paths(given),
+        )
+
+    def with_on_error(self, on_error: OnError) -> Self:
+        """The options of a job: those of a query have no word for all that `on_error` means.
+
+        Raises ArgumentError for another one.
+        """
+        reading = replace(self.reading, on_error=on_error)
+        return replace(self, reading=reading, fail_on_data_loss=not reading.skips)
+
+    def with_selection(self, selection: Selection) -> Self:
+        """The options of a job that selects records by arguments."""
+        return replace(
+            self,
+            selection=selection,
+            subscribe=self.subscribe if selection.topics is None else selection.topics,
+            committed=selection.committed,
+            allow_empty=self.allow_empty or selection.is_none,
         )
 
     @property
@@ -504,8 +532,18 @@ class Options:
             return f"assign={', '.join(map(str, sorted(self.assign)))}"
         return "all topics" if self.include_internal else "all topics that are not internal"
 
+    def may_mean(self, name: str) -> bool:
+        """Whether a folder with this name, which is none of a replica in use, may be of a topic that the
+        options let in."""
+        topics = self.subscribe
+        if self.assign is not None:
+            topics = frozenset(each.topic for each in self.assign)
+        return topics is None or any(name == topic or name.startswith(f"{topic}-") for topic in topics)
+
     def wants(self, topic_partition: TopicPartition) -> bool:
         """Whether the options let this topic-partition in."""
+        if not self.selection.has(topic_partition):
+            return False
         if self.subscribe is not None:
             return topic_partition.topic in self.subscribe
         if self.assign is not None:
@@ -513,6 +551,16 @@ class Options:
         if not (self.include_internal or not topic_partition.is_internal):
             return False
         return self.pattern is None or self.pattern.fullmatch(topic_partition.topic) is not None
+
+
+def _on_error(permissive: bool, fails: bool, streaming: bool | None) -> OnError:
+    """What two options mean together: what cannot be reached may be damaged, and may be lost.
+
+    A stream never goes past it: its checkpoint would count it as read.
+    """
+    if not permissive:
+        return "raise"
+    return "skip" if fails or streaming else "skip-unreachable"
 
 
 def _check_names(given: Mapping[str, str]) -> None:
@@ -523,16 +571,20 @@ def _check_names(given: Mapping[str, str]) -> None:
     for name in given:
         if name in _KNOWN or name.startswith((_KAFKA, _HADOOP, "option.")):
             continue
-        near = difflib.get_close_matches(name, _KNOWN, n=1, cutoff=0.5)
-        hint = f"did you mean {_KNOWN[near[0]]}?" if near else "docs/spark-options.md lists them"
-        raise OptionError(name, f"there is no such option; {hint}")
+        hint = meant(name, _KNOWN.values()) or "; docs/spark-options.md lists them"
+        raise OptionError(name, f"there is no such option{hint}")
 
 
 def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
     if "path" in given:
         texts = [given["path"]]
     elif "paths" in given:
-        texts = json.loads(given["paths"])
+        try:
+            texts = json.loads(given["paths"])
+        except (ValueError, RecursionError):
+            texts = None
+        if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+            _wrong("paths", 'JSON like ["/data/logs"]', given["paths"])
     else:
         texts = []
     if not texts:
@@ -559,7 +611,13 @@ def _keys(given: Mapping[str, str]) -> TierKeys | None:
         _wrong("tierKey", "a file or a folder of each worker, like /etc/kodec/key.pem", file)
     if file is not None:
         return TierKeys(path_of(file).absolute())
-    return None if command is None else TierKeys(command=command)
+    if command is None:
+        return None
+    try:
+        require_allowed("tierKeyCommand", "it would run a command of whoever writes the options")
+    except ArgumentError as error:
+        raise OptionError("tierKeyCommand", str(error)) from None
+    return TierKeys(command=command)
 
 
 def _readable(text: str, option: str = "path") -> str:
@@ -626,7 +684,7 @@ def _assignment(given: Mapping[str, str]) -> frozenset[TopicPartition] | None:
             for topic, numbers in json.loads(text).items()
             for each in numbers
         )
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError, RecursionError):
         found = frozenset()
     return found or _wrong("assign", 'JSON like {"orders":[0,1]}', text)
 
@@ -696,7 +754,7 @@ def _by_partition(name: str, text: str, least: int, example: str) -> Mapping[Top
             for topic, values in json.loads(text).items()
             for partition, value in values.items()
         }
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError, RecursionError):
         found = {}
     if not found or any(not least <= value < 2**63 for value in found.values()):
         _wrong(name, example, text)
@@ -740,9 +798,8 @@ def _columns(given: Mapping[str, str], mode: Mode) -> tuple[str, ...] | None:
     found = [name.strip() for name in text.split(",") if name.strip()]
     wrong = [name for name in found if name not in known]
     if wrong:
-        near = difflib.get_close_matches(wrong[0], known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}? There are " if near else "there are "
-        raise OptionError("columns", f"no column is called {wrong[0]}; {hint}{', '.join(known)}")
+        near = meant(wrong[0], known, f"there are {', '.join(known)}")
+        raise OptionError("columns", f"no column is called {wrong[0]}{near}")
     if not found or len(set(found)) < len(found):
         _wrong("columns", "names of columns, each once, like offset,value", text)
     for column in COLUMNS:

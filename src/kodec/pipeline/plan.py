@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, wraps
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import wraps
 from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import NamedTuple, ParamSpec, TypeVar
 
+from kodec.log.backends.scan import EVERY
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.epochs import up_to
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
+from kodec.log.directories.transactions import find_transactions
 from kodec.log.files.listing import (
     ReplicaKind,
     SegmentFiles,
     TopicPartition,
+    left_out_of,
 )
-from kodec.log.files.paths import PartitionPath, partition_path
+from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
+from kodec.log.files.paths import PartitionPath, partition_path, real_path
 from kodec.log.files.resolve import (
     LogDirectoryPath,
     LogPath,
@@ -36,11 +41,21 @@ from kodec.log.files.resolve import (
 )
 from kodec.log.files.tier_view import list_tiered, owner_of
 from kodec.log.files.tiered import TieredFolder
+from kodec.log.messages.as_json import uuid_text
+from kodec.log.omissions import Cause, Omission, Omissions
 from kodec.log.reading.reader import read_batches
 from kodec.log.views.one_log import with_remote_storage
 from kodec.pipeline.options import EARLIEST, LATEST, Edge, OptionError, Options
-from kodec.runtime.errors import ArgumentError, FormatError, ReadFailed
-from kodec.runtime.logger import logger
+from kodec.runtime.cached import cached_property
+from kodec.runtime.errors import (
+    ArgumentError,
+    FormatError,
+    NoSuchPartition,
+    OffsetsMissing,
+    ReadFailed,
+    Unsupported,
+)
+from kodec.runtime.near import meant
 from kodec.stores.storage import StorePath, is_view, one_look, path_of
 
 __all__ = [
@@ -50,10 +65,11 @@ __all__ = [
     "Log",
     "SourceSegment",
     "Task",
-    "data_loss",
     "found_logs",
     "list_segments",
+    "lose",
     "pack",
+    "read_failed",
     "relisted",
     "shown",
     "tasks_of",
@@ -113,6 +129,7 @@ class SourceSegment(NamedTuple):
         is_requested: whether the first offset was requested, so that it must exist.
         tail: whether bytes after `end` were not a whole batch: they are read too, to report the damage
             there.
+        lost: what is missing after the end of the log, as its checkpoints show.
     """
 
     topic_partition: TopicPartition
@@ -123,6 +140,7 @@ class SourceSegment(NamedTuple):
     tiered: bool = False
     is_requested: bool = False
     tail: bool = False
+    lost: Omission | None = None
 
     @property
     def start(self) -> int:
@@ -160,54 +178,122 @@ def shown(path: str | os.PathLike[str]) -> str:
 # -- from paths to logs ---------------------------------------------------------------------------
 
 
+class _Root(LogRoot):
+    @cached_property
+    def known_ends(self) -> dict[TopicPartition, int]:
+        """Offsets that the logs had reached, by the broker's checkpoints. Raises OSError, Malformed."""
+        found = self.recovery_points()
+        for owner, offset in self.high_watermarks().items():
+            found[owner] = max(offset, found.get(owner, 0))
+        return found
+
+
 @dataclass
 class FoundLog:
     """One replica of a topic-partition, or its segments in remote storage.
 
     Attributes:
         path: its folder.
-        start: the log start offset from the checkpoint of its log directory; 0 if that has none.
+        root: its log directory; None if the checkpoints there do not apply to it.
         tiered: whether it is in remote storage.
         alone: a single segment selected by path.
         reading: how its files are read.
+        omissions: takes what is left out of it.
+        is_unread: whether it was to be listed, could not, and is left out.
     """
 
     topic_partition: TopicPartition
     path: Path
-    start: int = 0
+    root: _Root | None = None
     tiered: TieredFolder | None = None
     alone: SegmentFiles | None = None
     reading: LogReadOptions = field(default=LogReadOptions())
+    omissions: Omissions = field(default_factory=Omissions)
+    is_unread: bool = False
+
+    @property
+    def start(self) -> int:
+        """The log start offset from the checkpoint of its log directory; 0 if that has none.
+
+        Raises Malformed: deleted records must not come back.
+        """
+        return 0 if self.root is None else self.root.log_start_offsets.get(self.topic_partition, 0)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the replica; None in remote storage."""
+        if self.tiered is not None:
+            return None
+        return self.path if self.alone is None else self.path.parent
+
+    @property
+    def is_local(self) -> bool:
+        """Whether its files are on this machine, where a look at one costs next to nothing."""
+        return not isinstance(self.path, StorePath)
+
+    @property
+    def topic_id(self) -> str | None:
+        """The topic's id, as Kafka prints it, by `partition.metadata`; None if it has none, or none that can
+        be read and that is to be skipped. Raises OSError, FormatError."""
+        try:
+            metadata = None if self.folder is None else PartitionLog(self.folder).metadata()
+        except FormatError as error:
+            if not self.reading.skips:
+                raise
+            self.omissions.failed(self.path / PARTITION_METADATA, error)
+            return None
+        return None if metadata is None else uuid_text(metadata.topic_id)
 
     @cached_property
     def segments(self) -> list[SegmentFiles]:
-        """The segments, by base offset; empty if the folder cannot be listed and that is to be skipped."""
+        """The segments, by base offset; empty if the folder cannot be listed and that is to be skipped.
+
+        Raises FileNotFoundError for a folder that is gone since it was listed; ReadFailed, FormatError.
+        """
         try:
             if self.alone is not None:
                 return [self.alone]
             if self.tiered is not None:
                 return list_tiered(self.tiered)
             return PartitionLog(self.path, limits=self.reading.limits).files.segments
-        except OSError as error:
-            failed: ReadFailed | FormatError = ReadFailed.of(error, source=shown(self.path))
-            cause: Exception = error
         except FormatError as error:
-            failed = cause = error
-        if self.reading.on_error == "raise":
-            raise failed from cause
-        logger().warning("skipped: %s", failed)
+            self._leave(error, self.reading.skips)
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and not os.path.lexists(self.path):
+                raise
+            self._leave(read_failed(error, self.path), self.reading.skips_unreachable)
         return []
+
+    def leave(self, error: OSError) -> None:
+        """Take in that a file cannot be read, or the folder."""
+        path = path_of(error.filename) if isinstance(error.filename, str) else self.path
+        self.omissions.failed(path, read_failed(error, path))
+
+    def _leave(self, error: FormatError | ReadFailed, skips: bool) -> None:
+        if not skips:
+            raise error
+        self.is_unread = True
+        self.omissions.failed(self.path, error)
 
     @property
     def rank(self) -> tuple[int, int]:
         """The newest leader epoch that has written here, and the end: the largest is preferred."""
-        end = _end_of(self.segments[-1], self.reading) if self.segments else 0
+        try:
+            end = _end_of(self.segments[-1], self.reading) if self.segments else 0
+        except OSError as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            self._leave(read_failed(error, self.path), self.reading.skips_unreachable)
+            end = 0
         if self.tiered is not None or self.alone is not None:
             return -1, end
         try:
             epochs = up_to(PartitionLog(self.path).leader_epochs(), end)
         except (OSError, FormatError) as error:
-            logger().warning("%s: %s: its leader epochs are not known", shown(self.path), error)
+            # they say which replica leads, so which records there are
+            if isinstance(error, OSError) and not self.reading.skips_unreachable:
+                raise
+            self.omissions.failed(self.path / LEADER_EPOCHS, error)
             epochs = []
         written = [each.epoch for each in epochs if each.start_offset < end]
         return max(written, default=-1), end
@@ -240,14 +326,15 @@ def _end_of(files: SegmentFiles, reading: LogReadOptions, *, whole: bool = False
             segment.find(last.last_offset)
             if whole:
                 segment.batch_at(last)
-            return last.next_offset
-        except FormatError:
-            if not whole and reading.on_error == "raise":
+            return segment.end_of(last)
+        except FormatError as error:
+            # no broker is in the middle of writing a format that is not known
+            if not reading.skips and (not whole or isinstance(error, Unsupported)):
                 raise
     end = files.base_offset
     batches = read_batches(files.log, on_error="skip", limits=reading.limits)
     for batch in batches:
-        if batches.skipped and reading.on_error == "raise":
+        if batches.skipped and not reading.skips:
             # Bytes that a batch follows are not the end.
             raise batches.skipped[0].error.in_source(shown(files.log))
         end = max(end, batch.next_offset)
@@ -270,7 +357,7 @@ def _pinned(piece: SourceSegment, reading: LogReadOptions) -> SourceSegment:
             segment.find(last.last_offset)
             if reading.check_crc:
                 segment.batch_at(last)
-            return piece._replace(end=last.next_offset, tail=segment.torn_tail is not None)
+            return piece._replace(end=segment.end_of(last), tail=segment.torn_tail is not None)
     except FormatError:
         batches = read_batches(files.log, check_crc=reading.check_crc, on_error="skip", limits=reading.limits)
         end = max((each.next_offset for each in batches), default=0)
@@ -284,26 +371,35 @@ def _pinned(piece: SourceSegment, reading: LogReadOptions) -> SourceSegment:
 class _Finder:
     """The selected logs at paths, and the other logs found, for errors."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, omissions: Omissions) -> None:
         self.options = options
+        self.omissions = omissions
         self.seen: set[TopicPartition] = set()
         self.logs: dict[TopicPartition, list[FoundLog]] = {}
         self._folders: set[Path] = set()
-        self._starts: dict[Path, dict[TopicPartition, int]] = {}
+        self._roots: dict[Path, _Root] = {}
 
     def look(self) -> None:
-        """Find the logs at the paths. Raises OptionError for one without a log."""
+        """Find the logs at the paths. Raises OptionError for one without a log; OSError."""
         options = self.options
         with one_look():
             there = [what for text in options.paths for what in self._logs_at(text)]
             for what in there if options.tier is None else _with_tier(there, options.tier):
                 self._choose(what)
+            for what in there:
+                if isinstance(what, LogDirectoryPath):
+                    self._note_others(what)
 
     def _logs_at(self, text: str) -> Iterator[LogPath]:
         """The logs at a path, or at the matches of a glob."""
+        skips = self.options.reading.skips_unreachable
         for path in _expanded(text):
             try:
-                yield from find_logs(path)
+                yield from find_logs(path, self.omissions if skips else None)
+            except OSError as error:
+                if not skips or path == path_of(text):
+                    raise
+                self.omissions.failed(path, read_failed(error, path))
             except NotALog as error:
                 if not path.is_dir():
                     raise OptionError("path", str(error)) from None
@@ -314,7 +410,7 @@ class _Finder:
         if isinstance(what, LogDirectoryPath):
             for owner, folder in what.partitions:
                 if self._wants(owner):
-                    self._add(FoundLog(owner, folder, self._start(what.path, owner)))
+                    self._add(FoundLog(owner, folder, self._root(what.path)))
         elif isinstance(what, RemoteStoragePath):
             for tiered in what.folders:
                 owner = owner_of(tiered)
@@ -323,7 +419,18 @@ class _Finder:
         elif isinstance(what, SegmentPath):
             self._segment(what)
         elif self._wants(what.topic_partition, asked_for=True):
-            self._add(FoundLog(what.topic_partition, what.path, self._start_of(what)))
+            self._add(FoundLog(what.topic_partition, what.path, self._root_of(what)))
+
+    def _note_others(self, what: LogDirectoryPath) -> None:
+        """Note what in a log directory is read by nobody, or only by who selects it."""
+        options = self.options
+        for each in left_out_of(what.path):
+            if options.may_mean(each.path.name):
+                self.omissions.add(each)
+        if options.subscribe is None and options.assign is None and not options.include_internal:
+            for topic in sorted({each.topic for each, _ in what.partitions if each.is_internal}):
+                text = f"{topic} is an internal topic: not read without --internal (includeInternal)"
+                self.omissions.lose(what.path, text, Cause.ABSENT)
 
     def _segment(self, what: SegmentPath) -> None:
         try:
@@ -332,28 +439,26 @@ class _Finder:
             raise OptionError("path", str(error)) from None
         if self._wants(folder.topic_partition, asked_for=True):
             files = SegmentFiles.beside(what.base_offset, what.path)
-            self._add(FoundLog(folder.topic_partition, what.path, self._start_of(folder), alone=files))
+            self._add(FoundLog(folder.topic_partition, what.path, self._root_of(folder), alone=files))
 
     def _wants(self, owner: TopicPartition, *, asked_for: bool = False) -> bool:
         options = self.options
         choice = options.subscribe, options.pattern, options.assign
         self.seen.add(owner)
-        return options.wants(owner) or (asked_for and choice == (None, None, None))
+        named = asked_for and choice == (None, None, None) and options.selection.has(owner)
+        return options.wants(owner) or named
 
-    def _start(self, root: Path, owner: TopicPartition) -> int:
-        """The log start offset. Raises Malformed: deleted records must not come back."""
-        if root not in self._starts:
-            self._starts[root] = LogRoot(root).log_start_offsets
-        return self._starts[root].get(owner, 0)
+    def _root(self, path: Path) -> _Root:
+        return self._roots.setdefault(path, _Root(path))
 
-    def _start_of(self, folder: PartitionPath) -> int:
-        return self._start(folder.root, folder.topic_partition) if folder.kind is ReplicaKind.LIVE else 0
+    def _root_of(self, folder: PartitionPath) -> _Root | None:
+        return self._root(folder.root) if folder.kind is ReplicaKind.LIVE else None
 
     def _add(self, log: FoundLog) -> None:
-        log.reading = self.options.reading
+        log.reading, log.omissions = self.options.reading, self.omissions
         known = self.logs.setdefault(log.topic_partition, [])
         # The same folder by two paths, or by a link, is one log.
-        place = log.path.resolve()
+        place = real_path(log.path)
         if place not in self._folders:
             self._folders.add(place)
             known.append(log)
@@ -361,7 +466,10 @@ class _Finder:
 
 def _expanded(text: str) -> list[Path]:
     """The paths that a glob names; an existing path is not a glob."""
-    found = named_paths(text)
+    try:
+        found = named_paths(text)
+    except NotALog as error:
+        raise OptionError("path", shown(str(error))) from None
     if not found:
         raise OptionError("path", f"{shown(text)}: nothing is called so")
     if found == [path_of(text)] and not found[0].exists():
@@ -386,17 +494,23 @@ def _content(path: Path) -> str:
     return f"{', '.join(map(shown, names[:4]))}{more}" if names else "nothing"
 
 
-def found_logs(options: Options) -> dict[TopicPartition, list[FoundLog]]:
+def read_failed(error: OSError, path: Path) -> ReadFailed:
+    """The error of a file or folder that is there and cannot be read."""
+    return error if isinstance(error, ReadFailed) else ReadFailed.of(error, source=shown(path))
+
+
+def found_logs(options: Options, omissions: Omissions | None = None) -> dict[TopicPartition, list[FoundLog]]:
     """The logs that the options choose, by topic-partition: one or more of each, the preferred one first.
 
     A path may be a log directory, a folder of log directories, the folder of
     a topic-partition, one segment, or remote storage (KIP-405). In a log directory internal topics are left
-    out unless selected; a path that names a folder or a segment is always read.
+    out unless selected; a path that names a folder or a segment is always read. What is left out is added to
+    `omissions`.
 
     Raises: OSError if a path cannot be listed; OptionError if there is nothing, or not the selected ones;
     Malformed for a checkpoint of log start offsets that is damaged.
     """
-    finder = _Finder(options)
+    finder = _Finder(options, Omissions() if omissions is None else omissions)
     finder.look()
     _check_found(options, finder)
     for logs in finder.logs.values():
@@ -413,10 +527,15 @@ def _check_found(options: Options, finder: _Finder) -> None:
         missing = set(options.subscribe - {owner.topic for owner in finder.logs})
     if options.assign is not None:
         missing = {str(owner) for owner in options.assign - set(finder.logs)}
+    partitions = options.selection.partitions
+    if partitions is not None and (unknown := partitions - {owner.partition for owner in finder.logs}):
+        shown_numbers = ", ".join(map(str, sorted(unknown)))
+        raise NoSuchPartition(f"no partition {shown_numbers}; there are {_some(finder.seen)}")
     if missing:
         name = "subscribe" if options.assign is None else "assign"
         where = f"not in the log directory: {', '.join(sorted(missing))}"
-        raise OptionError(name, f"{where}; there are {_some(finder.seen)}")
+        there = (owner.topic if name == "subscribe" else str(owner) for owner in finder.seen)
+        raise OptionError(name, where + meant(min(missing), there, f"there are {_some(finder.seen)}"))
     if not finder.logs:
         here = f"there are {_some(finder.seen)}" if finder.seen else "there is no topic-partition"
         raise OptionError(
@@ -441,10 +560,11 @@ class Log:
     so on. Records deleted according to one's log start offset are deleted in all.
     """
 
-    def __init__(self, owner: TopicPartition, logs: Sequence[FoundLog], reading: LogReadOptions) -> None:
+    def __init__(self, owner: TopicPartition, logs: Sequence[FoundLog], options: Options) -> None:
         self.owner = owner
-        self._reading = reading
-        self._logs = logs
+        self.options = options
+        self._reading = options.reading
+        self.logs = logs
         start = max((log.start for log in logs), default=0)
         pieces: list[SourceSegment] = []
         for log in logs:
@@ -479,55 +599,114 @@ class Log:
         end = self.earliest
         if self.pieces:
             end = max(end, _end_of(self.pieces[-1].segment, self._reading, whole=True))
-        stable = _last_stable(self._logs[0]) if committed and self._logs else None
+        stable = _last_stable(self.logs[0]) if committed and self.logs else None
         # Deleted records of an open transaction are not waited for, as in Kafka.
         return end if stable is None else max(self.earliest, min(end, stable))
 
-    def between(self, first: int | None, stop: int, options: Options) -> list[SourceSegment]:
+    def between(self, first: int | None, stop: int) -> list[SourceSegment]:
         """The pieces with the offsets from `first` on (None: of a log that is new) and below `stop`.
 
         Raises DataLoss if some are missing.
         """
         start = self.earliest if first is None else first
         if first is None and start > 0:
-            data_loss(options, f"{self.owner} is new and starts at offset {start}, not at 0")
+            self.lose(f"{self.owner} is new and starts at offset {start}, not at 0", 0, start - 1)
         if start < self.earliest and start < stop:
-            data_loss(options, f"{self.owner} has offsets from {self.earliest} on, not those from {start} on")
+            text = f"{self.owner} has offsets from {self.earliest} on, not those from {start} on"
+            self.lose(text, start, min(self.earliest, stop) - 1)
             start = self.earliest
         end = self.stable_end(committed=False)
-        if stop > end or start > stop:
-            data_loss(options, f"{self.owner} ends at offset {end}, and did at {max(start, stop)}")
-            stop = min(stop, end)
+        if start > stop:
+            # it may have grown since
+            text = f"{self.owner} ended at offset {stop}, and the query had read up to {start}"
+            self.lose(text, stop, start - 1)
+        elif stop > end:
+            self.lose(f"{self.owner} ends at offset {end}, and did at {stop}", end, stop - 1)
+        stop = min(stop, end)
         return [part._replace(is_requested=True) for part in _cut(self.pieces, start, stop)]
 
-    def resolved(self, edge: Edge, options: Options, *, whole: bool = False) -> int:
+    def lose(self, text: str, first: int, last: int) -> None:
+        """Report missing offsets. Raises DataLoss."""
+        path = self.logs[0].path
+        lost = Omission(Cause.MISSING, path, text, first_offset=first, last_offset=last)
+        lose(self.options, self.logs[0].omissions, lost)
+
+    def require_start(self, first: int = 0) -> bool:
+        """Report records from an offset on that only remote storage has: see `PartitionLog.require_start`.
+
+        Returns: whether there are none. Raises DataLoss unless the options say to go on without them.
+        """
+        found, options = self.logs[0], self.options
+        if found.root is None or found.alone is not None or not found.is_local or found.is_unread:
+            return True
+        if any(each.tiered is not None for each in self.logs):
+            # which is read too
+            return True
+        log, account = PartitionLog(found.path, limits=options.reading.limits), Omissions()
+        place = account if options.reading.skips_unreachable else None
+        try:
+            # what another replica has is there
+            log.require_start(first, self.earliest - 1, place)
+        except OffsetsMissing as error:
+            raise DataLoss(f"{self.owner}: {error}, or begin at a later offset") from None
+        found.omissions.extend(account)
+        return account.is_whole
+
+    def lost_end(self, end: int) -> Omission | None:
+        """The offsets from the `end` on that a checkpoint of the broker has: see `PartitionLog.require_end`.
+
+        Raises OSError, FormatError.
+        """
+        found, reading = self.logs[0], self.options.reading
+        if found.root is None or found.alone is not None or not found.is_local:
+            return None
+        try:
+            if found.is_unread or found.root.known_ends.get(self.owner, 0) <= end:
+                return None
+            lost = Omissions()
+            PartitionLog(found.path, limits=reading.limits).require_end(lost)
+            for each in lost:
+                return replace(each, reason=f"{self.owner}: {each.reason}")
+        except FormatError as error:
+            if not reading.skips:
+                raise
+            found.omissions.failed(found.root.path, error)
+        return None
+
+    def resolved(self, edge: Edge, *, whole: bool = False) -> int:
         """The offset that an edge means here; with `whole` the latest is that of `stable_end`, as for a
         stream.
 
         Raises OptionError, and DataLoss if missing.
         """
+        options = self.options
         of = edge.of if isinstance(edge.of, int) else edge.of.get(self.owner)
         if of is None:
             hint = "give each topic-partition a time" if edge.timed else "use -2 for earliest, -1 for latest"
             raise OptionError(edge.option, f"it does not set where {self.owner} is; {hint}")
         if edge.timed:
             found = self.of_time(of)
+            if found == self.earliest and edge.is_start:
+                # those before may not be older either
+                self.require_start()
             if found is not None:
                 return found
-            if edge.option.startswith("starting") and not options.latest_if_none:
+            if edge.is_start and not options.latest_if_none:
                 raise OptionError(
                     edge.option,
                     f"{self.owner} has no record at {of} ms or later; "
                     "startingOffsetsByTimestampStrategy=latest starts at its end",
                 )
         elif of == EARLIEST:
+            self.require_start()
             return self.earliest
         if edge.timed or of == LATEST:
             return self.stable_end(committed=options.committed) if whole else self.latest
         latest = self.stable_end(committed=False) if whole else self.latest
         if not self.earliest <= of <= latest:
-            have = f"{self.owner} has offsets {self.earliest} to {latest} (exclusive), not {of}"
-            data_loss(options, f"{edge.option}: {have}")
+            text = f"{self.owner} has offsets {self.earliest} to {latest} (exclusive), not {of}"
+            first, end = (of, self.earliest) if of < self.earliest else (latest, of)
+            self.lose(f"{edge.option}: {text}", first, end - 1)
         return min(max(of, self.earliest), latest)
 
     def of_time(self, timestamp: int) -> int | None:
@@ -543,11 +722,11 @@ class Log:
         return None
 
 
-def data_loss(options: Options, text: str) -> None:
-    """Report that offsets are missing. Raises DataLoss, or logs a warning with failOnDataLoss=false."""
+def lose(options: Options, omissions: Omissions, lost: Omission) -> None:
+    """Report missing offsets. Raises DataLoss; with failOnDataLoss=false they are added to `omissions`."""
     if options.fail_on_data_loss:
-        raise DataLoss(f"{text}; failOnDataLoss=false reads what is there")
-    logger().warning("%s", text)
+        raise DataLoss(f"{lost.reason}; failOnDataLoss=false reads what is there")
+    omissions.add(lost)
 
 
 def _check_named(edge: Edge, owners: Iterable[TopicPartition]) -> None:
@@ -558,26 +737,61 @@ def _check_named(edge: Edge, owners: Iterable[TopicPartition]) -> None:
 
 
 @relisted
-def list_segments(options: Options) -> list[SourceSegment]:
+def list_segments(options: Options, omissions: Omissions | None = None) -> list[SourceSegment]:
     """The pieces of segments to read, by topic, partition and offset; each offset of a topic-partition once.
 
-    With `on_error="skip"` a topic-partition whose folder cannot be listed, for example because it was deleted
-    meanwhile, has none. Raises as `found_logs`; OptionError and DataLoss for missing requested offsets
-    ReadFailed, FormatError.
+    What the options leave out, as they let it, is added to `omissions`, and has no piece. Raises as
+    `found_logs`; OptionError and DataLoss for missing requested offsets; ReadFailed, FormatError.
     """
-    logs = found_logs(options)
+    omissions = Omissions() if omissions is None else omissions
+    logs = found_logs(options, omissions)
     _check_named(options.start, logs)
     _check_named(options.end, logs)
     found: list[SourceSegment] = []
     for owner, replicas in logs.items():
-        log = Log(owner, replicas, options.reading)
-        first = None if options.start.plain == EARLIEST else log.resolved(options.start, options)
-        end = None if options.end.plain == LATEST else log.resolved(options.end, options)
-        if options.committed:
-            end = _earlier(end, _last_stable(replicas[0]))
-        # The current state defines the result, however late or often it is read.
-        pieces = log.pieces if end is not None else log.pinned()
-        found += (part._replace(is_requested=True) for part in _cut(pieces, first, end))
+        try:
+            found += _selected(_pieces_of(Log(owner, replicas, options)), options)
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) or not options.reading.skips_unreachable:
+                raise
+            replicas[0].leave(error)
+    return found
+
+
+def _selected(pieces: list[SourceSegment], options: Options) -> Iterator[SourceSegment]:
+    """The parts of the pieces that may have records that a job selects."""
+    (first, last), since = options.selection.offsets, options.selection.timestamps.first
+    if options.selection.offsets == EVERY and since <= 0:
+        yield from pieces
+        return
+    end = None if last == EVERY.last else last + 1
+    for piece in _cut(pieces, max(first, 0), end):
+        # reading damage reports it
+        with suppress(FormatError), Segment(piece.segment, options.reading.limits) as segment:
+            if since > 0 and segment.is_older(since, piece.after):
+                continue
+        yield piece if end is None else piece._replace(lost=None)
+
+
+def _pieces_of(log: Log) -> list[SourceSegment]:
+    options = log.options
+    first = None if options.start.plain == EARLIEST else log.resolved(options.start)
+    if first is None:
+        log.require_start(max(options.selection.offsets.first, 0))
+    end = None if options.end.plain == LATEST else log.resolved(options.end)
+    if options.committed:
+        end = _earlier(end, _last_stable(log.logs[0]))
+    # The current state defines the result, however late or often it is read.
+    pieces = log.pieces if end is not None else log.pinned()
+    found = [part._replace(is_requested=True) for part in _cut(pieces, first, end)]
+    if options.end.plain == LATEST:
+        reached = pieces[-1].stop if pieces and end is None else log.latest
+        # reading the last segment says why its end is not known
+        lost = None if reached is None else log.lost_end(reached)
+        if lost is not None and found:
+            found[-1] = found[-1]._replace(lost=lost)
+        elif lost is not None:
+            lose(options, log.logs[0].omissions, lost)
     return found
 
 
@@ -596,7 +810,12 @@ def _last_stable(log: FoundLog) -> int | None:
         return None
     folder = log.path.parent if log.alone is not None else log.path
     with PartitionLog(folder, limits=log.reading.limits) as whole:
-        stable = whole.last_stable_offset
+        snapshots = dict(whole.files.snapshots)
+        last = len(whole.segments) - 1
+        found = find_transactions(whole.segments, snapshots, last, whole.end_offset, log.reading)
+        stable = found.last_stable_offset
+        if (why := found.undecided(folder)) is not None:
+            log.omissions.add(why)
     # what lies after a segment that was asked for alone was not
     return stable if log.alone is None else min(stable, _end_of(log.alone, log.reading))
 
@@ -679,7 +898,10 @@ def _in_parts(piece: SourceSegment, most: int) -> Iterator[SourceSegment]:
             "maxRecordsPerPartition", f"{most} would make more than {_MOST_PARTS} tasks; set a larger number"
         )
     for first, end in pairwise([*range(piece.start, stop, most), stop]):
-        yield piece._replace(first=first, end=end, tail=piece.tail and end == stop)
+        last = end == stop
+        yield piece._replace(
+            first=first, end=end, tail=piece.tail and last, lost=piece.lost if last else None
+        )
 
 
 def weight(piece: SourceSegment) -> int:

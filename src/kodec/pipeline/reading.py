@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import gc
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
+from kodec.log.files.listing import parse_folder_name
 from kodec.log.files.tier_keys import use_tier_keys
+from kodec.log.omissions import Omission, Omissions
 from kodec.pipeline.hadoop import use_hadoop_settings
 from kodec.pipeline.options import OptionError, Options
-from kodec.pipeline.plan import SourceSegment, Task, shown
+from kodec.pipeline.plan import SourceSegment, Task, shown, tasks_of
 from kodec.pipeline.rows import FIRST_ROWS, SegmentRows
 from kodec.pipeline.spark_schema import arrow_schema, quarantine_schema, schema
 from kodec.pipeline.typed_source import TypedSource
 from kodec.runtime.errors import KodecError
 
-__all__ = ["TaskPartition", "TaskReader", "freeze_imports_once", "use_settings"]
+__all__ = ["TaskPartition", "TaskReader", "freeze_imports_once", "use_settings", "warn"]
+
+# Of one task; a disk may have a million damaged batches.
+_MOST_WARNINGS = 20
 
 
 def use_settings(options: Options) -> None:
@@ -55,11 +63,34 @@ def _check_columns(wanted: StructType, there: StructType) -> None:
 
 
 class TaskPartition(InputPartition):
-    """The input of one Spark task: some segments, in order."""
+    """The input of one Spark task: some segments, in order; for `mode=quarantine` also what planning left
+    out."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, left_out: Iterable[Omission] = ()) -> None:
         super().__init__(task)
         self.task = task
+        self.left_out = tuple(left_out)
+
+
+def warn(omissions: Iterable[Omission], more: int = 0) -> None:
+    """Print what a query leaves out, as lines of Spark's log.
+
+    Spark passes on what its Python processes print, and nothing of what they log: the lines are in the
+    driver's log for what planning leaves out, and for a task in that of its executor, which with a local
+    master is the same.
+    """
+    left = iter(omissions)
+    # a name of a file may hold a line's end, after which it would forge lines
+    lines = [
+        "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in shown(str(each)))
+        for each in islice(left, _MOST_WARNINGS)
+    ]
+    more += sum(1 for _ in left)
+    if more:
+        lines.append(f"{more} further ranges; a load with mode=quarantine lists them")
+    now = time.strftime("%y/%m/%d %H:%M:%S")
+    for line in lines:
+        print(f"{now} WARN kafka-log: left out: {line}", file=sys.stderr, flush=True)
 
 
 _frozen = False
@@ -110,22 +141,36 @@ class TaskReader:
             return
         freeze_imports_once()
         use_settings(self.options)
-        found = self._quarantine if self.options.mode == "quarantine" else self._read
+        quarantines = self.options.mode == "quarantine"
         try:
-            for batch in found(partition.task):
+            for batch in self._quarantine(partition) if quarantines else self._read(partition.task):
                 with _left_in_silence():
                     yield batch
         except KodecError as error:
             # Spark also shows the traceback, and before the error.
             raise error.with_traceback(None) from None
 
+    def planned(self, pieces: list[SourceSegment], omissions: Omissions) -> list[InputPartition]:
+        """The tasks for pieces, and for what planning has left out: a row each, or a warning."""
+        made: list[InputPartition] = [TaskPartition(task) for task in tasks_of(self.options, pieces)]
+        lost = omissions.losses
+        if self.options.mode != "quarantine":
+            warn(lost, omissions.more_losses)
+        elif lost:
+            made.append(TaskPartition((), lost))
+        return made
+
     def _read(self, task: Task) -> Iterator[pa.RecordBatch]:
         columns = arrow_schema(self.wanted, None if self.typed is None else self.typed.types)
         first_rows: int | None = FIRST_ROWS
+        omissions = Omissions()
         for part in task:
-            for batch in self._rows(part, columns).batches(first_rows):
+            rows = self._rows(part, columns)
+            for batch in rows.batches(first_rows):
                 yield batch
                 first_rows = None
+            omissions.extend(rows.omissions)
+        warn(omissions, omissions.more)
 
     def _rows(self, part: SourceSegment, columns: pa.Schema) -> SegmentRows:
         return SegmentRows(
@@ -137,27 +182,36 @@ class TaskReader:
             fail_on_loss=self.options.fail_on_data_loss,
         )
 
-    def _quarantine(self, task: Task) -> Iterator[pa.RecordBatch]:
-        """The ranges not among the rows, which are decoded as for a query but only counted."""
+    def _quarantine(self, partition: TaskPartition) -> Iterator[pa.RecordBatch]:
+        """What is not among the rows, which are decoded as for a query but only counted."""
         columns = arrow_schema(self.wanted)
-        for part in task:
+        if partition.left_out:
+            yield _rows_of(partition.left_out, columns)
+        for part in partition.task:
             rows = self._rows(part, pa.schema([]))
             for _ in rows.batches():
                 pass
-            owner = part.topic_partition
-            found = [
-                {
-                    "topic": owner.topic,
-                    "partition": owner.partition,
-                    "file": shown(left.path),
-                    "position": left.position,
-                    "size": left.size,
-                    "firstOffset": left.first_offset,
-                    "lastOffset": left.last_offset,
-                    "kind": left.kind,
-                    "message": left.message,
-                }
-                for left in rows.left
-            ]
-            if found:
-                yield pa.RecordBatch.from_pylist(found, schema=columns)
+            if rows.omissions.items:
+                yield _rows_of(rows.omissions.items, columns)
+            warn((), rows.omissions.more)
+
+
+def _rows_of(omissions: Iterable[Omission], columns: pa.Schema) -> pa.RecordBatch:
+    found = []
+    for left in omissions:
+        # the path is that of a segment, of a topic-partition's folder, or of another one
+        name = parse_folder_name(left.path.name) or parse_folder_name(left.path.parent.name)
+        found.append(
+            {
+                "topic": None if name is None else name.topic_partition.topic,
+                "partition": None if name is None else name.topic_partition.partition,
+                "file": shown(left.path),
+                "position": left.position,
+                "size": left.size,
+                "firstOffset": left.first_offset,
+                "lastOffset": left.last_offset,
+                "kind": left.cause.value,
+                "message": shown(left.reason),
+            }
+        )
+    return pa.RecordBatch.from_pylist(found, schema=columns)

@@ -6,39 +6,40 @@ headers, and one without a timestamp (v0) has -1 ms, which is one millisecond be
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kodec.log.backends.arrow import columns_of, headed_schema
-from kodec.log.backends.scan import Range, Scan
+from kodec.log.backends.scan import EVERY, Range, Scan
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
-from kodec.log.directories.transactions import Transactions, find_transactions
+from kodec.log.directories.transactions import Transactions, find_aborted
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.tier_view import TierPath, list_tiered
 from kodec.log.files.tiered import tiered_folders
+from kodec.log.omissions import Cause, Omission, Omissions
+from kodec.log.selection import offset_range
 from kodec.log.tables.reader import TableReader, scan_rows
 from kodec.log.tables.several import part_of
 from kodec.pipeline.columns import source_columns
-from kodec.pipeline.plan import MOST_LISTINGS, DataLoss, SourceSegment, relisted, shown
+from kodec.pipeline.plan import MOST_LISTINGS, DataLoss, SourceSegment, read_failed, relisted, shown
 from kodec.pipeline.typed import TypedColumns
 from kodec.runtime.errors import FormatError, KodecError, ReadFailed
-from kodec.runtime.logger import logger
+from kodec.stores.storage import StorePath
 
 __all__ = [
     "BATCH_BYTES",
     "BATCH_ROWS",
     "FIRST_ROWS",
-    "QuarantinedRange",
     "SegmentRows",
     "TimestampOutOfRange",
 ]
@@ -52,30 +53,8 @@ _DEFAULT = LogReadOptions()
 
 
 class TimestampOutOfRange(KodecError):
-    """A record's timestamp, in ms, does not fit Spark's type, which counts microseconds in 64 bits."""
-
-
-class QuarantinedRange(NamedTuple):
-    """A range that is not among the rows of a segment.
-
-    Attributes:
-        kind: `damaged` or `unreadable` (bytes), `torn tail` (the end of the file), `missing` (offsets that no
-            segment holds, and that compaction does not explain).
-        position, size: in the file, in bytes; None if it is not bytes.
-        first_offset, last_offset: of missing ranges, otherwise None.
-    """
-
-    path: Path
-    kind: str
-    message: str
-    position: int | None = None
-    size: int | None = None
-    first_offset: int | None = None
-    last_offset: int | None = None
-
-    def __str__(self) -> str:
-        place = "" if self.size is None else f": bytes {self.position} to {(self.position or 0) + self.size}"
-        return f"{shown(self.path)}{place}: {self.message}"
+    """A record's timestamp, in ms, does not fit a column of Spark, Parquet or a table, which counts
+    microseconds in 64 bits."""
 
 
 class SegmentRows:
@@ -86,13 +65,20 @@ class SegmentRows:
         typed: decodes keys and values, if the schema has columns for them.
         options: as in `read_records`.
         committed: leave out the records of aborted transactions (Kafka's read_committed).
-        fail_on_loss: raise for missing offsets that compaction does not explain, else log a warning.
+        fail_on_loss: raise for missing offsets that compaction does not explain.
+        exact_headers: keys of headers that are not UTF-8 keep their bytes, as `header_keys.exact` writes
+            them; otherwise characters of them are replaced, as by Kafka's own clients.
+        timestamps: only rows with a time in this range, in ms.
+
+    Attributes:
+        omissions: what is not among the rows, known after the iteration.
 
     If a broker has replaced or deleted the segment since it was listed, its offsets are read from the
     current segments.
 
-    Raises: with `on_error="raise"` kodec.errors.FormatError at a corrupt batch, and ReadFailed if the file
-    has gone or cannot be read; DataLoss; TimestampOutOfRange.
+    Raises: with `on_error="raise"` kodec.errors.FormatError at a corrupt batch; unless it is
+    `skip-unreachable`, ReadFailed if the file cannot be read; DataLoss; TimestampOutOfRange with
+    `on_error="raise"`, otherwise the record is left out.
     """
 
     def __init__(
@@ -104,24 +90,30 @@ class SegmentRows:
         options: LogReadOptions = _DEFAULT,
         committed: bool = False,
         fail_on_loss: bool = True,
+        exact_headers: bool = False,
+        timestamps: Range = EVERY,
     ) -> None:
         self.part = part
         self.schema = schema
         self._typed = typed
         self._options = options
         self._fail_on_loss = fail_on_loss
-        # Data after the end of a piece with a tail is left out by its offsets, after it was checked.
-        more = ("offset",) if part.tail and schema.names else ()
+        # Data after the end of a piece with a tail is left out by its offsets, after it was checked; records
+        # that columns cannot hold are named by theirs.
+        by_offset = part.tail or "timestamp" in schema.names
+        more = ("offset",) if by_offset and schema.names else ()
         wanted = dict.fromkeys(chain(more, chain.from_iterable(map(source_columns, schema.names))))
         self._scan = Scan(
             columns_of(headed_schema(), wanted),
             _range(part),
+            timestamps,
             batch_rows=BATCH_ROWS,
             batch_bytes=BATCH_BYTES,
             topic=part.topic_partition.topic,
+            exact_keys=exact_headers,
         )
         self._filled: dict[str, pa.Array] = {}
-        self._left: list[QuarantinedRange] = []
+        self.omissions = Omissions()
         self._readers: list[TableReader] = []
         # A file whose size has changed since, and segments that replaced a missing one.
         self._replaced = self._relisted = False
@@ -129,11 +121,7 @@ class SegmentRows:
             self._drops = self._aborted() if committed else None
             self._open()
         except OSError as error:
-            # A broker deletes segments, and disks die: the other segments are still read, if so configured.
-            failed = ReadFailed.of(error, source=shown(part.segment.log))
-            if options.on_error == "raise":
-                raise failed from error
-            self._leave(QuarantinedRange(part.segment.log, "unreadable", str(failed)))
+            self._unreachable(error)
 
     # -- opening ----------------------------------------------------------------------------------
 
@@ -154,27 +142,51 @@ class SegmentRows:
             try:
                 found = self._now()
                 if found is None:
-                    break
+                    self._gone(gone)
+                    return
                 self._readers = [self._reader(each) for each in found]
                 return
             except FileNotFoundError:
                 # Deleted since it was listed a moment ago.
                 continue
-        raise gone
+        if isinstance(part.segment.log, StorePath) or os.path.lexists(part.segment.log.parent):
+            raise gone
+        self._gone(gone)
+
+    def _gone(self, error: FileNotFoundError) -> None:
+        """Report offsets whose segment is gone, and neither for retention nor for compaction."""
+        if self._fail_on_loss:
+            raise error
+        self._lose(f"are missing: {error.strerror}", self.part.start, self._last)
+
+    def _unreachable(self, error: OSError) -> None:
+        """Leave out what is there and cannot be read, if so configured; else raise ReadFailed."""
+        failed = read_failed(error, self.part.segment.log)
+        if not self._options.skips_unreachable:
+            raise failed from (None if failed is error else error)
+        self.omissions.failed(self.part.segment.log, failed)
+
+    @property
+    def _last(self) -> int | None:
+        return None if self.part.stop is None else self.part.stop - 1
 
     def _require_start(self, found: list[SegmentFiles]) -> None:
         """If offsets were requested by number, report those that a broker has deleted. Raises DataLoss."""
         part = self.part
         start = min((each.base_offset for each in found), default=part.stop or part.start + 1)
         if part.is_requested and start > part.start:
-            text = f"offsets {part.start} to {start - 1} of {part.topic_partition} were deleted meanwhile"
-            self._lose(text, part.start, start - 1)
+            self._lose("were deleted meanwhile", part.start, start - 1)
 
-    def _lose(self, text: str, first: int, last: int) -> None:
-        path = self.part.segment.log
+    def _lose(self, what: str, first: int, last: int | None) -> None:
+        part = self.part
+        which = f"offsets {first} {'on' if last is None else f'to {last}'} of {part.topic_partition}"
+        text = f"{which} {what}"
+        self._report(Omission(Cause.MISSING, part.segment.log, text, first_offset=first, last_offset=last))
+
+    def _report(self, lost: Omission) -> None:
         if self._fail_on_loss:
-            raise DataLoss(f"{shown(path)}: {text}; failOnDataLoss=false reads on")
-        self._leave(QuarantinedRange(path, "missing", text, first_offset=first, last_offset=last))
+            raise DataLoss(f"{shown(str(lost))}; failOnDataLoss=false reads on")
+        self.omissions.add(lost)
 
     def _reader(self, files: SegmentFiles, lowest: int = 0) -> TableReader:
         """The reader of a file; limited to the offsets that belong to the piece, and not below `lowest`."""
@@ -233,8 +245,14 @@ class SegmentRows:
                     batch = batch.slice(first_rows)
                 first_rows = None
                 yield batch
-        except (FormatError, ReadFailed) as error:
+            if self.part.lost is not None:
+                self._report(self.part.lost)
+        except FormatError as error:
             raise error.in_source(shown(error.source or self.part.segment.log)) from None
+        except OSError as error:
+            if isinstance(error, ReadFailed):
+                error.in_source(shown(error.source or self.part.segment.log))
+            self._unreachable(error)
 
     def _found(self) -> Iterator[pa.RecordBatch]:
         for reader in self._readers:
@@ -265,10 +283,16 @@ class SegmentRows:
             return found
         if self.part.tail and (last := pc.max(found["offset"]).as_py()) is not None and last >= self.part.end:
             found = found.filter(pc.less(found["offset"], self.part.end))
+        try:
+            times = self._micros(found) if "timestamp" in self.schema.names else None
+        except pa.ArrowInvalid:
+            found = self._in_range(found)
+            times = self._micros(found)
         topic = self.part.topic_partition.topic
         typed = {} if self._typed is None else self._typed.of(found, topic, self.schema.names)
+        made = typed if times is None else {**typed, "timestamp": times}
         arrays = [
-            typed[field.name] if field.name in typed else self._column(field, found) for field in self.schema
+            made[field.name] if field.name in made else self._column(field, found) for field in self.schema
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
@@ -280,8 +304,6 @@ class SegmentRows:
                 return self._same(field, self.part.topic_partition.partition, found.num_rows)
             case "file":
                 return self._same(field, shown(self.part.segment.log), found.num_rows)
-            case "timestamp":
-                return self._micros(found, field.type)
             case "headers":
                 return _headers(found["headers"], field.type)
             case name:
@@ -295,41 +317,33 @@ class SegmentRows:
             filled = self._filled[field.name] = pa.repeat(pa.scalar(value, field.type), rows)
         return filled.slice(0, rows)
 
-    def _micros(self, found: pa.RecordBatch, kind: pa.DataType) -> pa.Array:
-        try:
-            return found["timestamp"].cast(kind)
-        except pa.ArrowInvalid:
-            millis = found["timestamp"].cast(pa.int64())
+    def _micros(self, found: pa.RecordBatch) -> pa.Array:
+        """The timestamps, in the unit of the column. Raises pa.ArrowInvalid."""
+        return found["timestamp"].cast(self.schema.field("timestamp").type)
+
+    def _in_range(self, found: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows whose timestamps can be microseconds. Raises TimestampOutOfRange."""
+        millis = found["timestamp"].cast(pa.int64())
         most = (2**63 - 1) // 1000
-        at = pc.index(pc.or_(pc.less(millis, -most), pc.greater(millis, most)), True).as_py()
-        raise TimestampOutOfRange(
-            f"{shown(self.part.segment.log)}: the timestamp {millis[at]} ms at offset {found['offset'][at]} "
-            "is outside Spark's range of timestamps"
-        )
+        beyond = pc.or_(pc.less(millis, -most), pc.greater(millis, most))
+        log = self.part.segment.log
+        for offset, time in zip(
+            found["offset"].filter(beyond).to_pylist(), millis.filter(beyond).to_pylist(), strict=True
+        ):
+            text = f"the timestamp {time} ms at offset {offset} does not fit a column of microseconds"
+            if not self._options.skips:
+                hint = "leave the record out (mode=permissive, --on-error skip), or write CSV or JSON Lines"
+                raise TimestampOutOfRange(f"{shown(log)}: {text}: {hint}")
+            self.omissions.add(
+                Omission(Cause.UNKNOWN, log, text, first_offset=offset, last_offset=offset, records=1)
+            )
+        return found.filter(pc.invert(beyond))
 
-    # -- ranges that are not among the rows -------------------------------------------------------
-
-    @property
-    def left(self) -> list[QuarantinedRange]:
-        """The omitted ranges, known after the iteration."""
-        return self._left
-
-    def _leave(self, left: QuarantinedRange) -> None:
-        self._left.append(left)
-        logger().warning("skipped: %s", left)
+    # -- what is not among the rows ---------------------------------------------------------------
 
     def _note(self, reader: TableReader) -> None:
-        path = self.part.segment.log
-        for lost in reader.skipped:
-            kind = "unreadable" if isinstance(lost.error, ReadFailed) else "damaged"
-            self._left.append(
-                QuarantinedRange(path, kind, str(lost.error), lost.start, lost.end - lost.start)
-            )
-        if (more := reader.skipped.omitted) > 0:
-            text = f"{more} more ranges, {reader.skipped.omitted_bytes} bytes"
-            self._left.append(QuarantinedRange(path, "damaged", text))
-        if (tail := reader.torn_tail) is not None:
-            self._left.append(QuarantinedRange(path, "torn tail", tail.reason, tail.position, tail.size))
+        part = self.part
+        self.omissions.end(part.segment.log, reader.skipped, reader.torn_tail, is_last=part.after is None)
 
     @relisted
     def _late(self, reader: TableReader) -> list[TableReader]:
@@ -366,12 +380,10 @@ class SegmentRows:
                     first = explain_gap(log, first, last).lost
                 if first > last:
                     return []
-        owner = part.topic_partition
         if tail is not None:
-            text = f"offsets {first} to {last} of {owner} are missing: it ends in a torn tail, {tail.reason}"
+            self._lose(f"are missing: it ends in a torn tail, {tail.reason}", first, last)
         else:
-            text = f"offsets {first} to {last} of {owner} are in no segment, and not for compaction"
-        self._lose(text, first, last)
+            self._lose("are in no segment, and not for compaction", first, last)
         return []
 
 
@@ -389,7 +401,7 @@ def _covering(log: PartitionLog, first: int, stop: int | None) -> list[SegmentFi
 def _range(part: SourceSegment) -> Range:
     """The selected offsets of a segment: as a range only if it may have others, which is faster."""
     first = part.first if part.first > part.segment.base_offset else None
-    return Range.of("offsets", (first, None if part.end is None or part.tail else part.end - 1))
+    return offset_range((first, None if part.end is None or part.tail else part.end - 1))
 
 
 @relisted
@@ -399,16 +411,12 @@ def _transactions(
     """The aborted transactions with records from `start` on and below `stop`. Raises FormatError."""
     if tiered:
         files = list_tiered(tiered_folders(folder.tier if isinstance(folder, TierPath) else folder)[0])
-        snapshots: dict[int, Path] = {}
     else:
-        listed = PartitionLog(folder, limits=options.limits).files
-        files, snapshots = listed.segments, dict(listed.snapshots)
+        files = PartitionLog(folder, limits=options.limits).files.segments
     segments = [Segment(each, options.limits) for each in files]
-    number = max(sum(each.base_offset <= start for each in segments) - 1, 0)
+    stop = 2**63 - 1 if stop is None else stop
     try:
-        return find_transactions(
-            segments, snapshots, number, 2**63 - 1, until=2**63 - 1 if stop is None else stop
-        )
+        return Transactions(find_aborted(segments, start, stop, options), stop)
     finally:
         for segment in segments:
             segment.close()

@@ -8,7 +8,6 @@ adds those of the attempts that Spark accepted (`kodec.log.writing.add_segments`
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 import shutil
@@ -44,6 +43,7 @@ from kodec.log.writing.add_segments import (
 from kodec.pipeline.options import Option, OptionError, local_path
 from kodec.pipeline.segments import Cut, PartitionRows, log_columns
 from kodec.runtime.errors import KodecError
+from kodec.runtime.near import meant
 
 __all__ = ["WRITE_OPTIONS", "BatchSink", "StreamSink", "WriteOptions"]
 
@@ -150,10 +150,7 @@ class WriteOptions:
             elif lower == "checkpointlocation":
                 checkpoint = value
             elif lower not in _OF_SPARK and not lower.startswith("kafka."):
-                near = difflib.get_close_matches(lower, known, 1)
-                hint = (
-                    f"; did you mean {known[near[0]]}?" if near else f"; there are {', '.join(WRITE_OPTIONS)}"
-                )
+                hint = meant(lower, known.values()) or f"; there are {', '.join(WRITE_OPTIONS)}"
                 raise OptionError(name, f"there is no such option of writing{hint}")
         if "path" not in values:
             raise OptionError("path", "say where the log directory is: .save(path), or .start(path)")
@@ -176,12 +173,13 @@ class WriteOptions:
         if partitions == 0:
             raise OptionError("partitions", "a topic has at least one")
         if partition is not None and partitions is not None:
-            raise OptionError("partitions", "it is for rows of which partition does not say where they go")
+            raise OptionError("partitions", "it is for rows without a partition of their own")
         if topic is not None:
             _require_name(topic, partition or 0)
         compression = values.get("compression", values.get("kafka.compression.type", "none"))
         if compression not in CODECS:
-            raise OptionError("compression", f"{compression!r}: expected one of {', '.join(CODECS)}")
+            near = meant(compression, CODECS)
+            raise OptionError("compression", f"{compression!r}: expected one of {', '.join(CODECS)}{near}")
         plain = Cut()
         cut = Cut(
             compression=compression,

@@ -20,9 +20,10 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from kodec.log.omissions import Omissions
 from kodec.pipeline.options import OptionError, Options
-from kodec.pipeline.plan import found_logs, list_segments, relisted, tasks_of
-from kodec.pipeline.reading import TaskPartition, TaskReader, use_settings
+from kodec.pipeline.plan import found_logs, list_segments, relisted
+from kodec.pipeline.reading import TaskReader, use_settings
 from kodec.pipeline.spark_schema import arrow_schema, quarantine_schema, schema
 from kodec.pipeline.typed_source import TypedSource
 
@@ -34,8 +35,8 @@ class LogReader(TaskReader, DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """The tasks of the query; Spark makes an empty one if there are none."""
-        tasks = tasks_of(self.options, list_segments(self.options))
-        return [TaskPartition(task) for task in tasks]
+        omissions = Omissions()
+        return self.planned(list_segments(self.options, omissions), omissions)
 
 
 class KafkaLogDataSource(DataSource):

@@ -6,7 +6,9 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -19,7 +21,7 @@ from kodec.pipeline.source import KafkaLogDataSource
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.logger import logger
 
-__all__ = ["JAR", "QUIET", "register", "running", "served_by", "session"]
+__all__ = ["JAR", "QUIET", "quiet_session", "register", "running", "served_by", "session"]
 
 JAR = Path(__file__).parent / "jvm" / "kodec-spark.jar"
 """The source for the JVM; it is in a clone, and in all that is built of one."""
@@ -42,11 +44,14 @@ _LOCAL = {
 
 # For a job that reports its own progress and raises its errors.
 _LOG4J = Path(__file__).parent / "log4j2.properties"
-QUIET = {
-    "spark.driver.extraJavaOptions": f'"-Dlog4j2.configurationFile={_LOG4J.as_uri()}"',
-    "spark.log.level": "ERROR",
-    "spark.ui.showConsoleProgress": "false",
-}
+# Before the options of the user's own configuration, whose log level wins.
+_LOG_LEVEL = {"spark.driver.defaultJavaOptions": f'"-Dlog4j2.configurationFile={_LOG4J.as_uri()}"'}
+QUIET = _LOG_LEVEL | {"spark.ui.showConsoleProgress": "false"}
+# Workers return little to a job. If Spark closes the socket of an idle worker, as it does at the end, the
+# worker still writes to it: over TCP nobody notices, otherwise pyspark/daemon.py prints a traceback.
+_OVER_TCP = {"spark.python.unix.domain.socket.enabled": "false"}
+# What the JVM prints about an option with which Spark starts it. No option prevents it.
+_OF_THE_JVM = b"WARNING: Using incubator modules:"
 
 
 class _Beside(KafkaLogDataSource):
@@ -73,7 +78,8 @@ def register(spark: SparkSession, *, jvm: bool = True) -> SparkSession:
         jvm: use the source for the JVM; false: the one in Python.
 
     Returns: the same session.
-    Raises: MissingDependency if workers have no kodec, or another version, and there is no jar.
+    Raises: MissingDependency if workers have no kodec, or another version, or Spark is older than 4.1, and
+    there is no jar. With the jar this is a warning.
 
     Example:
         >>> from kodec.pipeline import register, session
@@ -95,8 +101,7 @@ def _registered(spark: SparkSession, jvm: bool, known: bool) -> SparkSession:
                 "paths only; install a wheel or a clone of kodec (`make jar` builds it), or use --jars",
                 JAR,
             )
-        if not known:
-            _require_workers(spark)
+        _require_python_source(spark, known)
         spark.dataSource.register(KafkaLogDataSource)
         return spark
     if connect:
@@ -105,8 +110,7 @@ def _registered(spark: SparkSession, jvm: bool, known: bool) -> SparkSession:
         spark.sql(f"ADD JAR '{JAR.as_uri()}'")
     spark.conf.set(*_CATALOG)
     try:
-        if not known:
-            _require_workers(spark)
+        _require_python_source(spark, known)
         spark.dataSource.register(_Beside)
     except MissingDependency as error:
         logger().warning("%s; until then there is the source for the JVM alone", error)
@@ -152,6 +156,19 @@ def _look(*_: object) -> str:
 _look.__module__ = "__main__"
 # As many tasks as are likely to reach every machine of a small cluster.
 _LOOKS = 8
+# Spark 4.0 has sources in Python, without some features.
+_LEAST = (4, 1)
+
+
+def _require_python_source(spark: SparkSession, known: bool) -> None:
+    """Check that the session can have the source in Python. Raises MissingDependency."""
+    if tuple(map(int, spark.version.split(".")[:2])) < _LEAST:
+        least = ".".join(map(str, _LEAST))
+        raise MissingDependency(
+            f"the source in Python needs Spark {least} or later, and this is Spark {spark.version}"
+        )
+    if not known:
+        _require_workers(spark)
 
 
 def _require_workers(spark: SparkSession) -> None:
@@ -181,6 +198,56 @@ def running() -> SparkSession | None:
     # Over Connect there is no context; a context that was stopped alone leaves its session.
     context = getattr(found, "_sc", None)
     return None if context is not None and context._jsc is None else found
+
+
+def quiet_session(
+    master: str, *, app_name: str, config: Mapping[str, str] | None = None, jvm: bool = True
+) -> SparkSession:
+    """A session as of `session` for a job that reports its own progress: Spark prints errors only.
+
+    If the user has a log4j2 file in Spark's configuration folder, that one decides what Spark prints.
+    """
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (home and f"{home}/conf")
+    own = folder is not None and any(Path(folder).glob("log4j2.*"))
+    quiet = {name: value for name, value in QUIET.items() if not (own and name in _LOG_LEVEL)}
+    settings = quiet | _OVER_TCP | dict(config or {})
+    with _without_lines(_OF_THE_JVM):
+        return session(master, app_name=app_name, config=settings, jvm=jvm)
+
+
+@contextmanager
+def _without_lines(start: bytes) -> Iterator[None]:
+    """Processes that start here print on this one's stderr, except lines that begin so."""
+    try:
+        stderr = os.dup(2)
+    except OSError:  # closed
+        yield
+        return
+    ours, theirs = os.pipe()
+    os.dup2(theirs, 2)
+    os.close(theirs)
+    threading.Thread(target=_pass_on, args=(ours, stderr, start), daemon=True).start()
+    try:
+        yield
+    finally:
+        os.dup2(stderr, 2)
+
+
+def _pass_on(source: int, target: int, start: bytes) -> None:
+    """Copy lines until the last process that writes to `source` has ended."""
+    rest = b""
+    while data := os.read(source, 1 << 16):
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            if not line.startswith(start):
+                with contextlib.suppress(OSError):
+                    os.write(target, line + b"\n")
+    if rest:
+        with contextlib.suppress(OSError):
+            os.write(target, rest)
+    os.close(source)
+    os.close(target)
 
 
 def session(

@@ -7,6 +7,8 @@ speculation): one of the results is used.
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
 import pickle
 import re
 import secrets
@@ -23,9 +25,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kodec.pipeline.reading import freeze_imports_once
-from kodec.pipeline.spark import QUIET, running, session
+from kodec.pipeline.spark import quiet_session, running
 from kodec.pipeline.workers import Workers
-from kodec.runtime.errors import KodecError
+from kodec.runtime.errors import ArgumentError, KodecError
 
 __all__ = ["SparkWorkers", "spark_workers"]
 
@@ -35,6 +37,9 @@ R = TypeVar("R")
 # An error of a worker arrives as text, with the pickled error after this prefix and a secret of the job: the
 # text may contain data of a hostile log, which must not be unpickled.
 _MARK = "kodec raised {secret} "
+# The data source stays in the session, where others may write SQL: only jobs with a tag of this key are
+# unpickled.
+_KEY = secrets.token_bytes(32)
 _SECONDS = 2
 
 
@@ -49,9 +54,10 @@ class SparkWorkers(Workers):
         """As in `Workers`. Also raises PySparkException if a task fails for another reason."""
         if not pieces:
             return []
-        self.spark.dataSource.register(PiecesDataSource)
+        # Spark gets this class by value, so the key is in no module and in no option.
+        self.spark.dataSource.register(type("_Keyed", (PiecesDataSource,), {"key": _KEY}))
         mark = _MARK.format(secret=secrets.token_hex(16))
-        job = _packed((work, pieces, mark))
+        job = _packed((work, pieces, mark), _KEY)
         frame = self.spark.read.format(PiecesDataSource.name()).options(job=job).load()
         try:
             with self._watched(self.spark):
@@ -86,7 +92,7 @@ def spark_workers(
         return
     say(f"starting Spark on {master}")
     try:
-        spark = session(master, app_name=f"kodec {name}", config=QUIET | dict(config), jvm=False)
+        spark = quiet_session(master, app_name=f"kodec {name}", config=config, jvm=False)
     except (PySparkException, Py4JError) as error:
         raise KodecError(f"Spark does not start on {master}: {_told(error)}") from error
     try:
@@ -100,13 +106,22 @@ def _told(error: Exception) -> str:
     return str(getattr(error, "java_exception", error)).partition("\n")[0]
 
 
-def _packed(job: object) -> str:
-    """Any object as text, for an option of Spark; a million similar paths take some MiB."""
-    return base64.b64encode(zlib.compress(pickle.dumps(job), 1)).decode("ascii")
+def _packed(job: object, key: bytes) -> str:
+    """Any object as text with its tag, for an option of Spark; a million similar paths take some MiB."""
+    text = base64.b64encode(zlib.compress(pickle.dumps(job), 1)).decode("ascii")
+    return f"{_tag(text, key)} {text}"
 
 
-def _unpacked(text: str) -> Any:
+def _unpacked(option: str, key: bytes) -> Any:
+    """The object. Raises: ArgumentError for a text that whoever has the key did not make."""
+    tag, _, text = option.partition(" ")
+    if not key or not hmac.compare_digest(tag.encode(), _tag(text, key).encode()):
+        raise ArgumentError(f"{PiecesDataSource.name()} is not for queries: it runs the jobs of kodec")
     return pickle.loads(zlib.decompress(base64.b64decode(text)))
+
+
+def _tag(text: str, key: bytes) -> str:
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
 
 class _Piece(InputPartition):
@@ -118,8 +133,8 @@ class _Piece(InputPartition):
 class _Reader(DataSourceReader):
     """Works on the pieces; the driver knows all, and each task receives its own."""
 
-    def __init__(self, job: str) -> None:
-        self.work, self.pieces, self.mark = _unpacked(job)
+    def __init__(self, job: str, key: bytes) -> None:
+        self.work, self.pieces, self.mark = _unpacked(job, key)
 
     def __getstate__(self) -> dict[str, object]:
         return {"work": self.work, "pieces": (), "mark": self.mark}
@@ -148,7 +163,12 @@ def _pickled(error: Exception) -> str:
 
 
 class PiecesDataSource(DataSource):
-    """The engine of the jobs; private: its option is a pickled job."""
+    """The engine of the jobs; private: its option is a pickled job, with a tag of the key.
+
+    Whoever writes SQL in the session can name this data source too, and has no key.
+    """
+
+    key = b""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -165,7 +185,7 @@ class PiecesDataSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader that does the work."""
         # Removed, as Spark also sends this object to each task.
-        return _Reader(self.options.pop("job"))
+        return _Reader(self.options.pop("job", ""), self.key)
 
 
 class _Watch:

@@ -6,16 +6,18 @@ On a cluster the folder around the target must be on a file system that the driv
 from __future__ import annotations
 
 import glob
+import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kodec.log.files.durable import exchange, sync_folder
 from kodec.log.files.lock import is_locked, locked_staging
-from kodec.log.files.paths import require_outside_logs
+from kodec.log.files.paths import is_own_folder, require_outside_logs
+from kodec.stores.modes import readable_as
 from kodec.stores.storage import StorePath
 from kodec.stores.upload import require_empty, upload
 
@@ -96,14 +98,24 @@ class Staging:
 
 
 @contextmanager
-def staged(target: Path, *, resume: bool = False) -> Iterator[Staging]:
+def staged(
+    target: Path, sources: Iterable[str | os.PathLike[str]], *, resume: bool = False
+) -> Iterator[Staging]:
     """A staging folder for a target, which is removed at the end, whatever happens.
 
-    That of a killed process is removed by the next job with the same target: a running job holds its
-    lock. With `resume` finished output of an earlier job is adopted first, and an error of this job keeps its
-    finished output. Raises ValueError for a target in a broker's log directory; OSError.
+    At most those who may read all of the sources may read it (`readable_as`); workers of a cluster, with
+    masks of their own, write below it. That of a killed process is removed by the next job with the same
+    target: a running job holds its lock. With `resume` finished output of an earlier job is adopted first,
+    and an error of this job keeps its finished output. Raises ValueError for a target in a broker's log
+    directory; OSError.
     """
     require_outside_logs(target)
+    with readable_as(*sources), _staged(target, resume) as staging:
+        yield staging
+
+
+@contextmanager
+def _staged(target: Path, resume: bool) -> Iterator[Staging]:
     if isinstance(target, StorePath):
         if resume:
             raise ValueError(
@@ -114,7 +126,8 @@ def staged(target: Path, *, resume: bool = False) -> Iterator[Staging]:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{target.name}.kodec-"
-    others = list(target.parent.glob(f"{glob.escape(prefix)}*"))
+    # what others have put there might become a part of this output
+    others = [each for each in target.parent.glob(f"{glob.escape(prefix)}*") if is_own_folder(each)]
     for attempt in range(_TRIES):
         path = target.parent / f"{prefix}{uuid.uuid4().hex}"
         path.mkdir()
@@ -179,9 +192,11 @@ def _give_back(path: Path, target: Path) -> None:
 def require_free(
     target: Path, *, overwrite: bool | None = None, ours: Callable[[str], bool] = lambda name: True
 ) -> None:
-    """Refuse a target that is a file, is not empty without `overwrite`, or holds a name that is not `ours`.
+    """Refuse a target that is a file, is not empty without `overwrite`, or holds a file that is not `ours`.
 
-    `overwrite` is None if the job has no such option. Raises FileExistsError.
+    `overwrite` is None if the job has no such option. `ours` is asked about the path of each file below the
+    target: a folder's name is no evidence of who has written what is in it. Raises FileExistsError; OSError
+    where a folder cannot be listed.
     """
     if isinstance(target, StorePath):
         if overwrite:
@@ -192,7 +207,19 @@ def require_free(
         raise FileExistsError(f"{target} is a file")
     found = sorted(each.name for each in target.iterdir()) if target.is_dir() else []
     if found and not overwrite:
-        hint = "" if overwrite is None else "; overwrite replaces it"
+        hint = "" if overwrite is None else "; overwrite=True replaces it"
         raise FileExistsError(f"{target} is not empty{hint}")
-    if (other := next((name for name in found if not ours(name)), None)) is not None:
+    if found and (other := next((name for name in _files_in(target) if not ours(name)), None)) is not None:
         raise FileExistsError(f"{target} holds {other}, which is not of an export: it is not replaced")
+
+
+def _files_in(target: Path) -> Iterator[str]:
+    """The paths of all files below a folder; links are files. Raises OSError."""
+
+    def failed(error: OSError) -> None:
+        raise error
+
+    for folder, inside, files in os.walk(target, onerror=failed):
+        links = [name for name in inside if Path(folder, name).is_symlink()]
+        for name in sorted([*files, *links]):
+            yield Path(folder, name).relative_to(target).as_posix()

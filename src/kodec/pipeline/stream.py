@@ -23,15 +23,20 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from kodec.log.files.listing import TopicPartition
+from kodec.log.omissions import Cause, Omission, Omissions
 from kodec.pipeline.options import Options
-from kodec.pipeline.plan import Log, SourceSegment, data_loss, found_logs, relisted, tasks_of
-from kodec.pipeline.reading import TaskPartition, TaskReader
+from kodec.pipeline.plan import Log, SourceSegment, found_logs, lose, relisted
+from kodec.pipeline.reading import TaskReader, warn
 from kodec.runtime.errors import KodecError
+from kodec.stores.storage import path_of
 
 __all__ = ["LogStreamReader"]
 
-Offsets = dict[str, dict[str, int]]
-"""By topic and partition, as text: the next offset to read."""
+Offsets = dict[str, dict[str, Any]]
+"""By topic and partition, as text: the next offset to read; and, as `TOPIC_IDS`, the ids of the topics."""
+
+TOPIC_IDS = "#topicIds"
+"""The key of the topics' ids, by topic and partition, in offsets: no topic has such a name."""
 
 
 class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -43,30 +48,43 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
         self._last: dict[TopicPartition, int] | None = None
         # When the last micro-batch that did not wait was created.
         self._triggered = -math.inf
+        # What the query was seen to leave out: each is a warning once.
+        self._omissions = Omissions()
 
     @relisted
     def initialOffset(self) -> Offsets:
         """The start of a new query, by the options."""
-        options = self.options
-        return _json(
-            {owner: log.resolved(options.start, options, whole=True) for owner, log in self._logs().items()}
-        )
+        logs = self._logs(Omissions())
+        starts = {owner: log.resolved(self.options.start, whole=True) for owner, log in logs.items()}
+        return _json(starts, _ids_of(logs))
 
     @relisted
     def latestOffset(self, start: Offsets | None = None, limit: ReadLimit | None = None) -> Offsets:
-        """The end of the next micro-batch: the current end, at most this many offsets from `start`."""
-        logs = self._logs()
-        ends = self._ends(logs) if self._last is None else self._last
+        """The end of the next micro-batch: the current end, at most this many offsets from `start`.
+
+        A log that is gone keeps its position: it may come back. Raises DataLoss; ReadFailed for one that
+        cannot be read.
+        """
+        omissions = Omissions()
+        logs = self._logs(omissions)
+        ends = self._ends(logs) if self._last is None else dict(self._last)
+        ids = _ids_of(logs)
         if start is None:
-            return _json(ends)
-        begin = _parsed(start)
+            return _json(ends, ids)
+        begin, known = _parsed(start), _parsed_ids(start)
+        for owner, position in begin.items():
+            if owner not in logs or not logs[owner].pieces:
+                self._gone(owner, position, position, omissions)
+                ends[owner], ids[owner] = position, known.get(owner)
+        self._forget_replaced(begin, known, ids, logs, omissions)
+        self._fresh(omissions, say=True)
         ends = _onward(begin, ends, logs)
         if limit is not None and not isinstance(limit, ReadAllAvailable):
             if self._last is None and self._waits(sum(_sizes(begin, ends, logs).values())):
                 return start
             if isinstance(limit, ReadMaxRows):
                 ends = _limited(begin, ends, logs, limit.max_rows)
-        found = _json(ends)
+        found = _json(ends, ids)
         return start if found == start else found
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -89,42 +107,102 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
     @relisted
     def reportLatestOffset(self) -> Offsets:
         """The current ends of the logs."""
-        return _json(self._ends(self._logs()))
+        return _json(self._ends(self._logs(Omissions())))
 
     @relisted
     def prepareForTriggerAvailableNow(self) -> None:
         """Store the current ends of the logs: the query ends there."""
-        self._last = self._ends(self._logs())
+        self._last = self._ends(self._logs(Omissions()))
 
     @relisted
     def partitions(self, start: Offsets, end: Offsets) -> list[InputPartition]:
         """The tasks for the records between two offsets. Raises DataLoss if some are missing."""
-        logs = self._logs()
+        omissions = Omissions()
+        logs = self._logs(omissions)
         first, last = _parsed(start), _parsed(end)
+        self._forget_replaced(first, _parsed_ids(start), _parsed_ids(end), logs, omissions)
+        ids = _ids_of(logs)
+        for owner, known in _parsed_ids(end).items():
+            if owner in logs and _differ(known, ids.get(owner)):
+                self._gone(owner, first.get(owner, 0), last[owner], omissions)
+                del logs[owner]
         pieces: list[SourceSegment] = []
         for owner in sorted(set(first) - set(last)):
-            data_loss(self.options, f"{owner} is gone; the query had read up to {first[owner]}")
+            self._gone(owner, first[owner], first[owner], omissions)
         for owner, stop in sorted(last.items()):
-            log = logs.get(owner)
-            if log is None:
-                if first.get(owner, 0) < stop:
-                    data_loss(self.options, f"{owner} is gone, with offsets up to {stop}")
-                continue
-            pieces += log.between(first.get(owner), stop, self.options)
-        return [TaskPartition(task) for task in tasks_of(self.options, pieces)]
+            if owner in logs:
+                pieces += logs[owner].between(first.get(owner), stop)
+            elif first.get(owner, 0) < stop:
+                self._gone(owner, first.get(owner, 0), stop, omissions)
+        return self.planned(pieces, self._fresh(omissions))
 
-    def _logs(self) -> dict[TopicPartition, Log]:
-        found = found_logs(self.options)
-        return {owner: Log(owner, each, self.options.reading) for owner, each in found.items()}
+    def _logs(self, omissions: Omissions) -> dict[TopicPartition, Log]:
+        found = found_logs(self.options, omissions)
+        return {owner: Log(owner, each, self.options) for owner, each in found.items()}
 
     def _ends(self, logs: Mapping[TopicPartition, Log]) -> dict[TopicPartition, int]:
         return {owner: log.stable_end(committed=self.options.committed) for owner, log in logs.items()}
 
+    def _gone(self, owner: TopicPartition, first: int, stop: int, omissions: Omissions) -> None:
+        """Report a log that has no segment any more, and was read up to `first`. Raises DataLoss."""
+        what = "; the query had read" if first == stop else ", with offsets"
+        text = f"{owner} is gone{what} up to {stop}"
+        path = path_of(self.options.paths[0]) / str(owner)
+        offsets = (None, None) if first == stop else (first, stop - 1)
+        lost = Omission(Cause.MISSING, path, text, first_offset=offsets[0], last_offset=offsets[1])
+        lose(self.options, omissions, lost)
 
-def _json(offsets: Mapping[TopicPartition, int]) -> Offsets:
-    found: Offsets = {}
-    for owner, offset in sorted(offsets.items()):
-        found.setdefault(owner.topic, {})[str(owner.partition)] = offset
+    def _forget_replaced(
+        self,
+        begin: dict[TopicPartition, int],
+        known: Mapping[TopicPartition, str | None],
+        ids: Mapping[TopicPartition, str | None],
+        logs: Mapping[TopicPartition, Log],
+        omissions: Omissions,
+    ) -> None:
+        """Remove the positions in logs of topics that were deleted and created again: those are new.
+
+        Raises DataLoss.
+        """
+        for owner in [
+            owner for owner in begin if owner in logs and _differ(known.get(owner), ids.get(owner))
+        ]:
+            text = (
+                f"{owner} is of topic id {ids[owner]}, and the query had read {known[owner]} up to offset "
+                f"{begin[owner]}: the topic was deleted and created again"
+            )
+            lose(self.options, omissions, Omission(Cause.MISSING, logs[owner].logs[0].path, text))
+            del begin[owner]
+
+    def _fresh(self, omissions: Omissions, *, say: bool = False) -> Omissions:
+        """Of what is left out, what this query has not reported yet."""
+        fresh = Omissions()
+        fresh.extend(each for each in omissions.losses if self._omissions.add(each))
+        if say:
+            warn(fresh)
+        return fresh
+
+
+def _differ(known: str | None, now: str | None) -> bool:
+    return known is not None and now is not None and known != now
+
+
+def _ids_of(logs: Mapping[TopicPartition, Log]) -> dict[TopicPartition, str | None]:
+    return {owner: log.logs[0].topic_id for owner, log in logs.items() if log.logs[0].is_local}
+
+
+def _json(
+    offsets: Mapping[TopicPartition, int], ids: Mapping[TopicPartition, str | None] | None = None
+) -> Offsets:
+    found: Offsets = _by_topic(offsets)
+    known = {owner: ids[owner] for owner in offsets if ids and ids.get(owner) is not None}
+    return {**found, TOPIC_IDS: _by_topic(known)} if known else found
+
+
+def _by_topic(values: Mapping[TopicPartition, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for owner, value in sorted(values.items()):
+        found.setdefault(owner.topic, {})[str(owner.partition)] = value
     return found
 
 
@@ -134,12 +212,25 @@ def _parsed(offsets: Mapping[str, Any]) -> dict[TopicPartition, int]:
         return {
             TopicPartition(topic, int(partition)): int(offset)
             for topic, each in offsets.items()
+            if topic != TOPIC_IDS
             for partition, offset in each.items()
         }
     except (AttributeError, TypeError, ValueError):
         raise KodecError(
             f'kafka-log: the checkpoint has {offsets!r}; expected JSON like {{"orders":{{"0":23}}}}'
         ) from None
+
+
+def _parsed_ids(offsets: Mapping[str, Any]) -> dict[TopicPartition, str | None]:
+    """The topics' ids in a checkpoint, if it has any. Raises as `_parsed`."""
+    try:
+        return {
+            TopicPartition(topic, int(partition)): str(topic_id)
+            for topic, each in offsets.get(TOPIC_IDS, {}).items()
+            for partition, topic_id in each.items()
+        }
+    except (AttributeError, TypeError, ValueError):
+        raise KodecError(f"kafka-log: the checkpoint has {offsets!r}: its topic ids cannot be read") from None
 
 
 def _onward(

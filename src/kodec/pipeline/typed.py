@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -11,6 +13,7 @@ import pyarrow as pa
 from kodec.log.values.columns import json_column, typed_fields, typed_part
 from kodec.log.values.decoder import ValueDecoder
 from kodec.log.values.framing import Part
+from kodec.log.values.plain import exact_json
 from kodec.pipeline.columns import COLUMNS
 
 __all__ = ["VARIANT", "TypedAs", "TypedColumns", "typed_names"]
@@ -108,11 +111,28 @@ def _variants(texts: pa.Array, reasons: pa.Array) -> tuple[pa.Array, pa.Array]:
     wrong: dict[int, str] = {}
     for row, text in enumerate(texts.to_pylist()):
         try:
+            if text is not None and _LONG_NUMBER.search(text):
+                json.loads(text, parse_float=_require_variant, parse_int=_require_variant)
             value = None if text is None else VariantVal.parseJson(text)
         except (PySparkException, ValueError, OverflowError) as error:
             value, wrong[row] = None, f"no VARIANT: {error}"
         found.append(None if value is None else {"value": value.value, "metadata": value.metadata})
     return pa.array(found, VARIANT), _with(reasons, wrong)
+
+
+# Others are exact as a double or a decimal.
+_LONG_NUMBER = re.compile(r"[0-9.]{16}|[0-9][eE]")
+_DECIMAL = re.compile(r"-?([0-9]+)(\.[0-9]+)?")
+_MOST_DIGITS = 38
+
+
+def _require_variant(number: str) -> None:
+    """Raises ValueError for a number that VARIANT would round: it has doubles and decimals of 38 digits."""
+    parts = _DECIMAL.fullmatch(number)
+    if parts is not None and len(parts[1].lstrip("0")) + len(parts[2] or ".") - 1 <= _MOST_DIGITS:
+        return
+    if not isinstance(exact_json(number), float):
+        raise ValueError(f"it has no exact form of the number {number:.100}")
 
 
 def _with(reasons: pa.Array, more: Mapping[int, str]) -> pa.Array:

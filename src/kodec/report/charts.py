@@ -31,16 +31,18 @@ _STYLE = Style(
     major_guide_stroke_color="#8884",
 )
 _ROW = 26
+# As wide as leaves labels legible on a phone, where the page shrinks a chart no further than to 34rem.
+_WIDTH = 600
 
 
 def columns(name: str, labels: Sequence[str], values: Sequence[float], unit: str) -> str:
     """A column for each value, from left to right; with some of the labels. `name` is unique in a page."""
     chart = pygal.Bar(
         **_settings(unit),
-        width=900,
+        width=_WIDTH,
         height=280,
         x_label_rotation=30,
-        x_labels_major_count=8,
+        x_labels_major_count=6,
         show_minor_x_labels=False,
         truncate_label=-1,
     )
@@ -50,7 +52,7 @@ def columns(name: str, labels: Sequence[str], values: Sequence[float], unit: str
 def rows(name: str, labels: Sequence[str], values: Sequence[float], unit: str) -> str:
     """A bar for each value, from top to bottom. `name` is unique in a page."""
     height = 60 + _ROW * len(labels)
-    chart = pygal.HorizontalBar(**_settings(unit), width=900, height=height, truncate_label=40)
+    chart = pygal.HorizontalBar(**_settings(unit), width=_WIDTH, height=height, truncate_label=32)
     return _drawn(chart, name, labels[::-1], values[::-1])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, TypeVar
 from kodec.log.batches.batch import CODECS
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogDirectory
-from kodec.log.directories.gaps import find_gaps
+from kodec.log.directories.gaps import find_gaps, note_missing
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import LeftoverKind, ReplicaKind, parse_segment_name
 from kodec.log.files.lock import is_locked
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import NotALog, resolve
+from kodec.log.omissions import Omissions
 from kodec.log.reading.ahead import cores
 from kodec.log.verification.problems import Problem
 from kodec.log.verification.survey import Health, survey
 from kodec.log.verification.verify import plan_checks
 from kodec.log.views.producers import Producers, read_producers
-from kodec.log.views.reading import Completeness
 from kodec.log.views.transactions import OpenTransaction, read_transactions
 from kodec.report.savings import Savings, measure_savings
 from kodec.report.times import Span, Timeline
@@ -174,6 +174,7 @@ class DirectoryReport:
         unnumbered_bytes: of batches without a producer id.
         transactions: the open transactions; `unread`: why some may be missing.
         savings: None without a sample.
+        omissions: what the facts lack.
     """
 
     roots: list[RootReport] = field(default_factory=list)
@@ -197,16 +198,22 @@ class DirectoryReport:
     unread: list[str] = field(default_factory=list)
     hidden: list[Hidden] = field(default_factory=list)
     savings: Savings | None = None
+    omissions: Omissions = field(default_factory=Omissions)
 
     @property
     def healthy(self) -> bool:
         """Whether no check found a problem; a torn tail, which recovery truncates, is harmless."""
-        return not self.problem_count and all(each.health in ("clean", "torn") for each in self.partitions)
+        healths = {each.health for each in self.partitions}
+        return not self.problem_count and self.omissions.is_whole and healths <= {"clean", "torn"}
 
     def _problem(self, text: str) -> None:
         self.problem_count += 1
         if len(self.problems) < _MOST:
             self.problems.append(text)
+
+    def _note(self, text: str) -> None:
+        if len(self.notes) < _MOST:
+            self.notes.append(text)
 
 
 class _Seen:
@@ -256,6 +263,7 @@ class _Looked:
     problems: list[str]
     gaps: list[MissingOffsets]
     hidden: Counter[tuple[str, str]]
+    omissions: Omissions = field(default_factory=Omissions)
 
 
 def look_into(
@@ -292,7 +300,11 @@ def look_into(
     for log, looked in zip(logs, _each(lambda log: _look(log, step), logs, threads or cores()), strict=True):
         report.partitions.append(looked.partition)
         for text in looked.problems:
-            report._problem(text)
+            if looked.partition.health == "torn":
+                report._note(text)
+            else:
+                report._problem(text)
+        report.omissions.extend(looked.omissions)
         report.gap_count += len(looked.gaps)
         report.gaps += looked.gaps[: _MOST - len(report.gaps)]
         hidden.update(looked.hidden)
@@ -319,7 +331,10 @@ def look_into(
         _verify(report, paths, limits, step, threads or cores())
     if sample_bytes:
         topics: dict[str, list[PartitionLog]] = {}
-        for log in logs:
+        readable = [
+            log for log, each in zip(logs, report.partitions, strict=True) if each.health != "unreadable"
+        ]
+        for log in readable:
             topics.setdefault(log.topic_partition.topic, []).append(log)
         report.savings = measure_savings(topics, sample_bytes)
     return report
@@ -339,6 +354,7 @@ def _logs_at(
             directories.append(LogDirectory(path, limits=limits))
             logs += directories[-1]
             root = path
+            report.omissions.extend(directories[-1].left_out)
             with suppress(KodecError, OSError):
                 clean = directories[-1].roots[0].clean_shutdown() is not None
         live = False
@@ -369,10 +385,12 @@ def _look(log: PartitionLog, step: Callable[[int], None]) -> _Looked:
         for gap in find_gaps(log):
             why = gap.why or "nothing explains it"
             looked.gaps.append(MissingOffsets(*owner, gap.first, gap.last, gap.is_explained, why))
+        note_missing(log, looked.omissions)
         looked.hidden = _files(log.path)
     except (KodecError, OSError) as error:
         looked.partition.health = "unreadable"
         looked.problems.append(f"{log.path}: {error}")
+        looked.omissions.failed(log.path, error)
     finally:
         log.close()
     return looked
@@ -443,22 +461,30 @@ def _open_transactions(
     report: DirectoryReport, logs: Sequence[PartitionLog], directories: Sequence[LogDirectory], limits: Limits
 ) -> None:
     """Fill in the open transactions, from the coordinator's topic if it is here."""
-    account = Completeness()
+    omissions = Omissions()
+    roots = [root.path for directory in directories for root in directory.roots]
     try:
-        roots = [root.path for directory in directories for root in directory.roots]
         topics = {log.topic_partition.topic for log in logs}
         here = {each.topic_partition for directory in directories for each in directory}
         if logs and roots and here >= {log.topic_partition for log in logs}:
             states = read_transactions(*roots, topics=topics, limits=limits)
-            report.transactions, account = states.open, states.account
+            report.transactions, omissions = states.open, states.omissions
         else:
-            report.transactions = [each for log in logs for each in _unjudged(read_producers(log, account))]
-    except (KodecError, NotALog):
+            report.transactions = list(_of_producers(logs, omissions))
+    except NotALog:
         # the coordinator's topic is not here
-        report.transactions = [each for log in logs for each in _unjudged(read_producers(log, account))]
-    except OSError as error:
-        report.unread.append(str(error))
-    report.unread += account.problems
+        report.transactions = list(_of_producers(logs, omissions))
+    except (KodecError, OSError) as error:
+        omissions.failed(roots[0], error)
+    report.unread += map(str, omissions.losses)
+
+
+def _of_producers(logs: Sequence[PartitionLog], omissions: Omissions) -> Iterator[OpenTransaction]:
+    for log in logs:
+        try:
+            yield from _unjudged(read_producers(log, omissions))
+        except (KodecError, OSError) as error:
+            omissions.failed(log.path, error)
 
 
 def _unjudged(found: Producers) -> Iterable[OpenTransaction]:
@@ -495,5 +521,5 @@ def _verify(
         for problem in chain(notes, chain.from_iterable(found)):
             if not problem.note:
                 report._problem(str(problem))
-            elif len(report.notes) < _MOST:
-                report.notes.append(str(problem))
+            else:
+                report._note(str(problem))

@@ -7,7 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kodec.log.batches.batch import CODECS, Batch
-from kodec.log.batches.frame import MAGICS, NEWEST
+from kodec.log.batches.format import KAFKA
+from kodec.log.batches.frame import MAGICS
 from kodec.log.conversion.batches import Converter
 from kodec.log.conversion.options import ConvertOptions
 from kodec.log.conversion.report import ConversionReport
@@ -80,7 +81,7 @@ def measure_savings(topics: Mapping[str, Sequence[PartitionLog]], most: int) -> 
     if samples:
         for magic in MAGICS:
             for codec in CODECS:
-                if magic == NEWEST or codec != "zstd":
+                if codec in KAFKA.kind(magic).codecs:
                     found.formats.append(_saving(magic, codec, samples, found.bytes))
     return found
 

@@ -11,8 +11,11 @@ import errno
 import os
 import re
 import threading
+import time
+import urllib.parse
+import urllib.request
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
@@ -39,7 +42,7 @@ from kodec.stores.storage import (
 if TYPE_CHECKING:
     from collections.abc import Buffer  # type: ignore[attr-defined]  # of Python 3.12
 
-    from obstore import GetResult, ObjectMeta
+    from obstore import GetResult, ListResult, ObjectMeta
     from obstore.store import ClientConfig, ObjectStore, RetryConfig, S3Config
 
 __all__ = ["ObjectFile", "ObjectStorage", "object_storage"]
@@ -67,6 +70,8 @@ _CLIENT: ClientConfig = {"connect_timeout": "5s", "read_timeout": "30s", "timeou
 _MOST_OF_A_REASON = 300
 # What a listing is refused with is no error of its own class.
 _DENIED = re.compile(r"status code: 40[13]\b")
+# A listing whose body breaks off: the library asks again for all else that passes.
+_CUT_LISTING = re.compile("list response body")
 _NO_BUCKET = re.compile("NoSuchBucket|ContainerNotFound")
 # What the servers say of a range in an object without a byte.
 _NO_RANGE = re.compile(r"InvalidRange|\b416\b|Invalid range|not satisfiable", re.IGNORECASE)
@@ -124,19 +129,31 @@ def _store(scheme: str, bucket: str, s3: S3Settings | None) -> ObjectStore:
     from obstore import store
 
     if scheme in ("http", "https"):
-        client: ClientConfig = {**_CLIENT, "allow_http": scheme == "http"}
+        client: ClientConfig = {**_CLIENT, **_only(_host_of(f"//{bucket}")), "allow_http": scheme == "http"}
         return store.HTTPStore(f"{scheme}://{bucket}", client_options=client, retry_config=_RETRIES)
     if scheme == "gs":
-        client = {**_CLIENT, "allow_http": _is_plain("GOOGLE_BASE_URL")}
+        plain = _is_plain("GOOGLE_BASE_URL")
+        client = {**_CLIENT, **_only(*_GOOGLE, *_named("GOOGLE_", "GCE_METADATA_")), "allow_http": plain}
         return store.GCSStore(bucket, client_options=client, retry_config=_RETRIES)
     if scheme == "az":
-        client = {**_CLIENT, "allow_http": _is_plain("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")}
+        plain = _is_plain("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")
+        emulator = ["127.0.0.1"] if os.environ.get("AZURE_STORAGE_USE_EMULATOR") else []
+        hosts = [*_AZURE, *_named("AZURE_", "AZURITE_", "IDENTITY_"), *emulator]
+        client = {**_CLIENT, **_only(*hosts), "allow_http": plain}
         return store.AzureStore(bucket, client_options=client, retry_config=_RETRIES)
     config: S3Config = {} if s3 is None else cast("S3Config", s3(bucket))
     if (endpoint := os.environ.get("AWS_ENDPOINT_URL_S3")) and "endpoint" not in config:
         config["endpoint"] = endpoint
+    named = config.get("endpoint") or next(
+        filter(None, map(os.environ.get, ("AWS_ENDPOINT_URL", "AWS_ENDPOINT"))), _AWS
+    )
+    allowed = [_host_of(named)]
+    if not ("access_key_id" in config or os.environ.get("AWS_ACCESS_KEY_ID")):
+        # others are asked for credentials
+        allowed += [*_AWS_CREDENTIALS, *_named("AWS_")]
     is_plain = config.get("endpoint", "").startswith("http://")
-    client = {**_CLIENT, "allow_http": is_plain or _is_plain("AWS_ENDPOINT_URL", "AWS_ENDPOINT")}
+    plain = is_plain or _is_plain("AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+    client = {**_CLIENT, **_only(*allowed), "allow_http": plain}
     if bundle := os.environ.get("AWS_CA_BUNDLE"):
         # beside those of the system, which SSL_CERT_FILE replaces for every store
         client["root_certificate"] = Path(bundle).read_bytes()
@@ -147,6 +164,47 @@ def _store(scheme: str, bucket: str, s3: S3Settings | None) -> ObjectStore:
         retry_config=_RETRIES,
         credential_provider=None if "access_key_id" in config else _of_a_profile(),
     )
+
+
+def _only(*hosts: str | None) -> ClientConfig:
+    """What keeps a client from hosts but these and those below them: a server may redirect it to another, as
+    to one of this network, and it would send there what it sends itself, but for `Authorization`.
+
+    obstore follows redirects, and has no setting for that: requests for others get a proxy that is none.
+    Where the environment has a proxy of its own, that decides.
+    """
+    if any(urllib.request.getproxies().get(kind) for kind in ("http", "https", "all")):
+        return {}
+    return {"proxy_url": _NO_PROXY, "proxy_excludes": ",".join(filter(None, hosts))}
+
+
+def _host_of(url: str) -> str | None:
+    """The host in a URL; None for none."""
+    try:
+        return urllib.parse.urlsplit(url).hostname
+    except ValueError:
+        # obstore refuses it, with a reason
+        return None
+
+
+def _named(*starts: str) -> list[str]:
+    """The hosts that the environment names, in URLs or, of metadata servers, alone, in variables that begin
+    so."""
+    values = {name: value for name, value in os.environ.items() if name.startswith(starts)}
+    urls = (f"//{value}" if name.startswith("GCE_") else value for name, value in values.items())
+    return [host for url in urls if (host := _host_of(url)) is not None]
+
+
+# Gives credentials to machines of all three.
+_METADATA = "169.254.169.254"
+_AWS = "https://amazonaws.com"  # and hosts below it
+_AWS_CREDENTIALS = ("amazonaws.com", _METADATA, "169.254.170.2")
+_GOOGLE = ("googleapis.com", "accounts.google.com", "metadata.google.internal", _METADATA)
+_AZURE = ("core.windows.net", "fabric.microsoft.com", "login.microsoftonline.com", _METADATA)
+# A port on which nothing listens: a connection fails at once.
+_NO_PROXY = "http://127.0.0.1:1"
+# How an error has it.
+_REFUSED = "127.0.0.1:1,"
 
 
 def _is_plain(*names: str) -> bool:
@@ -185,6 +243,8 @@ def _reason(error: BaseException) -> str:
     if code is not None:
         message = _MESSAGE.search(text)
         return code[1] if message is None else f"{code[1]}: {message[1].strip()}"
+    if _REFUSED in details:
+        return "it leads to a host that is not asked: docs/security.md has those that are"
     first = text.strip().split("\n", 1)[0]
     reason = _QUERY.sub("?...", first)[:_MOST_OF_A_REASON]
     cause = _CAUSE.search(details)
@@ -276,7 +336,7 @@ class ObjectStorage:
             return looks[folder]
         try:
             with _translated(folder):
-                found = self._store.list_with_delimiter(given.key or None)
+                found = self._listing(given.key or None)
         except ReadFailed as error:
             if given.scheme not in ("http", "https") or error.errno not in (errno.EIO, errno.ENOTSUP):
                 raise
@@ -294,6 +354,22 @@ class ObjectStorage:
         if looks is not None:
             looks[folder] = listed
         return listed
+
+    def _listing(self, key: str | None) -> ListResult[Sequence[ObjectMeta]]:
+        from obstore.exceptions import BaseError
+
+        backoff = _RETRIES["backoff"]
+        pause = backoff["init_backoff"].total_seconds()
+        until = time.monotonic() + _RETRIES["retry_timeout"].total_seconds()
+        for left in reversed(range(_RETRIES["max_retries"] + 1)):
+            try:
+                return self._store.list_with_delimiter(key)
+            except BaseError as error:
+                if not left or time.monotonic() > until or not _CUT_LISTING.search(str(error)):
+                    raise
+            time.sleep(pause)
+            pause = min(pause * backoff["base"], backoff["max_backoff"].total_seconds())
+        raise AssertionError
 
     def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
         found = self._list(folder)

@@ -15,10 +15,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from functools import cached_property
 from pathlib import Path, PosixPath, WindowsPath
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, Self, TypeVar
 
+from kodec.runtime.cached import cached_property
 from kodec.runtime.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ __all__ = [
     "Status",
     "Storage",
     "StorePath",
+    "archive_note",
+    "as_stored",
     "entries",
     "files_below",
     "if_there",
@@ -53,6 +55,7 @@ __all__ = [
 SCHEMES = ("s3", "s3a", "gs", "az", "https", "http")
 """Of URLs that are read by an object store's API, or from a web server."""
 T = TypeVar("T")
+_ARCHIVE = re.compile(r".*.\.(tar(\.[a-z0-9]+)?|tgz|tbz2?|txz|tzst|zip|7z)", re.IGNORECASE)
 S3Settings = Callable[[str], "Mapping[str, str | bool]"]
 """A function that gives settings of a bucket, with the names of `obstore.store.S3Config`; it has a hash."""
 _s3_settings: S3Settings | None = None
@@ -66,6 +69,12 @@ _COPIED = 1 << 20
 _MOST_OF_A_KEY = 1024
 _OWNER = (os.getuid(), os.getgid()) if hasattr(os, "getuid") else (0, 0)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def archive_note(path: str | os.PathLike[str]) -> str:
+    """What to do with an archive, known by its name, for an error; "" for another file."""
+    name = str(path).rpartition("/")[2]
+    return "an archive: unpack it, and name a folder in it" if _ARCHIVE.fullmatch(name[-40:]) else ""
 
 
 class Status(NamedTuple):
@@ -142,7 +151,8 @@ class LocalStorage:
         return path.open("rb", buffering=0)
 
     def create(self, path: Path, data: bytes | Path) -> None:
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        # a name that no killed process has left: in containers all have the same number
+        part = path.with_name(f".{path.name[:200]}.{os.urandom(16).hex()}.part")
         with part.open("xb") as file:
             try:
                 if isinstance(data, Path):
@@ -180,10 +190,13 @@ class StorePath(_Native):
 
     Attributes: `listed` is what the object was when a listing showed it; None for another path. It goes with
     the path to other processes, so that all of them read the same content, and has no part in comparisons.
+    `what` is what it is, for errors; `has_indexes` whether logs in it may have Kafka's indexes.
     `following` is the object that is read next by who reads this one to its end, as the next segment, and
     `is_read` whether it was opened since. `largest` is the largest timestamp of a log, if metadata has it.
     """
 
+    what = "in a store"
+    has_indexes = True
     listed: Status | None = None
     following: StorePath | None = None
     is_read = False
@@ -205,6 +218,16 @@ class StorePath(_Native):
     def scheme(self) -> str:
         """How the store is asked: one of `SCHEMES`."""
         return self.parts[0].removesuffix(":")
+
+    @property
+    def origin(self) -> Path | None:
+        """The path that a view is made of; None for an object, which has no modes."""
+        return None
+
+    @property
+    def stored(self) -> Path:
+        """The file in its own format, where this shows it in another; else this."""
+        return self
 
     @property
     def bucket(self) -> str:
@@ -472,7 +495,10 @@ def entries(folder: str | os.PathLike[str]) -> AbstractContextManager[Iterator[E
 
 
 def files_below(folder: Path, failed: Callable[[OSError], object]) -> Iterator[Path]:
-    """The files in a folder and in those below it; why one cannot be listed goes to `failed`."""
+    """The files in a folder and in those below it; why one cannot be listed goes to `failed`.
+
+    So does a link to a folder, which is not followed, as it may lead back.
+    """
     below = [folder]
     while below:
         at = below.pop()
@@ -484,11 +510,18 @@ def files_below(folder: Path, failed: Callable[[OSError], object]) -> Iterator[P
             continue
         for each in listed:
             path = path_of(each.path)
-            # links to folders are not followed: they may lead back
-            if each.is_dir() and not path.is_symlink():
-                below.append(path)
-            elif not each.is_dir():
+            try:
+                is_folder = each.is_dir()
+            except OSError as error:
+                # a loop of links
+                failed(error)
+                continue
+            if not is_folder:
                 yield path
+            elif path.is_symlink():
+                failed(OSError(errno.ELOOP, "a link to a folder is not followed", str(path)))
+            else:
+                below.append(path)
 
 
 def readable(path: str | os.PathLike[str]) -> Path:
@@ -502,6 +535,11 @@ def readable(path: str | os.PathLike[str]) -> Path:
     return found
 
 
+def as_stored(path: Path) -> Path:
+    """The path of a file in its own format, where a view shows it in another."""
+    return path.stored if isinstance(path, StorePath) else path
+
+
 def on_this_machine(path: str | os.PathLike[str]) -> Path:
     """The path of what is to be changed. Raises ArgumentError for a URL."""
     if isinstance(path, StorePath) or is_url(os.fspath(path)) not in (None, "file"):
@@ -509,7 +547,7 @@ def on_this_machine(path: str | os.PathLike[str]) -> Path:
         raise ArgumentError(f"{url} is not a path of this machine, where locks and renames keep changes safe")
     found = path_of(path)
     if isinstance(found, StorePath):
-        raise ArgumentError(f"{found} is in a point of a backup, which is only read")
+        raise ArgumentError(f"{found} is {found.what}, which is only read")
     return found
 
 

@@ -1,6 +1,6 @@
 """Real files of formats of the Kaitai gallery: read, written back, edited, and judged by independent tools.
 
-    python -m tests.labs.edits.run [--formats PATH_OR_URL] [--table FILE] [NAME...]
+    python -m tests.labs.edits.run [--formats PATH_OR_URL] [NAME...]
 
 The gallery stays outside. Samples come from other people's tools, and so do the verdicts: an edited file is
 accepted where the tool that judges takes it, and shows what the edit put there. Each file is also read by
@@ -19,7 +19,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
@@ -32,7 +31,7 @@ from kodec.generator.schema.overlay import BUNDLED, SUFFIX
 from kodec.generator.targets.python.names import camel
 from kodec.runtime.errors import KodecError
 from tests.foreign.compare import Reader
-from tests.foreign.run import URL, closure, copy_closure, fetched, put_table
+from tests.foreign.run import URL, closure, copy_closure, fetched
 from tests.ksc import oracle
 from tests.labs.edits.case import Case, Edit, NotInstalled
 from tests.labs.edits.cases import CASES
@@ -41,8 +40,6 @@ from tests.labs.edits.peer import Peer, stock_class
 SECONDS = 30
 PATIENCE = 600
 MOST_VALUES = 2_000_000
-MARKS = "<!-- table -->\n", "<!-- end of table -->"
-PEER_MARKS = "<!-- peer -->\n", "<!-- end of peer -->"
 
 
 @dataclass
@@ -243,47 +240,16 @@ def our_edit(case: Case, kind: Any, module: ModuleType, data: bytes, change: Edi
     return made
 
 
-def table(results: Iterable[Result]) -> str:
-    """The verdicts as a Markdown table."""
-    lines = [
-        "| format | bytes | values equal to ksc's | written back | accepted edits | other edits | tool |",
-        "|---|--:|--:|---|---|---|---|",
-    ]
-    for result in results:
-        verdicts = {edit: verdict.partition(":")[0] for edit, verdict in result.edits.items()}
-        cells = (
-            f"`{result.name}`",
-            f"{result.size:,}" if result.size else "",
-            result.values,
-            result.back.partition(":")[0],
-            "; ".join(edit for edit, verdict in verdicts.items() if verdict == "accepted"),
-            "; ".join(f"{edit}: {verdict}" for edit, verdict in verdicts.items() if verdict != "accepted"),
-            f"`{result.judge}`",
-        )
-        lines.append(f"| {' | '.join(each.replace('|', '/') for each in cells)} |")
-    return "\n".join(lines)
-
-
-def peer_table(results: list[Result]) -> str:
-    """The verdicts on the files of both, and their sum."""
+def peer_summary(results: list[Result]) -> str:
+    """How many files and edits of both are right."""
     edits = [(each.edits[edit], each.peer[edit]) for each in results for edit in each.peer]
     backs = [(each.back, each.peer_back) for each in results]
     same = [sum(pair[which] == "same bytes" for pair in backs) for which in (0, 1)]
     done = [sum(pair[which] == "accepted" for pair in edits) for which in (0, 1)]
-    lines = [
+    return (
         f"{len(results)} formats: kodec wrote {same[0]} back as the same bytes, ksc's classes {same[1]}. "
-        f"Of {len(edits)} edits, {done[0]} of kodec's files were accepted and {done[1]} of ksc's.",
-        "",
-        "| format | edit | kodec | `ksc --read-write` |",
-        "|---|---|---|---|",
-    ]
-    for result in results:
-        rows = [("read and written back", result.back, result.peer_back)]
-        rows += [(edit, result.edits[edit], result.peer[edit]) for edit in result.peer]
-        for edit, ours, theirs in rows:
-            shown = [each.partition(":")[0].replace("|", "\\|") for each in (ours, theirs)]
-            lines.append(f"| `{result.name}` | {edit} | {shown[0]} | {shown[1]} |")
-    return "\n".join(lines)
+        f"Of {len(edits)} edits, {done[0]} of kodec's files were accepted and {done[1]} of ksc's."
+    )
 
 
 def summary_of(results: list[Result], ran: list[Result]) -> str:
@@ -307,7 +273,6 @@ def summary_of(results: list[Result], ran: list[Result]) -> str:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--formats", default=URL.format("kaitai_struct_formats"))
-    parser.add_argument("--table", type=Path, help="the page whose tables are rewritten")
     parser.add_argument("names", nargs="*", help="only these schemas, by their path without .ksy")
     given = parser.parse_args(arguments)
     schemas = oracle.schemas(fetched(given.formats))
@@ -324,12 +289,8 @@ def main(arguments: list[str]) -> int:
         for edit, verdict in result.edits.items():
             print(f"    {edit}: {verdict} | {result.peer.get(edit)}", flush=True)
     ran = [each for each in results if not each.back.startswith("not run")]
-    summary = summary_of(results, ran)
-    print(summary)
-    print(peer_table(ran).partition("\n")[0])
-    if given.table is not None:
-        put_table(given.table, MARKS, f"{summary}\n\n{table(results)}")
-        put_table(given.table, PEER_MARKS, peer_table(ran))
+    print(summary_of(results, ran))
+    print(peer_summary(ran))
     return 0 if all(each.right for each in ran) else 1
 
 

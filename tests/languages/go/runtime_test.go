@@ -11,7 +11,7 @@ import (
 func of(data ...byte) *reader { return &reader{buf: data, end: len(data)} }
 
 // wrong requires that err has a code, a path and a byte, and its text.
-func wrong(t *testing.T, err error, code, path string, at int, text string) {
+func wantError(t *testing.T, err error, code, path string, at int, text string) {
 	t.Helper()
 	var e *Error
 	if !errors.As(err, &e) {
@@ -33,7 +33,7 @@ func TestVarintsOfEachLength(t *testing.T) {
 			for cut := range len(data) {
 				r := of(data[:cut]...)
 				r.zigzag64("x")
-				wrong(t, r.err, Truncated, "x", 0, "need")
+				wantError(t, r.err, Truncated, "x", 0, "need")
 			}
 			if value == int64(int32(value)) {
 				r := of(appendZigzag32(nil, int32(value))...)
@@ -48,7 +48,7 @@ func TestVarintsOfEachLength(t *testing.T) {
 	}
 	r := of(0xff, 0xff, 0xff, 0xff, 0xff, 0)
 	r.uvarint32("x")
-	wrong(t, r.err, Malformed, "x", 0, "varint does not end within 5 bytes")
+	wantError(t, r.err, Malformed, "x", 0, "varint does not end within 5 bytes")
 }
 
 func TestTheFirstErrorStaysAndNothingIsReadBehindIt(t *testing.T) {
@@ -61,7 +61,7 @@ func TestTheFirstErrorStaysAndNothingIsReadBehindIt(t *testing.T) {
 	if !r.failedIn("list", 3) || r.uvarint32("c") != 0 {
 		t.Error("it goes on")
 	}
-	wrong(t, r.err, Truncated, "list[3].outer.a", 0, "need 4, have 2, at byte 0")
+	wantError(t, r.err, Truncated, "list[3].outer.a", 0, "need 4, have 2, at byte 0")
 }
 
 func TestSizesAndCountsAreBounded(t *testing.T) {
@@ -83,7 +83,7 @@ func TestSizesAndCountsAreBounded(t *testing.T) {
 	r := of(make([]byte, 20)...)
 	r.opt.MaxElements = 10
 	r.count("x", 11, 1)
-	wrong(t, r.err, LimitExceeded, "x", 0, "need 11, have 10")
+	wantError(t, r.err, LimitExceeded, "x", 0, "need 11, have 10")
 }
 
 func TestAPartIsReadToItsEnd(t *testing.T) {
@@ -91,7 +91,7 @@ func TestAPartIsReadToItsEnd(t *testing.T) {
 	end := r.enter(2)
 	r.take("x", 1)
 	r.leave(end)
-	wrong(t, r.err, Malformed, "", 1, "bytes are left over")
+	wantError(t, r.err, Malformed, "", 1, "bytes are left over")
 }
 
 func TestTaggedSections(t *testing.T) {
@@ -142,7 +142,7 @@ func TestCodecs(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", codec, len(found), err)
 		}
 		_, err = decompress(codec, data, len(content)-1)
-		wrong(t, err, LimitExceeded, "", 0, codec+": decompresses to more than allowed")
+		wantError(t, err, LimitExceeded, "", 0, codec+": decompresses to more than allowed")
 		if _, err := decompress(codec, data[:len(data)-9], len(content)); err == nil {
 			t.Errorf("%s: cut short, and read", codec)
 		}
@@ -150,10 +150,10 @@ func TestCodecs(t *testing.T) {
 		inner := r.unpacked("records", codec, data, 61)
 		inner.compressed = true
 		inner.unpacked("records", codec, data, 61)
-		wrong(t, inner.err, Malformed, "records", 61, "inside compressed data")
+		wantError(t, inner.err, Malformed, "records", 61, "inside compressed data")
 	}
 	_, err := decompress("brotli", content, len(content))
-	wrong(t, err, Unsupported, "", 0, "codec brotli")
+	wantError(t, err, Unsupported, "", 0, "codec brotli")
 }
 
 func TestDivisionsRoundDown(t *testing.T) {

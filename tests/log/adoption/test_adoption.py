@@ -150,7 +150,7 @@ def test_ids_can_be_given_where_there_is_no_metadata(
     assert main([*words, "--topic-id", f"orders={shown}", "--apply"]) == 0
     assert (broker / "orders-0" / "partition.metadata").read_text().endswith(shown)
     assert main([*words, "--topic-id", "orders=short"]) == 2
-    assert main([*words, "--topic", "lost"]) == 1
+    assert main([*words, "--topic", "lost"]) == 2
     with pytest.raises(ValueError, match=r"no meta\.properties of a broker"):
         plan_adoption(broker, written)
 
@@ -685,3 +685,68 @@ def test_a_leader_epoch_up_to_the_clusters_is_taken(tmp_path: Path, broker: Path
         "cluster, and kodec rebuild makes it with the epochs of this log"
     )
     assert [wanted in each for each in problems] == [True] * above
+
+
+# -- what would not be copied, or copied torn -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cause", "text"),
+    [
+        ("a segment is a link to nothing", "00000000000000000000.log"),
+        ("a replacement has not finished", "recover it first: 00000000000000000000.log.swap"),
+        ("the snapshot of producers is torn", ".snapshot: "),
+        ("leader epochs are torn", "leader-epoch-checkpoint"),
+    ],
+)
+def test_what_an_adoption_would_copy_torn_or_not_at_all_is_refused(
+    cause: str, text: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source, broker = tmp_path / "source", tmp_path / "broker"
+    folder = source / "orders-0"
+    folder.parent.mkdir()
+    with kodec.LogWriter(folder) as writer:
+        for value in (b"first", b"second"):
+            writer.append([kodec.Record(value=value, timestamp=1)])
+            writer.roll()
+        writer.append([kodec.Record(value=b"third", timestamp=1)])
+    with kodec.LogDirectoryWriter(broker, cluster_id="a29kZWMtcmVhbC1sb2dzMQ", node_id=1):
+        pass
+    log = folder / f"{0:020}.log"
+    if cause.startswith("a segment"):
+        log.unlink()
+        log.symlink_to("nowhere")
+    elif cause.startswith("a replacement"):
+        log.rename(log.with_name(f"{log.name}.swap"))
+    elif cause.startswith("the snapshot"):
+        sorted(folder.glob("*.snapshot"))[-1].write_bytes(b"\0\1\0")
+    else:
+        (folder / "leader-epoch-checkpoint").write_bytes(b"0\n9\n")
+    words = ["adopt", str(source), "--into", str(broker), "--topic-id", "orders=AAAAAAAAAAAAAAAAAAAABw"]
+    for apply in ([], ["--apply"]):
+        assert main([*words, "--retention-ms", "-1", *apply]) == 1
+        assert text in "".join(capfd.readouterr())
+        assert not (broker / "orders-0").exists()
+
+
+def test_what_is_in_the_source_and_is_not_adopted_is_said(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source, broker = tmp_path / "source", tmp_path / "broker"
+    source.mkdir()
+    for name in ("orders-0", "__consumer_offsets-0"):
+        with kodec.LogWriter(source / name) as writer:
+            writer.append([kodec.Record(value=b"first", timestamp=1)])
+    (source / "orders-0" / "kodec-omitted-offsets").write_text("0\n1\n5 9\n")
+    with kodec.LogDirectoryWriter(broker, cluster_id="a29kZWMtcmVhbC1sb2dzMQ", node_id=1):
+        pass
+    words = ["adopt", str(source), "--into", str(broker), "--topic-id", "orders=AAAAAAAAAAAAAAAAAAAABw"]
+    words += ["--retention-ms", "-1"]
+    assert main(words) == 3
+    assert "__consumer_offsets-0: not adopted: it is one of Kafka's own topics" in capfd.readouterr().err
+    # segments in a folder of a strange name are a loss
+    shutil.copytree(source / "orders-0", source / "orders-00")
+    assert main([*words, "--apply"]) == 1
+    assert "orders-00: not read: it holds 1 segment" in capfd.readouterr().err
+    # which of its offsets were left out goes with a log
+    assert (broker / "orders-0" / "kodec-omitted-offsets").read_text() == "0\n1\n5 9\n"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kodec.generated import kernels
 from kodec.log import kernel
 
 
@@ -44,13 +45,26 @@ def test_a_kernel_that_does_not_import_is_an_error(monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("KODEC_PURE", raising=False)
     (tmp_path / "broken_kernel.py").write_text("raise ImportError('built for another machine')")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(kernel, "_KERNEL", "broken_kernel")
+    monkeypatch.setattr(kernel, "_KERNELS", ("broken_kernel",))
     choose = kernel.backend.__wrapped__
     with pytest.raises(ImportError, match="another machine"):
         choose()
     monkeypatch.setenv("KODEC_PURE", "1")
     assert choose() == "pure"
     monkeypatch.delenv("KODEC_PURE")
-    monkeypatch.setattr(kernel, "_KERNEL", "no_such_package.kernel")
+    monkeypatch.setattr(kernel, "_KERNELS", ("no_such_package.kernel",))
     assert choose() == "pure"
     assert not kernel.is_built()
+
+
+def test_a_kernel_that_is_older_than_its_schema_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not kernel.is_built():
+        pytest.skip("no native kernel")
+    monkeypatch.delenv("KODEC_PURE", raising=False)
+    choose = kernel.backend.__wrapped__
+    assert choose() == "native"
+    monkeypatch.setitem(kernels.SOURCES, "message_set", "0123456789abcdef")
+    with pytest.raises(ImportError, match=r"kernel `message_set` is older than its schema: .*`make setup`"):
+        choose()
+    monkeypatch.setenv("KODEC_PURE", "1")
+    assert choose() == "pure"

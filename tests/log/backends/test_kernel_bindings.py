@@ -101,16 +101,24 @@ def test_a_view_that_the_collector_drops_is_a_view_that_is_let_go() -> None:
 
 def test_a_layout_of_units_is_refused_whose_numbers_are_outside_of_them() -> None:
     assert bindings.in_order(DATA, 0, len(DATA), LAYOUT, -1, 2**62, False) == (len(DATA), 49, False)
-    for at in range(len(LAYOUT)):
+    *places, singles, ((kind, *more),) = LAYOUT
+    plain = [*places, *more]
+    for at in range(len(plain)):
         for number in (-1, 0, 2**31, 2**64 - 1):
-            layout = [number if i == at else each for i, each in enumerate(LAYOUT)]
+            changed = [number if i == at else each for i, each in enumerate(plain)]
+            layout = (*changed[:5], singles, ((kind, *changed[5:]),))
             try:
                 found = bindings.in_order(DATA, 0, len(DATA), layout, -1, 2**62, False)
             except (ValueError, OverflowError):
                 continue
             assert 0 <= found[0] <= len(DATA)
     with pytest.raises(ValueError, match="within the least size"):
-        bindings.in_order(DATA, 0, len(DATA), (0,) * 9, -1, 2**62, False)
+        bindings.in_order(DATA, 0, len(DATA), (0, 0, 0, 0, 0, b"", ()), -1, 2**62, False)
+    for wrong in (((128, 0, 4, 8),), ((-1, 0, 4, 8),), ((2, 0, 4, 8),) * 2, ((0, 0, 4, 8),)):
+        with pytest.raises(ValueError, match="each is there once"):
+            bindings.in_order(DATA, 0, len(DATA), (*places, singles, wrong), -1, 2**62, False)
+    with pytest.raises(ValueError, match="more than 16 kinds"):
+        bindings.in_order(DATA, 0, len(DATA), (*places, b"", ((2, 0, 4, 8),) * 17), -1, 2**62, False)
 
 
 def test_offsets_of_what_is_hashed_lie_in_the_data() -> None:

@@ -70,7 +70,7 @@ def test_nothing_is_added_to_the_class() -> None:
     assert [type(getattr(found, name)) for name in FIELDS] == [
         type(getattr(EXPECTED, name)) for name in FIELDS
     ]
-    assert not hasattr(kodec.Record, "__getattr__") and kodec.Record.__slots__ == tuple(FIELDS)
+    assert not hasattr(kodec.Record, "__getattr__") and list(kodec.Record.__slots__) == list(FIELDS)
     assert kodec.Record.__bases__ == (object,)
 
 

@@ -211,7 +211,8 @@ def test_10_wrapper_offset_below_the_last_inner_one() -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_11_wrapper_with_a_null_value(magic: int) -> None:
-    refuse(message(4, None, None, magic=magic, attributes=1), Malformed, "message.value")
+    # a rule of the schema, which names the length that says null
+    refuse(message(4, None, None, magic=magic, attributes=1), Malformed, "message.len_value")
 
 
 @pytest.mark.parametrize(("magic", "codec"), [pair for pair in PAIRS if pair[0] < 2 and pair[1] != "none"])

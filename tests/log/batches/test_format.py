@@ -7,7 +7,6 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -24,10 +23,13 @@ NUMBERS = st.integers(-(2**31), 2**31 - 1)
 
 
 def number(form: str) -> Number:
-    class Head:
-        PLACES: ClassVar[dict[str, tuple[int, str]]] = {"length": (3, form)}
+    return Number({"length": (3, form)}, "length")
 
-    return Number(Head, "length")
+
+@pytest.mark.parametrize("places", [{}, {"length": (-1, ">i")}, {"length": (3, "")}])
+def test_a_number_has_a_place(places: dict[str, tuple[int, str]]) -> None:
+    with pytest.raises(ValueError, match="length is no number at a fixed place"):
+        Number(places, "length")
 
 
 @pytest.mark.parametrize("form", [">i", "<i"])
@@ -83,15 +85,14 @@ from struct import Struct
 
 from kodec.log.batches import format
 
-class Head:
-    PLACES = {"length": (1, "<i"), "offset": (5, "<q"), "magic": (0, ">b")}
+places = {"length": (1, "<i"), "offset": (5, "<q"), "magic": (0, ">b")}
 
 first = Struct("<biq")
 def peek(data, pos=0):
     magic, length, offset = first.unpack_from(data, pos)
     return offset, length, magic
 
-numbers = {name: format.Number(Head, name) for name in Head.PLACES}
+numbers = {name: format.Number(places, name) for name in places}
 files = replace(format.KAFKA.files, digits=12, log="seg")
 format.KAFKA = replace(
     format.KAFKA,

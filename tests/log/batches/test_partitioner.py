@@ -63,7 +63,7 @@ def test_a_column_of_nothing(column: Column) -> None:
 
 
 def test_what_has_no_partition_is_refused() -> None:
-    with pytest.raises(ValueError, match="partitions=0: expected at least 1"):
+    with pytest.raises(ValueError, match="partition_count=0: expected at least 1"):
         kodec.partition_of(b"k", 0)
     with pytest.raises(TypeError, match="a key is bytes, not str"):
         kodec.partition_of("k", 3)  # type: ignore[arg-type]

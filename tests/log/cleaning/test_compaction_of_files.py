@@ -12,8 +12,11 @@ import pytest
 import kodec
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.log.cleaning.compaction import plan_compaction
+from kodec.log.cleaning.redaction import plan_redaction
 from kodec.log.cleaning.swap import replace_segments
+from kodec.log.omissions import Omissions
 from kodec.log.verification.verify import verify_partition
+from kodec.runtime.errors import Malformed, OffsetsMissing
 from tests.log import kill_compaction, made
 from tests.log.cleaning.compacting import COMPACTED, DATA, NOW, compacted, transactions
 from tests.log.cleaning.stopping import STARTS, Stopped, stopping
@@ -40,8 +43,66 @@ def test_a_range_too_wide_for_one_segment_is_not_merged(tmp_path: Path) -> None:
     far = 2**31
     segments = [(0, [batch(0, [(b"a", b"1")])]), (far, [batch(far, [(b"b", b"1")])]), (far + 1, [])]
     folder = made.make(tmp_path / "topic-0", segments)
+    (folder / "kodec-omitted-offsets").write_text(f"0\n1\n1 {far - 1}\n")
     compacted(folder)
     assert sorted(int(path.stem) for path in folder.glob("*.log")) == [0, far, far + 1]
+
+
+def lossy(folder: Path) -> Path:
+    """Segments of three records with the keys a, b, a; that of offsets 3 to 5 is lost, the last is active."""
+    segments = [
+        (at, [batch(at, [(b"a", b"%d" % at), (b"b", b"%d" % at), (b"a", b"x")])]) for at in (0, 6, 9, 12)
+    ]
+    return made.make(folder, segments)
+
+
+def problems(folder: Path) -> list[str]:
+    return [str(each) for each in verify_partition(kodec.PartitionLog(folder)) if not each.note]
+
+
+def test_lost_offsets_are_refused_and_stay_recorded(tmp_path: Path) -> None:
+    folder = lossy(tmp_path / "topic-0")
+    (before,) = problems(folder)
+    files = made.files(folder)
+    for write in (False, True):
+        plan = plan_compaction(folder, now=NOW)
+        with pytest.raises(OffsetsMissing) as caught:
+            plan.apply() if write else plan.preview()
+        assert (caught.value.first, caught.value.last) == (3, 5)
+    assert made.files(folder) == files
+    report = plan_compaction(folder, now=NOW, over_gaps=True).apply()
+    assert [each.first_offset for each in report.omissions.losses] == [3]
+    with kodec.PartitionLog(folder) as log:
+        omissions = Omissions()
+        assert [each.offset for each in log.records(omissions=omissions)] == [10, 11, 12, 13, 14]
+        assert [(each.first_offset, each.last_offset) for each in omissions] == [(3, 5)]
+    assert "3 to 5" in before
+    assert [each for each in problems(folder) if "3 to 5" in each]
+    # again, and with what is removed behind the lost ones
+    made.make(folder, [(15, [batch(15, [(b"a", b"1"), (b"b", b"1")])]), (17, [])])
+    plan_compaction(folder, now=NOW, over_gaps=True).apply()
+    assert [each for each in problems(folder) if "3 to 5" in each]
+    assert len(problems(folder)) == 1
+
+
+def test_a_log_with_omitted_offsets_keeps_them_listed(tmp_path: Path) -> None:
+    """Without the checkpoint of its log directory, too: what compaction removes is listed."""
+    segments = [(at, [batch(at, [(b"a", b"1")] * 3)]) for at in (0, 3, 6, 9)]
+    folder = made.make(tmp_path / "topic-0", segments)
+    plan_redaction(folder, kodec.RecordFilter(offsets=(1, 1))).apply()
+    assert (folder / "kodec-omitted-offsets").read_text() == "0\n1\n1 1\n"
+    plan_compaction(folder, now=NOW, segment_bytes=1).apply()
+    (tmp_path / "cleaner-offset-checkpoint").unlink()
+    assert problems(folder) == []
+
+
+def test_a_wrong_length_is_not_said_to_be_a_torn_tail(tmp_path: Path) -> None:
+    data = bytearray(batch(0, [(b"a", b"1")]))
+    data[8:12] = (1 << 20).to_bytes(4, "big")
+    folder = made.make(tmp_path / "topic-0", [(0, []), (1, [batch(1, [(b"b", b"1")])])])
+    (folder / f"{0:020d}.log").write_bytes(data)
+    with pytest.raises(Malformed, match="damaged: `kodec salvage` keeps what follows"):
+        plan_compaction(folder, now=NOW)
 
 
 def test_what_grows_too_large_becomes_several_segments(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import kodec
+from kodec.log.batches.like import empty_batch
 from kodec.log.cleaning.cleanable import Known
 from kodec.log.directories.producer_state import ProducerState
 from tests.log import made, wire
@@ -149,3 +150,34 @@ def test_a_producer_snapshot_from_behind_the_log_says_nothing(tmp_path: Path) ->
     # The last batch of producer 7 stays, without records: the next one must carry on from its sequence.
     assert compacted(folder, now=START).counts.emptied == 1
     assert shape(folder) == [(0, 0, 0, False), (1, 1, 1, False)]
+
+
+def emptied(data: bytes) -> bytes:
+    """A batch as it is after its records were removed."""
+    (found,) = kodec.read_batches(data)
+    return empty_batch(found)
+
+
+def test_an_emptied_batch_of_an_undecided_transaction_keeps_what_follows(tmp_path: Path) -> None:
+    """A redaction leaves it; nobody knows yet whether later records of the transaction count."""
+    sent = [batch(at, [(b"a", b"%d" % at)], producer=(7, 0, at), transactional=True) for at in range(2)]
+    plain = [batch(at, [(b"a", b"%d" % at)]) for at in range(2, 4)]
+    folder = made.make(tmp_path / "topic-0", [(0, [emptied(sent[0]), sent[1], *plain]), (4, [])])
+    before = shape(folder)
+    with kodec.PartitionLog(folder) as log:
+        assert log.last_stable_offset == 0
+        assert Known.of(log, now=START, producer_expiration_ms=DAY).stable_offset == 0
+    compacted(folder, now=START)
+    assert shape(folder) == before
+
+
+def test_the_marker_of_an_emptied_batch_stays(tmp_path: Path) -> None:
+    """Else a broker would take the transaction for open, as long as the batch is there."""
+    sent = batch(0, [(b"a", b"0")], producer=(7, 0, 0), transactional=True)
+    ends = marker(1, 7, commit=True)
+    folder = made.make(
+        tmp_path / "topic-0", [(0, [emptied(sent), ends]), (2, [batch(2, [(b"b", b"1")])]), (3, [])]
+    )
+    compacted(folder, now=START)
+    (found, *_) = [each for each in kodec.PartitionLog(folder).batches() if each.is_control]
+    assert (found.last_offset, found.delete_horizon) == (1, None)

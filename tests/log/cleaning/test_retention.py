@@ -13,7 +13,10 @@ import pytest
 
 import kodec
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
+from kodec.log.cleaning import swap
 from kodec.log.cleaning.retention import Reason, TrimPlan, plan_trim
+from kodec.log.cleaning.swap import segment_files
+from kodec.log.files.durable import sync_folder
 from kodec.log.verification.verify import verify_partition
 from tests.log import made
 from tests.log.faults import Faults
@@ -307,3 +310,31 @@ def test_an_error_in_the_middle_says_what_was_deleted(tmp_path: Path) -> None:
     assert error.value.__notes__ == [f"{folder}: 1 of 3 segments were deleted"]
     plan_trim(folder, now=NOW, before_offset=35).apply()
     assert bases(folder)[0] == 30
+
+
+@pytest.mark.parametrize("change", ["deleted", "replaced"])
+def test_a_folder_is_durable_before_and_after_files_are_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """A power loss leaves what the folder was at one of these moments: else a deleted file may come back."""
+    states: list[list[str]] = []
+
+    def synced(folder: Path) -> None:
+        sync_folder(folder)
+        states.append(sorted(path.name[18:] for path in folder.iterdir()))
+
+    monkeypatch.setattr(swap, "sync_folder", synced)
+    for name in ("00.log", "00.index"):
+        (tmp_path / f"{0:018d}{name}").write_bytes(b"")
+    if change == "deleted":
+        swap.delete_files(tmp_path, segment_files(tmp_path, 0))
+        assert states == [["00.index.deleted", "00.log.deleted"], []]
+        return
+    (tmp_path / f"{0:020d}.log.cleaned").write_bytes(b"")
+    swap.replace_segments(tmp_path, [0], [0])
+    assert states == [
+        ["00.index", "00.log", "00.log.swap"],
+        ["00.index.deleted", "00.log.deleted", "00.log.swap"],
+        ["00.index.deleted", "00.log", "00.log.deleted"],
+        ["00.log"],
+    ]

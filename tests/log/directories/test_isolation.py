@@ -13,10 +13,9 @@ import pytest
 
 import kodec
 from kodec.generated.log.producer_snapshot import Entry, ProducerSnapshot
-from kodec.generated.log.transaction_index import Entry as IndexEntry
-from kodec.generated.log.transaction_index import TransactionIndex
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.transactions import Transactions
+from kodec.log.omissions import Omissions
 from tests.log import wire
 
 pytestmark = pytest.mark.usefixtures("backend")
@@ -164,6 +163,9 @@ def test_a_transaction_over_several_segments(tmp_path: Path) -> None:
     assert committed(log, 2) == [3, 6]
     assert log.transactions(2).aborted == [(7, 0, 4)]
     assert log.last_stable_offset == 8
+    omissions = Omissions()
+    list(log.records(isolation="read_committed", omissions=omissions))
+    assert list(omissions) == [] and log.transactions().undecided_by is None
 
 
 def test_an_open_transaction_ends_the_reading(tmp_path: Path) -> None:
@@ -174,6 +176,16 @@ def test_an_open_transaction_ends_the_reading(tmp_path: Path) -> None:
     assert log.last_stable_offset == 3
     assert committed(log) == [0, 2]
     assert committed(log, 4) == []
+    for offset in (None, 4):
+        omissions = Omissions()
+        list(log.records(offset, isolation="read_committed", omissions=omissions))
+        (why,) = omissions
+        assert omissions.is_whole and (why.path, why.first_offset) == (log.path, 3)
+        assert (
+            why.reason
+            == "read_committed ends before offset 3, where an open transaction of producer 7 begins"
+        )
+    assert log.transactions().undecided_by == 7
     assert [record.offset for record in log.records(4)] == [4, 5, 7]
 
 
@@ -208,38 +220,51 @@ def test_a_snapshot_saves_reading_what_is_before_it(tmp_path: Path) -> None:
         tmp_path / "t-0",
         (0, [data(0, 7), data(1, 8)]),
         (2, [data(2, 9, transactional=False)]),
-        (3, [marker(3, 7, ABORT)]),
+        (3, [data(3, 9, transactional=False)]),
+        (4, [marker(4, 7, ABORT)]),
     )
-    state = ProducerSnapshot(
-        entries=[Entry(7, current_txn_first_offset=0), Entry(8, current_txn_first_offset=1)]
-    )
-    (tmp_path / "t-0" / f"{3:020}.snapshot").write_bytes(state.to_bytes())
-    walked: list[int] = []
-    for segment in log.segments:
-        whole, base = segment._frame, segment.base_offset
-        segment._frame = lambda pos, whole=whole, base=base: walked.append(base) or whole(pos)
-    assert log.transactions(3) == Transactions([kodec.results.AbortedTransaction(7, 0, 3)], 1)
-    assert set(walked) == {3}
-    (tmp_path / "t-0" / f"{3:020}.snapshot").write_bytes(state.to_bytes()[:-1])
-    assert log.transactions(3) == Transactions([kodec.results.AbortedTransaction(7, 0, 3)], 1)
-    assert set(walked) == {0, 2, 3}
+    path = tmp_path / "t-0" / f"{4:020}.snapshot"
+    wanted = Transactions([kodec.results.AbortedTransaction(7, 0, 4)], 1, 8)
+
+    def transactions(*began: tuple[int, int]) -> tuple[Transactions, list[int]]:
+        """With a snapshot in which these transactions are open; and the segments all of which was read."""
+        entries = [Entry(producer, current_txn_first_offset=first) for producer, first in began]
+        path.write_bytes(ProducerSnapshot(entries=entries).to_bytes())
+        with PartitionLog(log.path) as again:
+            found = again.transactions(4)
+            return found, [each.base_offset for each in again.segments if "transactions" in vars(each)]
+
+    assert transactions((7, 0), (8, 1)) == (wanted, [3, 4])
+    # one of another log, in which other transactions are open, or which has others besides
+    assert transactions((7, 1), (8, 0)) == (wanted, [0, 2, 3, 4])
+    assert transactions((7, 0), (8, 1), (9, 2)) == (wanted, [0, 2, 3, 4])
+    assert transactions((7, 3), (8, 1)) == (wanted, [0, 2, 3, 4])
+    path.write_bytes(path.read_bytes()[:-1])
+    assert log.transactions(4) == wanted
 
 
-def test_segments_with_and_without_an_index_are_read_once(tmp_path: Path) -> None:
-    entries = [(2 * n, [data(2 * n, 7), marker(2 * n + 1, 7, n % 2)]) for n in range(30)]
-    log = made(tmp_path / "t-0", *entries)
-    wanted = log.transactions(use_index=False)
-    assert [each.first_offset for each in wanted.aborted] == list(range(0, 60, 4))
-    for base in range(0, 60, 8):
-        index = TransactionIndex([IndexEntry(0, 7, base, base + 1, base + 2)])
-        (tmp_path / "t-0" / f"{base:020}.txnindex").write_bytes(index.to_bytes())
-    log = PartitionLog(tmp_path / "t-0")
-    walked: list[int] = []
-    for segment in log.segments:
-        whole, base = segment.headers, segment.base_offset
-        segment.headers = lambda *args, whole=whole, base=base: walked.append(base) or whole(*args)
-    assert log.transactions() == wanted
-    assert len(walked) == len(set(walked)) >= 22
+SNAPSHOTS = {
+    "nothing is open": [],
+    "one that is open is missing": [(8, 1)],
+    "one has another beginning": [(7, 1), (8, 1)],
+    "one that has ended is open": [(7, 2), (8, 1), (9, 0)],
+    "of another log": [(11, 0)],
+}
+
+
+@pytest.mark.parametrize("began", SNAPSHOTS.values(), ids=SNAPSHOTS)
+def test_a_snapshot_that_contradicts_the_segment_before_it(
+    tmp_path: Path, began: list[tuple[int, int]]
+) -> None:
+    first = [data(0, 9), data(1, 8), data(2, 7), marker(3, 9, COMMIT)]
+    log = made(tmp_path / "t-0", (0, first), (4, [data(4, 7), data(5, 12), marker(6, 7, ABORT)]))
+    entries = [Entry(producer, current_txn_first_offset=first) for producer, first in began]
+    snapshot = ProducerSnapshot(entries=entries).to_bytes()
+    (tmp_path / "t-0" / f"{4:020}.snapshot").write_bytes(snapshot)
+    assert log.last_stable_offset == 1
+    assert log.transactions(4) == Transactions([kodec.results.AbortedTransaction(7, 2, 6)], 1, 8)
+    assert committed(log) == [0]
+    assert committed(log, 4) == []
 
 
 def test_the_level_is_checked(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import kodec
-from kodec.log.directories.offline import newest_snapshot, require_in_order
+from kodec.log.directories.offline import require_in_order
+from kodec.log.directories.snapshots import newest_state
 from kodec.log.files.names import file_name
 
 
@@ -23,7 +24,8 @@ def test_a_snapshot_above_the_end_of_the_log_is_of_records_that_are_gone(
     newest = max(folder.glob("*.snapshot"))
     assert newest.name == file_name(30, "snapshot")
     newest.rename(folder / file_name(30 + above, "snapshot"))
-    offset, state = newest_snapshot(kodec.PartitionLog(folder))
+    found = kodec.PartitionLog(folder)
+    offset, state = newest_state(found.segments, found.files.snapshots, found.end_offset)
     assert offset == wanted
     assert [each.last_sequence for each in state.snapshot().entries] == [wanted - 1]
 

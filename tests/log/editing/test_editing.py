@@ -17,12 +17,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kodec
+from kodec.log.editing import load
 from kodec.log.editing.dump import log_lines
 from kodec.log.editing.load import LoadedLog, lines_of, plan_load
 from kodec.log.files.checkpoints import read_leader_epochs
 from kodec.log.files.listing import find_partitions
+from kodec.log.omissions import Omissions
 from kodec.log.verification.verify import verify_partition
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError, FormatError, OffsetsMissing, StalePlan
 from tests.log import made
 from tests.log.cleaning.stopping import Stopped, stopping
 from tests.log.cleaning.test_compaction import build, logs
@@ -35,10 +37,7 @@ Line = dict[str, Any]
 
 
 def dumped(*folders: Path) -> list[Line]:
-    lines = []
-    for folder in folders:
-        with kodec.PartitionLog(folder) as log:
-            lines += list(log_lines(log))
+    lines = list(log_lines(*map(kodec.PartitionLog, folders)))
     # as a script would read them
     return [json.loads(json.dumps(line)) for line in lines]
 
@@ -189,8 +188,20 @@ WRONG: dict[str, tuple[Callable[[list[Line]], object], str]] = {
     "no log": (lambda each: each.pop(0), "type: a line of type log comes first"),
     "type": (lambda each: each[1].update(type="x"), "type: not a type"),
     "no object": (lambda each: each.insert(1, [1]), "not a JSON object"),  # type: ignore[arg-type]
-    "twice": (lambda each: each.extend([each[0], each[-1]]), "topic: used before"),
-    "no end": (lambda each: each.pop(), "no line of type end"),
+    "twice": (lambda each: each.extend([each[0], each[-2]]), "topic: used before"),
+    "no eof": (lambda each: each.pop(), "no line of type eof"),
+    "no end": (lambda each: each.pop(-2), "no line of type end"),
+    "lines after eof": (
+        lambda each: each.extend([each[0] | {"topic": "x"}, each[-2]]),
+        "no line of type eof",
+    ),
+    "eof of more logs": (lambda each: each[-1].update(logs=2), "logs: not the number of logs"),
+    "nothing": (lambda each: each.clear(), "no line of type eof"),
+    "omitted": (lambda each: each[0].update(omittedOffsets=[[3, 1]]), "omittedOffsets[0]: not a range"),
+    "lost": (
+        lambda each: each.insert(3, {"type": "lost", "firstOffset": 0, "lastOffset": 1}),
+        "firstOffset: not a number that fits",
+    ),
     "segments": (lambda each: each.insert(4, each[1]), "baseOffset: segments must ascend"),
     "batches": (lambda each: each.insert(3, each[2]), "offset: offsets must ascend"),
 }
@@ -209,7 +220,7 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, name: str) -> None
         with pytest.raises(EncodeError) as caught:
             attempt()
         assert message in str(caught.value), caught.value
-        assert "line " in str(caught.value) or name == "no end"
+        assert "line " in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
 
 
@@ -217,6 +228,33 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, name: str) -> None
 def test_what_is_no_json(tmp_path: Path, text: bytes) -> None:
     with pytest.raises(EncodeError, match="line 1 of x"):
         plan_load("x", lambda: [text], tmp_path / "out").preview()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            b"[" + b"[]," * 400 + b"[]]",
+            "need at most 300 lists and objects and 800 values, have '402 and 400'",
+        ),
+        (b"[" + b"1," * 900 + b"1]", "have '1 and 900'"),
+        (b'{"a": ' + b'{"":' * 400 + b"0" + b"}" * 401, "have '401 and 0'"),
+        (b'["\\\\", ' + b"{}," * 900 + b"0]", "have '901 and 901'"),
+        # within texts nothing counts
+        (b'{"type": "' + b"[{," * 900 + b'"}', "type: not a type of line"),
+        (b'{"type": "' + b'\\"[{,' * 900 + b'"}', "type: not a type of line"),
+        (b'{"type": "' + b"[" * 900, "not JSON"),
+    ],
+    ids=["lists", "numbers", "nested", "after an escape", "in a text", "behind quotes", "no end of a text"],
+)
+@pytest.mark.parametrize("piece", [1, 7, 1 << 20])
+def test_values_of_a_line_are_counted_before_they_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes, message: str, piece: int
+) -> None:
+    monkeypatch.setattr(load, "_AT_ONCE", piece)
+    with pytest.raises(EncodeError) as caught:
+        plan_load("x", lambda: [line], tmp_path / "out", limits=kodec.Limits(elements=100)).preview()
+    assert message in str(caught.value)
 
 
 ANY = st.recursive(
@@ -331,3 +369,110 @@ def test_refusals(tmp_path: Path) -> None:
         plan_load("x", lambda: lines_of(BytesIO(text)), tmp_path / "logs").apply()
     with pytest.raises(ValueError, match="inside"):
         plan_load("x", lambda: lines_of(BytesIO(text)), folder / "out")
+
+
+# -- whole, and with the evidence of what is not -------------------------------------------------------
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("header", [["h", "2"], ["i", "1"], ["h", None]])
+def test_edited_headers_are_written(tmp_path: Path, codec: str, header: list[str | None]) -> None:
+    folder = made.make(tmp_path / "logs" / "topic-0", [(0, [batch(0, [(b"a", b"1")], codec=codec)])])
+    lines = dumped(folder)
+    assert _batch(lines)["records"][0]["headers"] == [["h", "1"]]
+    _batch(lines)["records"][0]["headers"] = [header]
+    (told,) = loaded(lines, tmp_path / "out")
+    assert told.as_stored == 0
+    (record,) = made.rows(tmp_path / "out" / "topic-0")
+    value = header[1]
+    assert record.headers == ((header[0], None if value is None else value.encode()),)
+
+
+def test_a_link_in_the_place_of_its_folder_is_not_emptied(tmp_path: Path) -> None:
+    """Whoever can write next to the target could have had anything deleted."""
+    (tmp_path / "home" / "folder").mkdir(parents=True)
+    (tmp_path / "home" / "folder" / "precious").touch()
+    (tmp_path / ".out.kodec-load").symlink_to(tmp_path / "home")
+    plan = plan_load("x", lambda: [b'{"type":"eof","logs":0}'], tmp_path / "out")
+    with pytest.raises(FileExistsError, match="not of a load of this user"):
+        plan.apply()
+    assert [each.name for each in (tmp_path / "home").rglob("*")] == ["folder", "precious"]
+    (tmp_path / ".out.kodec-load").unlink()
+    assert plan.apply() == []
+
+
+def test_lines_that_change_between_the_preview_and_the_load(tmp_path: Path) -> None:
+    folder = made.make(tmp_path / "logs" / "topic-0", [(0, [batch(0, [(b"a", b"1")])])])
+    lines = dumped(folder)
+    plan = plan_load("x", lambda: lines_of(BytesIO(text_of(lines))), tmp_path / "out")
+    plan.preview()
+    _batch(lines)["records"][0]["value"] = "2"
+    with pytest.raises(StalePlan):
+        plan.apply()
+    assert not (tmp_path / "out").exists()
+    plan.preview()
+    plan.apply()
+
+
+def three(folder: Path) -> Path:
+    segments = [(at, [batch(at, [(b"a", b"1"), (b"b", b"2"), (b"c", b"3")])]) for at in (0, 3, 6, 9)]
+    return made.make(folder, segments)
+
+
+def problems(folder: Path) -> list[str]:
+    return [str(each) for each in verify_partition(kodec.PartitionLog(folder)) if not each.note]
+
+
+def test_what_an_edit_leaves_out_does_not_explain_a_later_loss(tmp_path: Path) -> None:
+    lines = dumped(three(tmp_path / "logs" / "topic-0"))
+    batches = [each for each in lines if each["type"] == "batch"]
+    del batches[2]["records"][1]
+    lines.remove(batches[1])
+    loaded(lines, tmp_path / "out")
+    folder = tmp_path / "out" / "topic-0"
+    assert (folder / "kodec-omitted-offsets").read_text() == "0\n2\n3 5\n7 7\n"
+    (folder / f"{0:020d}.log").write_bytes(b"")
+    assert [each for each in problems(folder) if "0 to 2 in no segment" in each]
+    # carried on by the next one
+    again = dumped(three(tmp_path / "again" / "logs" / "topic-0"))
+    again[0]["omittedOffsets"] = [[1, 1]]
+    loaded(again, tmp_path / "again" / "out")
+    assert (tmp_path / "again" / "out" / "topic-0" / "kodec-omitted-offsets").read_text() == "0\n1\n1 1\n"
+
+
+def test_a_sound_log_without_edits_gets_no_list(tmp_path: Path) -> None:
+    loaded(dumped(three(tmp_path / "logs" / "topic-0")), tmp_path / "out")
+    assert not (tmp_path / "out" / "topic-0" / "kodec-omitted-offsets").exists()
+
+
+def test_a_converted_log_stays_sound(tmp_path: Path) -> None:
+    folder = transactional(tmp_path / "logs" / "topic-0")
+    target = tmp_path / "old" / "topic-0"
+    options = kodec.operations.ConvertOptions(magic=1, compression="gzip")
+    kodec.operations.plan_conversion(folder, target, options).apply()
+    listed = (target / "kodec-omitted-offsets").read_text()
+    assert problems(target) == []
+    loaded(dumped(target), tmp_path / "out")
+    assert problems(tmp_path / "out" / "topic-0") == []
+    first = (tmp_path / "out" / "topic-0" / "kodec-omitted-offsets").read_text().splitlines()[2:]
+    assert set(listed.splitlines()[2:]) <= set(first) or first
+
+
+def test_lost_offsets_stay_lost(tmp_path: Path) -> None:
+    folder = three(tmp_path / "logs" / "topic-0")
+    (folder / f"{3:020d}.log").unlink()
+    (tmp_path / "logs" / "replication-offset-checkpoint").write_text("0\n1\ntopic 0 20\n")
+    with pytest.raises(OffsetsMissing):
+        dumped(folder)
+    omissions = Omissions()
+    with kodec.PartitionLog(folder) as log:
+        lines = [json.loads(json.dumps(each)) for each in log_lines(log, omissions=omissions)]
+    lost = [(each.first_offset, each.last_offset) for each in omissions]
+    assert lost == [(3, 5), (12, 19)]
+    batches = [each for each in lines if each["type"] == "batch"]
+    del batches[-1]["records"][1]
+    out = tmp_path / "out"
+    (told,) = plan_load("x", lambda: lines_of(BytesIO(text_of(lines))), out).apply()
+    assert [(each.first_offset, each.last_offset) for each in told.omissions] == lost
+    assert (out / "topic-0" / "kodec-omitted-offsets").read_text() == "0\n1\n10 10\n"
+    assert len(problems(out / "topic-0")) == 1

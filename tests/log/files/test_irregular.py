@@ -13,6 +13,8 @@ import pytest
 import kodec
 from kodec.cli.main import main
 from kodec.log.files.lock import is_locked, locked
+from kodec.log.files.resolve import LogDirectoryPath, find_logs
+from kodec.log.omissions import Cause, Omissions
 from tests.log import made
 from tests.log.made import batch
 
@@ -103,8 +105,8 @@ def test_a_lock_that_is_no_file(root: Path, make: Callable[[Path], None]) -> Non
 
 def test_what_has_the_name_of_a_segment_is_not_passed_over(root: Path) -> None:
     path = put(root, f"{10:020d}.log", _pipe)
-    (problem, *_) = [each for each in kodec.repair.verify(root / "topic-0") if each.path == path]
-    assert "regular file" in str(problem)
+    problems = [str(each) for each in kodec.repair.verify(root / "topic-0") if each.path == path]
+    assert any("regular file" in each for each in problems)
     with pytest.raises(OSError, match="pipe, not a regular file"):
         next(iter(kodec.read_records(path)))
 
@@ -130,4 +132,29 @@ def test_a_plan_for_a_source_with_a_pipe_copies_nothing(root: Path, tmp_path: Pa
     assert list((tmp_path / "out").iterdir()) == []
     put(root, f"{10:020d}.log", _pipe)
     report = kodec.repair.plan_salvage(root / "topic-0", tmp_path / "out" / "topic-0").apply()
-    assert report.unread == [root / "topic-0" / f"{10:020d}.log"]
+    assert [each.path for each in report.omissions.losses] == [root / "topic-0" / f"{10:020d}.log"]
+
+
+@pytest.mark.parametrize("to", ["/nowhere", "broker-1"], ids=["link to nothing", "loop"])
+def test_a_lost_disk_with_the_name_of_a_topic_partition(
+    to: str, root: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    disks = tmp_path / "disks"
+    disks.mkdir()
+    root.rename(disks / "broker-0")
+    (disks / "broker-0" / "meta.properties").write_text("version=1\n")
+    lost = disks / "broker-1"
+    lost.symlink_to(to)
+    with pytest.raises(kodec.errors.ReadFailed, match=str(lost)):
+        find_logs(disks)
+    omissions = Omissions()
+    (found,) = find_logs(disks, omissions)
+    assert found.path == disks / "broker-0"
+    assert [(each.path, each.cause) for each in omissions] == [(lost, Cause.UNREACHABLE)]
+    assert main(["export", str(disks), "--to", str(tmp_path / "out")]) == 1
+    assert str(lost) in capfd.readouterr().err
+    # in a log directory it is a log, and the error of its reader
+    (disks / "broker-0" / "topic-0").rename(disks / "topic-0")
+    own, *_ = find_logs(disks)
+    assert isinstance(own, LogDirectoryPath)
+    assert {"broker-1", "topic-0"} <= {each.path.name for each in own.replicas}

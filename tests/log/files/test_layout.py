@@ -118,6 +118,8 @@ def test_partitions_are_found_by_topic_and_number(tmp_path: Path) -> None:
     (tmp_path / "a-7").touch()
     assert find_partitions(tmp_path) == [
         PartitionFolder(TopicPartition("a", 2), tmp_path / "a-2"),
+        # a file: listing it raises the error
+        PartitionFolder(TopicPartition("a", 7), tmp_path / "a-7"),
         PartitionFolder(TopicPartition("a", 10), tmp_path / "a-10"),
         PartitionFolder(TopicPartition("b", 0), tmp_path / "b-0"),
     ]

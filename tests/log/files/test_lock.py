@@ -228,9 +228,13 @@ def test_a_child_that_lives_longer_does_not_keep_the_lock(end: str, tmp_path: Pa
     parent = os.fork()
     if parent == 0:
         writer = LogWriter(tmp_path / "t-0")
+        begun, begins = os.pipe()
         child = os.fork()
         if child == 0:
+            os.write(begins, b"x")
             signal.pause()
+        # until it has run it has a copy of the descriptor, which it closes first of all
+        os.read(begun, 1)
         os.write(writing, b"%d\n" % child)
         if end == "closed":
             writer.close()

@@ -202,6 +202,25 @@ def test_a_manifest_cut_anywhere_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"startOffset":', b'"startOffset":1e999,"x":'),
+        (b'"version":', b'"x":NaN,"version":'),
+        (b'"version":', b'"x":[' + b"[]," * 200_000 + b'[]],"version":'),
+        (b'"version":', b'"x":' + b"[" * 200 + b"]" * 200 + b',"version":'),
+        (b'"version":', b'"x":' + b"1" * 5_000 + b',"version":'),
+    ],
+    ids=lambda each: str(each)[:20],
+)
+def test_a_hostile_manifest_is_malformed(old: bytes, new: bytes) -> None:
+    """`1e999` was a traceback, which ended every command for all other segments too."""
+    data = json.dumps(json.loads(MANIFESTS[0].read_bytes()), separators=(",", ":")).encode()
+    assert old in data
+    with pytest.raises(Malformed, match=r"in? m\b|of m\b"):
+        parse_manifest(data.replace(old, new, 1), "m")
+
+
+@pytest.mark.parametrize(
     ("changes", "error", "text"),
     [
         ({"version": "2"}, Unsupported, "version: kodec does not know this manifest: need 1, have 2"),
@@ -220,6 +239,16 @@ def test_a_manifest_cut_anywhere_is_an_error() -> None:
             "size of a stored chunk: need 1000 bytes, have 999",
         ),
         ({"remoteLogSegmentMetadata": {}}, Malformed, "remoteLogSegmentMetadata"),
+        *(
+            ({f"remoteLogSegmentMetadata.{name}": value}, Malformed, "remoteLogSegmentMetadata: not that of")
+            for name, value in {
+                "startOffset": 1.5,
+                "endOffset": "7",
+                "maxTimestampMs": 1 << 70,
+                "segmentLeaderEpochs": {"-1": 0},
+                "remoteLogSegmentId": {"id": [], "topicIdPartition": {}},
+            }.items()
+        ),
     ],
 )
 def test_what_a_manifest_must_say(changes: dict[str, Any], error: type[FormatError], text: str) -> None:

@@ -15,6 +15,7 @@ import kodec
 from kodec.cli.main import main
 from kodec.errors import KodecError, Malformed, ReadFailed, Unsupported
 from kodec.log.files.tier_view import TierPath
+from kodec.log.files.view import take_notes
 from kodec.repair import verify
 from tests.stored_tiers import STORED
 
@@ -143,8 +144,16 @@ def test_a_missing_object_with_indexes_is_a_problem(copy: Path) -> None:
 
 
 def test_a_segment_without_its_manifest_was_not_copied_whole(copy: Path) -> None:
-    _log(copy, 136).with_suffix(".rsm-manifest").unlink()
+    take_notes()
+    log = _log(copy, 136)
+    log.with_suffix(".rsm-manifest").unlink()
     assert kodec.LogDirectory(copy).partition("tiered", 0).end_offset == 136
+    told = [each for each in take_notes() if "for lack of a manifest" in each]
+    assert [each.rpartition(": ")[2] for each in told] == [log.name]
+    for number in range(12):
+        shutil.copy(log, log.with_name(f"{number:020d}-{'x' * 22}.log"))
+    assert kodec.LogDirectory(copy).partition("tiered", 0).end_offset == 136
+    assert next(each for each in take_notes() if "lack" in each).endswith(" and 3 more")
 
 
 def test_an_unknown_version_is_an_error(copy: Path) -> None:
@@ -230,7 +239,7 @@ def test_bytes_of_a_segment_are_explained_as_they_were(capsys: pytest.CaptureFix
     printed = []
     for folder in FOLDERS.values():
         (log,) = folder.rglob(f"{52:020}-*.log")
-        assert main(["explain", str(log), "--count", "2", "--tier-key", str(KEY)]) == 0
+        assert main(["explain", str(log), "--limit", "2", "--tier-key", str(KEY)]) == 0
         printed.append(capsys.readouterr().out)
     assert "records[0].body.value" in printed[0]
     assert len(set(printed)) == 1

@@ -11,7 +11,7 @@ import pytest
 from kodec.cli.main import main
 from kodec.generated.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 from kodec.log.messages.decoding import TOPICS, decode_record
-from kodec.log.reading.reader import read_records
+from kodec.log.tables.records import read_records
 
 pytestmark = pytest.mark.quick
 

@@ -81,7 +81,7 @@ def test_how_far_apart_messages_on_their_own_are() -> None:
     assert chain.leads_out and chain.offsets == [3, 10, 40, 41, 43, 44]
     steps = [chain.largest_step(sum(map(len, parts[:number]))) for number in range(6)]
     assert steps == [30, 30, 0, 2, 1, 0]
-    assert chain.largest == max(map(len, parts)) and not chain.newest
+    assert chain.largest == max(map(len, parts)) and not chain.lists
 
 
 @pytest.mark.parametrize("following", range(1, 12))

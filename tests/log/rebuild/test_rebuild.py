@@ -35,6 +35,7 @@ VOTERS = Path("__cluster_metadata-0/00000000000000000000-0000000000.checkpoint")
 IDS = ["a29kZWMtZGlyZWN0b3J5MQ", "a29kZWMtZGlyZWN0b3J5Mg", "a29kZWMtZGlyZWN0b3J5Mw"]
 CLUSTER = "bmV3LWNsdXN0ZXItMDAwMQ"
 NOW = 1795300000000
+CARRIED = {"ACL": 0, "quota": 0, "user": 0, "delegation token": 0, "config": 2, "topic config": 36}
 
 
 def formatted(root: Path, node: int = 1, *, voters: bool = True, cluster: str = CLUSTER) -> Path:
@@ -117,11 +118,12 @@ def test_what_the_verb_says_and_does(broker: Path, capsys: pytest.CaptureFixture
     assert not (broker / "orders-0").exists()
     assert main([*words, "--hold-retention", "--topic", "orders", "--json", "--apply"]) == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert found.pop() == {"clusterId": CLUSTER, "carried": CARRIED}
     (orders,) = [each for each in found if (each["topic"], each["partition"]) == ("orders", 0)]
     assert (orders["endOffset"], orders["replicas"], orders["applied"]) == (421, [1], True)
     assert main([*words, "--hold-retention"]) == 1
     assert "the cluster has this topic already" in capsys.readouterr().err
-    assert main([*words, "--topic", "nobody"]) == 1
+    assert main([*words, "--topic", "nobody"]) == 2
     assert "no source has the topic nobody" in capsys.readouterr().err
     assert main(["rebuild", "--from", str(LOGS), "--to", "nowhere"]) == 2
     assert main([*words, "--allow-expired", "--hold-retention"]) == 2

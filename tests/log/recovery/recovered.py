@@ -7,6 +7,7 @@ from pathlib import Path
 import kodec
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.quarantine import default_quarantine
+from kodec.log.omissions import Omissions
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.planning import plan_recovery
 from kodec.log.verification.verify import verify_partition
@@ -41,7 +42,7 @@ def problems(folder: Path) -> list[str]:
 
 
 def rows(folder: Path) -> Rows:
-    return [(each.offset, each.value) for each in PartitionLog(folder).records()]
+    return [(each.offset, each.value) for each in PartitionLog(folder).records(omissions=Omissions())]
 
 
 def recover(folder: Path, *, from_start: bool = False, interval: int = 4096) -> RecoveryPlan:

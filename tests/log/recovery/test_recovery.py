@@ -319,7 +319,7 @@ def test_snapshots_that_cannot_be_read_are_made_anew(made: Path) -> None:
 def test_a_snapshot_that_knows_more_is_kept(made: Path) -> None:
     name = file_name(5, "snapshot")
     snapshot = ProducerSnapshot.from_bytes((made / name).read_bytes())
-    more = snapshot.entries[0].__class__(producer_id=77, producer_epoch=1, last_offset=0, last_sequence=4)
+    more = snapshot.entries[0].__class__(producer_id=77, producer_epoch=1)
     snapshot.entries.append(more)
     (made / name).write_bytes(snapshot.to_bytes())
     recover(made, from_start=True, interval=50)

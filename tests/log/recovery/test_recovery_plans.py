@@ -11,10 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kodec
-from kodec.log.batches.sizes import BATCH_HEAD
+from kodec.log.batches.sizes import MOST_HEAD
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.names import CLEAN_SHUTDOWN, file_name
+from kodec.log.omissions import Omissions
+from kodec.log.recovery.plan import GoodAfterCut
 from kodec.log.recovery.planning import plan_recoveries, plan_recovery, plan_reindex
+from kodec.log.recovery.salvage import plan_salvage
 from kodec.log.recovery.steps import Truncate
 from kodec.log.writing.writer import LogWriter
 from kodec.runtime.errors import Malformed
@@ -51,7 +54,7 @@ def test_reindex_of_one_segment(made: Path) -> None:
 
 
 def test_reindex_refuses_a_damaged_log(made: Path) -> None:
-    flip(made / file_name(5, "log"), BATCH_HEAD + 10)
+    flip(made / file_name(5, "log"), MOST_HEAD + 10)
     plan = plan_reindex(made)
     assert "byte 0: recover it first" in plan.refused and plan.steps == []
 
@@ -181,14 +184,15 @@ def test_any_harm_is_recovered_once(
             path.unlink()
         elif harm == "rename" and path.suffix in (".log", ".index", ".timeindex", ".txnindex"):
             path.rename(path.with_name(path.name + [".swap", ".cleaned", ".deleted"][where % 3]))
-    plan = plan_recovery(folder, from_start=from_start, index_interval_bytes=50)
+    plan = plan_recovery(folder, from_start=from_start, index_interval_bytes=50, allow_empty=True)
     assert not plan.refused
     plan.apply()
     assert plan_recovery(folder, from_start=from_start, index_interval_bytes=50).steps == []
     log = PartitionLog(folder)
     assert log.end_offset == plan.end_offset
     if from_start:
-        found = list(log.records())
+        # what was lost before is no part of the question
+        found = list(log.records(omissions=Omissions()))
         assert {each.value for each in found} <= served
         offsets = [each.offset for each in found]
         assert offsets == sorted(set(offsets))
@@ -199,3 +203,34 @@ def test_any_harm_is_recovered_once(
         # after a clean shutdown nothing is read: a wrong checksum in the last segment is still there
         assert marked and not from_start and not plan.scanned
     shutil.rmtree(root)
+
+
+# -- what is good after the cut -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("base", [0, 5])
+def test_good_batches_after_the_cut_are_those_that_a_salvage_keeps(
+    base: int, made: Path, tmp_path: Path
+) -> None:
+    flip(made / file_name(base, "log"), 70)
+    plan = plan_recovery(made, index_interval_bytes=50, from_start=True)
+    report = plan_salvage(made, tmp_path / "salvaged" / made.name).apply()
+    with PartitionLog(tmp_path / "salvaged" / made.name) as log:
+        kept = list(log.batches(omissions=Omissions()))
+    before = [each for each in kept if each.base_offset < plan.end_offset]
+    after = kept[len(before) :]
+    good = plan.good_after_cut
+    assert report.batches == len(kept) and bool(before) is (base > 0)
+    assert good == GoodAfterCut(
+        len(after),
+        sum(each.count for each in after),
+        sum(each.size for each in after),
+        after[0].base_offset,
+        after[-1].last_offset,
+    )
+
+
+def test_nothing_good_follows_a_torn_tail_or_zeros(made: Path) -> None:
+    for tail in (b"torn", bytes(100)):
+        append(last_log(made), tail)
+        assert plan_recovery(made, index_interval_bytes=50).good_after_cut is None

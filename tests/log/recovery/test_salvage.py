@@ -12,9 +12,14 @@ import pytest
 import kodec
 from kodec.cli.main import main
 from kodec.log.files.checkpoints import read_leader_epochs, write_offsets
+from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition
+from kodec.log.omissions import Cause, Omissions
 from kodec.log.recovery.salvage import SalvageReport, plan_salvage
 from kodec.log.verification.verify import verify_partition
+from kodec.log.writing.new_folder import new_folder
+from kodec.runtime.crc import crc32c
+from kodec.runtime.errors import StalePlan
 from tests.log import made
 from tests.log.made import START, batch, marker
 
@@ -43,7 +48,7 @@ def whole(root: Path, *, segments: int = 3, batches: int = 5) -> Path:
 
 def offsets(folder: Path) -> list[int]:
     with kodec.PartitionLog(folder) as log:
-        return [record.offset for record in log.records()]
+        return [record.offset for record in log.records(omissions=Omissions())]
 
 
 def salvaged(folder: Path, target: Path) -> SalvageReport:
@@ -95,7 +100,7 @@ def test_what_a_recovery_would_cut_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("folder", REAL, ids=lambda path: path.name)
 def test_a_log_without_damage_is_the_same_afterwards(folder: Path, tmp_path: Path) -> None:
     report = salvaged(folder, tmp_path / "out" / folder.name)
-    assert report.missing == [] and report.unread == []
+    assert report.missing == [] and report.omissions.items == []
     for path in folder.glob("*.log"):
         assert (tmp_path / "out" / folder.name / path.name).read_bytes() == path.read_bytes()
         assert (tmp_path / "out" / folder.name / path.name).stat().st_mtime_ns == path.stat().st_mtime_ns
@@ -235,7 +240,9 @@ def test_a_segment_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.Monke
     (missing,) = report.missing
     assert (missing.path, missing.first_offset, missing.last_offset) == (middle, 50, 99)
     assert "Input/output error" in missing.reasons[0]
-    assert offsets(tmp_path / "out" / "topic-0") == [*range(50), *range(100, 150)]
+    with kodec.PartitionLog(tmp_path / "out" / "topic-0") as log:
+        found = [each.offset for each in log.records(omissions=Omissions())]
+    assert found == [*range(50), *range(100, 150)]
 
 
 def test_leader_epochs_and_the_start_offset_go_along(tmp_path: Path) -> None:
@@ -250,7 +257,8 @@ def test_leader_epochs_and_the_start_offset_go_along(tmp_path: Path) -> None:
 def test_files_of_an_interrupted_swap_are_named(tmp_path: Path) -> None:
     folder = whole(tmp_path / "in")
     (folder / f"{0:020d}.log.swap").write_bytes(b"")
-    assert salvaged(folder, tmp_path / "out" / "topic-0").unread == [folder / f"{0:020d}.log.swap"]
+    (left,) = salvaged(folder, tmp_path / "out" / "topic-0").omissions
+    assert (left.path, left.cause) == (folder / f"{0:020d}.log.swap", Cause.UNFINISHED)
     # The old segments are all there, so nothing is lost with the new one.
     assert offsets(tmp_path / "out" / "topic-0") == list(range(150))
 
@@ -259,12 +267,76 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     folder = whole(tmp_path / "in")
     damage(folder / f"{0:020d}.log", 70, b"\xff\xff")
     words = ["salvage", str(folder), "--to", str(tmp_path / "out")]
-    assert main(words) == 3
-    out = capsys.readouterr().out
-    assert "offsets 0 to 9: CrcMismatch" in out and "nothing is written without --apply" in out
+    # what is missing is a loss, whatever is kept
+    assert main(words) == 1
+    out, err = capsys.readouterr()
+    assert "offsets 0 to 9: CrcMismatch" in err and "nothing is written without --apply" in out
     assert not (tmp_path / "out").exists()
-    assert main([*words, "--apply", "--json"]) == 0
+    assert main([*words, "--apply", "--json"]) == 1
     assert '"records": 140' in capsys.readouterr().out
     assert main([*words, "--apply"]) == 1
     assert "already exists" in capsys.readouterr().err
     assert main(["salvage", str(folder), "--to", str(folder / "x")]) == 1
+
+
+# -- what is kept is readable, or named ----------------------------------------------------------------
+
+
+def with_right_checksum(data: bytes, at: int, value: int) -> bytes:
+    body = bytearray(data)
+    body[at] = value
+    body[17:21] = crc32c(bytes(body[21:])).to_bytes(4, "big")
+    return bytes(body)
+
+
+@pytest.mark.parametrize(
+    ("codec", "at"), [("none", 61), ("gzip", 75), ("zstd", 61), ("lz4", 61), ("snappy", 61)]
+)
+def test_broken_content_with_a_right_checksum_is_missing(tmp_path: Path, codec: str, at: int) -> None:
+    bad = with_right_checksum(made.batch(3, [(b"a", b"1" * 99)] * 3, codec=codec), at, 5)
+    folder = made.make(tmp_path / "in" / "topic-0", [(0, [made.batch(0, [(b"a", b"1")] * 3)])])
+    log = folder / f"{0:020d}.log"
+    log.write_bytes(log.read_bytes() + bad + made.batch(6, [(b"b", b"2")]))
+    report = salvaged(folder, tmp_path / "out" / "topic-0")
+    assert [(each.first_offset, each.last_offset, each.end - each.start) for each in report.missing] == [
+        (3, 5, len(bad))
+    ]
+    assert offsets(tmp_path / "out" / "topic-0") == [0, 1, 2, 6]
+    assert not report.omissions.is_whole
+
+
+def test_what_is_over_a_limit_is_kept_and_named(tmp_path: Path) -> None:
+    folder = made.make(
+        tmp_path / "in" / "topic-0", [(0, [made.batch(0, [(b"a", bytes(99_999))], codec="gzip")])]
+    )
+    limits = kodec.Limits(decompressed_bytes=50_000)
+    report = plan_salvage(folder, tmp_path / "out" / "topic-0", limits=limits).apply()
+    assert (report.missing, report.batches) == ([], 1)
+    (left,) = report.omissions
+    assert left.cause is Cause.UNKNOWN and "are kept unread: LimitExceeded" in left.reason
+    assert made.rows(tmp_path / "out" / "topic-0")[0].value == bytes(99_999)
+
+
+def test_an_end_below_the_checkpoints_is_missing(tmp_path: Path) -> None:
+    folder = whole(tmp_path / "in")
+    write_offsets(folder.parent / "recovery-point-offset-checkpoint", {TopicPartition("topic", 0): 160})
+    (missing,) = plan_salvage(folder, tmp_path / "out" / "topic-0").preview().missing
+    assert (missing.first_offset, missing.last_offset, missing.cause) == (150, 159, Cause.MISSING)
+    empty = made.make(tmp_path / "in" / "topic-1", [(0, [])])
+    write_offsets(folder.parent / "recovery-point-offset-checkpoint", {TopicPartition("topic", 1): 413})
+    (missing,) = plan_salvage(empty, tmp_path / "out" / "topic-1").preview().missing
+    assert (missing.first_offset, missing.last_offset) == (0, 412)
+
+
+def test_a_source_that_changes_meanwhile(tmp_path: Path) -> None:
+    """At the beginning it was the same, and only the end shows it."""
+    folder = whole(tmp_path / "in")
+    target = tmp_path / "out" / "topic-0"
+    with kodec.PartitionLog(folder) as log:
+        with pytest.raises(StalePlan), new_folder(log, target, Fingerprint.of(folder)) as working:
+            (working / "x").write_bytes(b"")
+            (folder / "y").write_bytes(b"")
+        assert [each.name for each in target.parent.iterdir()] == []
+        with new_folder(log, target, Fingerprint.of(folder)):
+            pass
+    assert target.is_dir()

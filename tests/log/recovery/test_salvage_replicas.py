@@ -333,7 +333,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkey
     assert main(["diff", str(folders[1]), str(folders[2])]) == 0
     assert "behind" in capsys.readouterr().out
     assert main(["diff", roots[0]]) == 2
-    assert main(["diff", *roots, "--topic", "nope"]) == 1
+    assert main(["diff", *roots, "--topic", "nope"]) == 2
     capsys.readouterr()
     words = ["salvage", *roots, "--to", str(tmp_path / "out")]
     assert main(words) == 3
@@ -439,3 +439,63 @@ def test_an_empty_first_segment_stays(tmp_path: Path) -> None:
     assert [each.base_offset for each in found.segments] == [0, 3]
     assert (found.start_offset, found.end_offset) == (0, 9)
     assert [each for each in kodec.repair.verify(tmp_path / "out") if not each.note] == []
+
+
+# -- what one of them lacks ----------------------------------------------------------------------------
+
+
+def replicas(tmp_path: Path, *firsts: int) -> list[Path]:
+    """Replicas with segments of three offsets from these on up to 11."""
+    return [
+        made.make(
+            tmp_path / f"broker-{number}" / "topic-0",
+            [
+                (at, [made.batch(at, [(b"a", b"1"), (b"b", b"2"), (b"c", b"3")])])
+                for at in range(first, 12, 3)
+            ],
+        )
+        for number, first in enumerate(firsts)
+    ]
+
+
+def test_damage_below_the_start_of_the_others_is_missing(tmp_path: Path) -> None:
+    """That another replica starts later shows nothing about what was in the damaged one."""
+    late, early = replicas(tmp_path, 6, 0)
+    log = early / f"{3:020d}.log"
+    data = bytearray(log.read_bytes())
+    data[-1] ^= 1
+    log.write_bytes(data)
+    report = plan_salvage(late, tmp_path / "out" / "topic-0", early).preview()
+    assert [(each.first_offset, each.last_offset) for each in report.missing] == [(3, 5)]
+
+
+def erase(folder: Path, first: int, last: int) -> None:
+    wanted = kodec.RecordFilter(offsets=(first, last))
+    kodec.operations.plan_redaction(folder, wanted).apply()
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(("first", "last"), [(4, 4), (3, 5), (4, 7)])
+def test_what_was_erased_on_one_does_not_come_back(tmp_path: Path, order: int, first: int, last: int) -> None:
+    folders = replicas(tmp_path, 0, 0)
+    erase(folders[0], first, last)
+    report = salvaged(folders[::order], tmp_path / "out" / "topic-0")
+    kept = [each.offset for each in made.rows(tmp_path / "out" / "topic-0")]
+    assert kept == [each for each in range(12) if not first <= each <= last]
+    assert report.missing == []
+    listed = (tmp_path / "out" / "topic-0" / "kodec-omitted-offsets").read_text()
+    assert listed == f"0\n1\n{first} {last}\n"
+
+
+def test_what_only_the_other_has_is_a_conflict(tmp_path: Path) -> None:
+    """The batch without the erased record is damaged, the one with it has two others."""
+    redacted, whole = replicas(tmp_path, 0, 0)
+    erase(redacted, 4, 4)
+    log = redacted / f"{3:020d}.log"
+    log.write_bytes(log.read_bytes()[:-1] + b"\0")
+    report = plan_salvage(redacted, tmp_path / "out" / "topic-0", whole).preview()
+    (conflict,) = report.conflicts
+    assert "lists offsets 4 to 4 in kodec-omitted-offsets" in conflict and "redact it first" in conflict
+    erase(whole, 4, 4)
+    report = salvaged([redacted, whole], tmp_path / "out" / "topic-0")
+    assert [each.offset for each in made.rows(tmp_path / "out" / "topic-0")] == [0, 1, 2, 3, *range(5, 12)]

@@ -148,9 +148,7 @@ def test_the_newest_snapshot_that_is_not_above_a_segment_is_believed(made: Path)
     for at in (5, 10, 12):
         path = made / file_name(at, "snapshot")
         snapshot = read_snapshot(path)
-        snapshot.entries.append(
-            snapshot.entries[0].__class__(producer_id=1000 + at, producer_epoch=1, last_offset=0)
-        )
+        snapshot.entries.append(snapshot.entries[0].__class__(producer_id=1000 + at, producer_epoch=1))
         path.write_bytes(snapshot.to_bytes())
     log = PartitionLog(made)
     for number, known in ((0, set()), (1, {1005}), (2, {1010})):

@@ -69,7 +69,7 @@ def test_what_is_not_known_has_its_bytes_and_the_reason() -> None:
         kodec.Record(key=None, value=b"\xff"),
         kodec.Record(key=b"\x00\x01\x00\x05g", value=None),
     ]
-    found = texts(kodec.encode(records), topic="__consumer_offsets")
+    found = texts(kodec.encode(records), source_topic="__consumer_offsets")
     assert [None if each is None else each.get("reason", "") != "" for row in found for each in row] == [
         *(True, True, False, True, None, True, True, None)
     ]
@@ -79,7 +79,7 @@ def test_what_is_not_known_has_its_bytes_and_the_reason() -> None:
                 assert base64.b64decode(told["bytes"]) == data
     control = kodec.Record(key=b"\x00\x00\x00\x4d", value=b"\x00\x00")
     later = kodec.Record(key=b"\x00\x00\x00\x02", value=b"\x00\x63")
-    rows = texts(kodec.encode([control, later], control=True), topic="orders", control=True)
+    rows = texts(kodec.encode([control, later], control=True), source_topic="orders", control=True)
     assert [each["reason"] for each in rows[0]] == ["unknown type 77"] * 2
     assert "data" in rows[1][0] and rows[1][1]["reason"] == "unknown version 99"
     assert base64.b64decode(rows[1][1]["bytes"]) == b"\x00\x63"
@@ -89,16 +89,16 @@ def test_it_is_json_whatever_the_message_holds() -> None:
     quota = ClientQuotaRecord(key="k", value=float("nan"))
     framed = b"\x01" + bytes([ClientQuotaRecord.NUMBER, 0]) + quota.to_bytes(version=0)
     name = GroupMetadataKey(group="\udcff\u2713").to_bytes()
-    (row,) = texts(kodec.encode([kodec.Record(value=framed)]), topic="__cluster_metadata")
+    (row,) = texts(kodec.encode([kodec.Record(value=framed)]), source_topic="__cluster_metadata")
     assert row[1]["data"]["value"] == "NaN"
-    (row,) = texts(kodec.encode([kodec.Record(key=name)]), topic="__consumer_offsets")
+    (row,) = texts(kodec.encode([kodec.Record(key=name)]), source_topic="__consumer_offsets")
     assert row[0]["data"] == {"group": "\ufffd\u2713"}
 
 
 def test_a_message_that_is_too_large_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding, "MOST_BYTES", 20)
     keys = [GroupMetadataKey(group="g" * size).to_bytes() for size in (16, 17)]
-    found = texts(kodec.encode([kodec.Record(key=key) for key in keys]), topic="__consumer_offsets")
+    found = texts(kodec.encode([kodec.Record(key=key) for key in keys]), source_topic="__consumer_offsets")
     assert "data" in found[0][0] and "more than" in found[1][0]["reason"]
 
 
@@ -106,9 +106,9 @@ def test_the_topic_is_that_of_the_folder_or_is_given(tmp_path: Path) -> None:
     wanted = texts(OFFSETS)
     assert wanted[0][0]["name"] == "OffsetCommitKey"
     data = OFFSETS.read_bytes()
-    assert texts(data, topic="__consumer_offsets") == wanted
+    assert texts(data, source_topic="__consumer_offsets") == wanted
     with OFFSETS.open("rb") as file:
-        assert texts(file, topic="__consumer_offsets") == wanted
+        assert texts(file, source_topic="__consumer_offsets") == wanted
     replica = tmp_path / f"__consumer_offsets-0.{'0' * 32}-stray"
     remote = tmp_path / f"__consumer_offsets-0-{'A' * 22}"
     for folder, name in ((replica, OFFSETS.name), (remote, f"{'0' * 20}-{'B' * 22}.log")):
@@ -120,11 +120,11 @@ def test_the_topic_is_that_of_the_folder_or_is_given(tmp_path: Path) -> None:
     shutil.copy(OFFSETS, lone)
     assert topic_of(lone) is None
     for source in (data, lone):
-        with pytest.raises(ValueError, match="give topic="):
+        with pytest.raises(ValueError, match="give source_topic="):
             kodec.read_table(source, ["value_decoded"])
         assert kodec.read_table(source, ["value"]).num_rows
-    assert texts(lone, topic="__consumer_offsets") == wanted
-    assert {each for row in texts(lone, topic="orders") for each in row} == {None}
+    assert texts(lone, source_topic="__consumer_offsets") == wanted
+    assert {each for row in texts(lone, source_topic="orders") for each in row} == {None}
 
 
 def test_batches_are_as_large_as_asked_for() -> None:

@@ -1,6 +1,8 @@
 """Logs in pyarrow, DuckDB, Polars and pandas: the same rows, and what a query asks for reaches the log."""
 
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,9 +17,11 @@ import pytest
 
 import kodec
 from kodec.errors import MissingDependency
+from kodec.log.backends.scan import EVERY, Range
+from kodec.log.selection import Selection
 from kodec.log.tables import dataset as dataset_module
 from kodec.log.tables import polars as polars_module
-from kodec.log.tables.table import scan_table
+from kodec.log.tables.table import scan_selected
 
 LOGS = Path(__file__).parents[2] / "data" / "kafka-4.3.1" / "logs"
 TIME = datetime(2023, 11, 14, 22, 20, tzinfo=UTC)
@@ -27,17 +31,22 @@ F = pc.field
 
 @pytest.fixture
 def scans(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What tables were read, each as the arguments of `scan_table`; `logs` are the topic-partitions."""
+    """What tables were read: their topic-partitions, columns and ranges, None where these are unbounded."""
     seen: list[dict[str, Any]] = []
 
-    def scan(source: Any, columns: Any = None, **given: Any) -> Any:
-        if isinstance(source, list):
-            logs = [str(log.topic_partition) for log in source]
-            seen.append({"logs": logs, "columns": columns, **given})
-        return scan_table(source, columns, **given)
+    def bounds(given: Range) -> tuple[int | None, int | None]:
+        first, last = given
+        return None if first == EVERY.first else first, None if last == EVERY.last else last
 
-    monkeypatch.setattr(dataset_module, "scan_table", scan)
-    monkeypatch.setattr(polars_module, "scan_table", scan)
+    def scan(chosen: Any, columns: Any, selection: Selection, *rest: Any) -> Any:
+        if columns is not None:
+            logs = [str(log.topic_partition) for log in chosen.logs]
+            offsets, times = bounds(selection.offsets), bounds(selection.timestamps)
+            seen.append({"logs": logs, "columns": columns, "offsets": offsets, "timestamps": times})
+        return scan_selected(chosen, columns, selection, *rest)
+
+    monkeypatch.setattr(dataset_module, "scan_selected", scan)
+    monkeypatch.setattr(polars_module, "scan_selected", scan)
     return seen
 
 
@@ -82,7 +91,7 @@ def test_a_filter_reaches_the_log(
     assert found.equals(every().filter(condition).select(["value"]))
     (asked,) = scans
     assert asked["logs"] == logs if isinstance(logs, list) else len(asked["logs"]) == logs
-    assert asked["offsets"] == offsets
+    assert asked["offsets"] == (offsets or (None, None))
     assert set(asked["columns"]) == {
         "value",
         *(n for n in ("topic", "partition", "offset", "key") if n in str(condition)),
@@ -144,7 +153,8 @@ def test_polars_asks_for_what_it_needs(
     if logs is not None:
         assert asked["logs"] == logs if isinstance(logs, list) else len(asked["logs"]) == logs
     assert asked["offsets"] == (offsets or (None, None))
-    assert asked["timestamps"] == (timestamps or (None, None))
+    times = (int(each.timestamp() * 1000) for each in timestamps or ())
+    assert asked["timestamps"] == (tuple(times) or (None, None))
     assert set(asked["columns"]) == {"value", "offset", *condition.meta.root_names()}
 
 
@@ -196,3 +206,31 @@ def test_nothing_is_read_before_a_query(plug: Callable[..., Any], tmp_path: Path
         found.to_table() if hasattr(found, "to_table") else found.collect()
     with pytest.raises(FileNotFoundError):
         plug(tmp_path / "nowhere").collect()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "logs.head(2)",
+        "next(logs.to_batches(columns=['value']))",
+        "duckdb.sql('select key from logs limit 2').fetchall()",
+        "duckdb.sql('select key from logs limit 2').fetchall(), duckdb.sql('select 1 from logs').fetchall()",
+        "raised(lambda: duckdb.sql('select sum(key::int) from logs').fetchall())",
+        "raised(lambda: duckdb.sql(\"select * from logs where partition = 'a'\").fetchall())",
+    ],
+)
+def test_a_query_that_takes_some_rows_lets_the_process_end(query: str) -> None:
+    """Threads of Arrow's that read ahead of it aborted the process at its end, or hung."""
+    program = (
+        "import duckdb, kodec\n"
+        "def raised(call):\n"
+        "    try: call()\n"
+        "    except duckdb.Error: return\n"
+        "    raise SystemExit('no error')\n"
+        f"logs = kodec.log_dataset({str(LOGS)!r}, topics='orders')\n"
+        f"{query}\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

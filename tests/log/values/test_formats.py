@@ -7,7 +7,9 @@ import json
 import pytest
 
 import kodec
+from kodec.log.values.decoder import ValueDecoder
 from kodec.log.values.formats import ReadableValue, ValueFormat, bytes_of, readable, readable_record
+from kodec.log.values.schemas import Schema, SchemaId, SchemaSource, UnknownSchema
 from kodec.runtime.errors import ArgumentError
 
 
@@ -56,6 +58,32 @@ def test_messages_of_kafkas_own_topics() -> None:
     assert plain.key == ReadableValue("hex", key.hex())
     unknown = readable_record("__consumer_offsets", kodec.Record(key=b"\x7f\xff", value=b"v"))
     assert unknown.key is not None and unknown.key.reason
+
+
+class NoSchemas(SchemaSource):
+    """A source that has none."""
+
+    def by_id(self, id: SchemaId, subject: str = "") -> Schema:
+        raise UnknownSchema(f"no schema with id {id}")
+
+    def by_subject(self, subject: str, version: int | None = None) -> Schema:
+        raise UnknownSchema(f"no subject {subject}")
+
+
+def test_an_unknown_schema_is_named() -> None:
+    decoder = ValueDecoder(NoSchemas())
+    framed = b"\0\0\0\0\x2a\x06abc"
+    found = readable_record("t", kodec.Record(key=b"k", value=framed), decoder=decoder)
+    assert found.value == ReadableValue("base64", "AAAAACoGYWJj", "no schema with id 42")
+    assert found.key == ReadableValue("text", "k")
+    # a header names it, and the value itself is text
+    record = kodec.Record(value=b"text", headers=(("__value_schema_id", b"\0\0\0\0\x07"),))
+    assert readable_record("t", record, decoder=decoder).value == ReadableValue(
+        "text", "text", "no schema with id 7"
+    )
+    # bytes that no registry frames
+    other = readable_record("t", kodec.Record(value=b"\xff\0"), decoder=decoder)
+    assert other.value == ReadableValue("base64", "/wA=")
 
 
 @pytest.mark.parametrize("form", ["text", "auto", "json"])

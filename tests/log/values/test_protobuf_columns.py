@@ -55,7 +55,7 @@ def seeds(schema: str) -> tuple[ProtobufReader, ProtobufColumn, list[bytes]]:
                     "c",
                     -number,
                     -number,
-                    999_999_999,
+                    999_999_000,
                 )
                 one.air.currency, one.count.value, one.free["x"], one.long.seconds = "EUR", 0, [1, None], 3
                 one.empty.SetInParent()

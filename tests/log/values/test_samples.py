@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import socket
+import socketserver
+import threading
+import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -130,12 +134,70 @@ def test_basic_authentication(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(registry(), password="me:p@ss") as url:
         with pytest.raises(SchemaSourceFailed, match="HTTP 401: basic authentication is needed"):
             read(ValueDecoder(SchemaRegistry(url)), VALUES[0])
-        monkeypatch.setenv(AUTH, "me:p@ss")
+        monkeypatch.setenv(AUTH, url.replace("http://", "http://me:p%40ss@"))
         assert not read(ValueDecoder(SchemaRegistry(url)), VALUES[0]).reason
         monkeypatch.delenv(AUTH)
         named = SchemaRegistry(url.replace("http://", "http://me:p%40ss@"))
         assert not read(ValueDecoder(named), VALUES[0]).reason
         assert "ss@" not in named.url
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        "http://me:secret@127.0.0.1:1",  # another port
+        "https://me:secret@127.0.0.1:PORT",  # another scheme
+        "http://me:secret@localhost:PORT",  # another name
+        "http://me:secret@127.0.0.1.example:PORT",
+    ],
+)
+def test_a_password_is_for_one_host(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(registry(), password="me:secret") as url:
+        monkeypatch.setenv(AUTH, bound.replace("PORT", url.rpartition(":")[2]))
+        assert "Authorization" not in SchemaRegistry(url)._headers
+        with pytest.raises(
+            SchemaSourceFailed, match="HTTP 401: basic authentication is needed, in the URL or"
+        ):
+            read(ValueDecoder(SchemaRegistry(url)), VALUES[0])
+
+
+@pytest.mark.parametrize(
+    "given", ["me:secret", "me:secret@host", "http://host", "ftp://me:secret@host", "http://me:secret@["]
+)
+def test_a_password_for_no_host_is_refused_and_not_shown(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(AUTH, given)
+    with pytest.raises(ArgumentError, match="it is sent to that host alone") as caught:
+        SchemaRegistry("http://127.0.0.1:9")
+    assert "secret" not in str(caught.value)
+
+
+class _Drips(socketserver.BaseRequestHandler):
+    """Sends a byte now and then, before or after the head, without end."""
+
+    head = b""
+
+    def handle(self) -> None:
+        with contextlib.suppress(OSError):
+            self.request.recv(4096)
+            self.request.sendall(self.head)
+            while True:
+                self.request.sendall(b"H" if not self.head else b" ")
+                time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    "head", [b"", b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n"]
+)
+def test_a_registry_that_drips_is_given_up_in_time(head: bytes) -> None:
+    """Each byte comes well within the timeout of a socket; the request as a whole does not."""
+    handler = type("Handler", (_Drips,), {"head": head})
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        with pytest.raises(SchemaSourceFailed, match=r"no answer within 0\.3 s"):
+            read(ValueDecoder(SchemaRegistry(url, timeout=0.3)), VALUES[0])
+        server.shutdown()
 
 
 class Asked(Registry):
@@ -159,7 +221,21 @@ def test_a_schema_is_asked_for_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [b"<html>", b"[" * 100_000, {"schema": 7}, {"schema": "{}", "schemaType": "X"}, []]
+    "said",
+    [
+        b"<html>",
+        b"[" * 100_000,
+        b'{"schema":"\\"int\\"","id":1e999}',
+        b'{"schema":"\\"int\\"","references":[{"name":"a","subject":"a","version":1e999}]}',
+        b'{"schema":"\\"int\\"","references":[{"name":"a","subject":"a","version":NaN}]}',
+        b'{"schema":"\\"int\\"","id":' + b"9" * 5_000 + b"}",
+        b'{"schema":"\\"int\\"","x":[' + b"[]," * 1_000_000 + b"[]]}",
+        {"schema": 7},
+        {"schema": "{}", "schemaType": "X"},
+        {"schema": "{}", "schemaType": ["AVRO"]},
+        {"schema": "{}", "references": 7},
+        [],
+    ],
 )
 def test_an_answer_that_is_no_schema(said: Any) -> None:
     with serving(Asked(said)) as url:

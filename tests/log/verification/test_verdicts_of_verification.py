@@ -274,13 +274,16 @@ SNAPSHOTS: dict[str, tuple[Callable[[ProducerSnapshot], None], list[Verdict]]] =
     "a last offset at that of the snapshot": (
         changed(1, last_offset=10), at_fault(1, "last offset", "less than 10", 10)),
     "a last offset too low": (changed(0, last_offset=5), at_fault(0, "last offset", 6, 5)),
-    "one that compaction removed since": (changed(0, last_offset=7), []),
+    "a batch that there is not": (
+        changed(0, last_offset=8), at_fault(0, "last offset", "that of a batch", 8)),
     "a sequence": (changed(0, last_sequence=9), at_fault(0, "last sequence", 3, 9)),
     "how many": (changed(0, offset_delta=0), at_fault(0, "offset delta", 1, 0)),
     "a timestamp too low": (changed(0, timestamp=49), at_fault(0, "timestamp", 50, 49)),
     "a timestamp above, as of a batch that compaction removed": (changed(0, timestamp=51), []),
     "an epoch too low": (changed(0, producer_epoch=-1), at_fault(0, "epoch", 0, -1)),
-    "an epoch above, as of a marker alone": (changed(0, producer_epoch=1, last_sequence=-1), []),
+    "an epoch above, as of a marker alone": (
+        changed(0, producer_epoch=1, last_sequence=-1, last_offset=-1), []),
+    "an epoch above": (changed(0, producer_epoch=1), at_fault(0, "last offset", "that of a batch", 6)),
     "a transaction that is closed": (
         changed(0, current_txn_first_offset=5), at_fault(0, BEGAN, -1, 5)),
     "a transaction that began before": (
@@ -294,7 +297,8 @@ SNAPSHOTS: dict[str, tuple[Callable[[ProducerSnapshot], None], list[Verdict]]] =
     "without one that has a transaction": (
         without(1), [(SNAPSHOT, HEAD, "producer 1, open since 3", "an entry", "none")]),
     "without one that has none: it expired": (without(0), []),
-    "with one of which the log has nothing": (unknown, []),
+    "with one of which the log has nothing": (
+        unknown, [(SNAPSHOT, HEAD + 2 * ENTRY, "producer 9: last offset", "that of a batch", "4")]),
 }  # fmt: skip
 
 
@@ -312,7 +316,10 @@ def test_of_a_producer_snapshot(made: Path, kind: str, place: str) -> None:
     assert verdicts(made) == wanted
 
 
-@pytest.mark.parametrize("kind", [kind for kind in SNAPSHOTS if "transaction" in kind])
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in SNAPSHOTS if "transaction" in kind or "there is not" in kind or "nothing" in kind],
+)
 def test_of_a_snapshot_from_before_a_compaction(made: Path, kind: str) -> None:
     """The cleaner removes the start of a transaction, and all of one that was aborted."""
     change, wanted = SNAPSHOTS[kind]
@@ -320,10 +327,18 @@ def test_of_a_snapshot_from_before_a_compaction(made: Path, kind: str) -> None:
     snapshot = ProducerSnapshot.from_bytes((made / SNAPSHOT).read_bytes())
     change(snapshot)
     (made / SNAPSHOT).write_bytes(snapshot.to_bytes())
-    excused = kind == "a transaction that is closed" or kind.startswith(
-        ("a transaction that began before", "a transaction that began where")
-    )
+    excused = kind in (
+        "a transaction that is closed", "a batch that there is not", "with one of which the log has nothing"
+    ) or kind.startswith(("a transaction that began before", "a transaction that began where"))  # fmt: skip
     assert verdicts(made) == ([] if excused else wanted)
+
+
+def test_of_a_snapshot_above_the_end(made: Path) -> None:
+    """A torn tail was cut since."""
+    end = kodec.PartitionLog(made).end_offset
+    (made / file_name(end + 1, "snapshot")).write_bytes((made / SNAPSHOT).read_bytes())
+    (found,) = kodec.repair.verify(made)
+    assert found.note and f"need an offset up to {end}, have {end + 1}" in str(found)
 
 
 def test_a_snapshot_of_what_began_before_the_log_does(made: Path) -> None:

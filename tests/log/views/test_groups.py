@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 
+from kodec.cli.main import main
 from kodec.generated.messages.consumer_group_current_member_assignment_key import (
     ConsumerGroupCurrentMemberAssignmentKey,
 )
@@ -26,6 +27,11 @@ from kodec.generated.messages.consumer_group_target_assignment_metadata_key impo
 from kodec.generated.messages.consumer_group_target_assignment_metadata_value import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
+from kodec.generated.messages.consumer_protocol_assignment import (
+    ConsumerProtocolAssignment,
+    TopicPartition,
+)
+from kodec.generated.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kodec.generated.messages.group_metadata_key import GroupMetadataKey
 from kodec.generated.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 from kodec.generated.messages.offset_commit_key import OffsetCommitKey
@@ -40,6 +46,7 @@ from kodec.generated.messages.streams_group_metadata_key import StreamsGroupMeta
 from kodec.generated.messages.streams_group_metadata_value import StreamsGroupMetadataValue
 from kodec.log.files.checkpoints import write_partition_metadata
 from kodec.log.files.resolve import NotALog
+from kodec.log.messages.decoding import decode_record
 from kodec.log.views.groups import Groups, read_groups
 from tests.log import wire
 from tests.log.made import batch, make, marker
@@ -57,6 +64,7 @@ class Written:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.entries: list[bytes] = []
+        self.pairs: list[tuple[bytes | None, bytes | None]] = []
         self.next = 0
 
     def put(self, *messages: tuple[Any, Any], producer: int = -1, codec: str = "none") -> None:
@@ -67,6 +75,7 @@ class Written:
         who = (producer, 0, 0) if producer >= 0 else (-1, -1, -1)
         data = batch(self.next, pairs, producer=who, transactional=producer >= 0, codec=codec)
         self.entries.append(data)
+        self.pairs += pairs
         self.next += len(pairs)
 
     def end(self, producer: int, *, commit: bool) -> None:
@@ -100,7 +109,7 @@ def test_the_newest_commit_counts_and_tombstones_remove(tmp_path: Path) -> None:
     log.make()
     found = read_groups(tmp_path)
     assert committed(found) == {("g", "t", 0): 9, ("h", "t", 0): 3}
-    assert found.account.is_whole and not found.account.unknown
+    assert found.omissions.is_whole
     one = found.offsets[0]
     assert (one.expire_timestamp, one.metadata, one.leader_epoch, one.commit_timestamp) == (
         77,
@@ -199,9 +208,40 @@ def test_groups_of_the_classic_protocol(tmp_path: Path) -> None:
     found = {each.group: each for each in read_groups(tmp_path).groups}
     assert {name: each.state for name, each in found.items()} == {"stable": "Stable", "empty": "Empty"}
     (one,) = found["stable"].members
-    # What a client wrote and nobody can read is unknown.
+    # What a client wrote and nobody can read is unknown, and named.
     assert (one.member_id, one.topics, one.assignment) == ("m-1", None, None)
     assert found["stable"].generation == 3
+    (lost,) = read_groups(tmp_path).omissions
+    assert (lost.first_offset, lost.cause.is_loss) == (0, True)
+    assert "offset 0: the subscription of member `m-1` of group `stable`: " in str(lost)
+    assert main(["groups", str(tmp_path)]) == 1
+    assert read_groups(tmp_path, groups=["empty"]).omissions.is_whole
+
+
+def test_a_later_consumer_protocol_is_read_as_the_latest_known(tmp_path: Path) -> None:
+    log = Written(tmp_path / f"{OFFSETS}-0")
+    subscription = ConsumerProtocolSubscription(version=3, topics=["orders"], rack_id="r").to_bytes()
+    topic = TopicPartition(topic="orders", partitions=[1, 2])
+    assignment = ConsumerProtocolAssignment(version=3, assigned_partitions=[topic]).to_bytes()
+    member = MemberMetadata(
+        member_id="m",
+        subscription=b"\0\x09" + subscription[2:] + b"a later field",
+        assignment=b"\0\x09" + assignment[2:] + b"a later field",
+    )
+    value = GroupMetadataValue(protocol_type="consumer", protocol="range", members=[member])
+    log.put((GroupMetadataKey(group="g"), value))
+    log.make()
+    found = read_groups(tmp_path)
+    (one,) = found.groups[0].members
+    assert (one.topics, one.rack) == (["orders"], "r")
+    assert one.assignment is not None
+    assert [(each.topic, each.partitions) for each in one.assignment] == [("orders", [1, 2])]
+    assert found.omissions.is_whole
+    decoded = decode_record(OFFSETS, *log.pairs[0])[1]
+    assert decoded is not None
+    (shown,) = (decoded.plain() or {})["members"]
+    assert shown["subscription"]["topics"] == ["orders"]
+    assert shown["assignment"]["assignedPartitions"] == [{"topic": "orders", "partitions": [1, 2]}]
 
 
 @pytest.mark.parametrize(
@@ -290,9 +330,9 @@ def test_what_is_not_known_is_counted_and_changes_nothing(tmp_path: Path) -> Non
     log.make()
     found = read_groups(tmp_path)
     assert committed(found) == {("g", "t", 0): 1}
-    assert found.account.is_whole
-    assert sorted(found.account.unknown.values()) == [1, 2, 2]
-    assert any(text.startswith("OffsetCommitValue v99") for text in found.account.unknown)
+    assert not found.omissions.is_whole and found.omissions.unread == []
+    assert sorted(each.records or 0 for each in found.omissions) == [1, 2, 2]
+    assert any(each.reason.startswith("OffsetCommitValue v99") for each in found.omissions)
 
 
 def test_damage_is_told_and_what_is_behind_it_is_read(tmp_path: Path) -> None:
@@ -307,8 +347,8 @@ def test_damage_is_told_and_what_is_behind_it_is_read(tmp_path: Path) -> None:
     path.write_bytes(data)
     found = read_groups(tmp_path)
     assert committed(found) == {("g", "t", 0): 1, ("g", "t", 1): 3}
-    (problem,) = found.account.problems
-    assert "CrcMismatch" in problem and found.account.skipped_bytes == len(log.entries[1])
+    (problem,) = found.omissions.losses
+    assert "CrcMismatch" in problem.reason and found.omissions.skipped_bytes == len(log.entries[1])
 
 
 def test_records_that_do_not_decode_are_told(tmp_path: Path) -> None:
@@ -317,7 +357,7 @@ def test_records_that_do_not_decode_are_told(tmp_path: Path) -> None:
     log.entries.append(wire.batch([b"\x02\xff\xff"], base=1))
     log.make()
     found = read_groups(tmp_path)
-    assert committed(found) == {("g", "t", 0): 1} and len(found.account.problems) == 1
+    assert committed(found) == {("g", "t", 0): 1} and len(found.omissions.losses) == 1
 
 
 def test_a_folder_without_the_topic_is_no_empty_answer(tmp_path: Path) -> None:
@@ -366,3 +406,46 @@ def test_memory_is_that_of_the_groups_and_not_of_the_log(tmp_path: Path) -> None
             tracemalloc.stop()
 
     assert peak(300) < 1.3 * peak(100)
+
+
+CLASSIC = (GroupMetadataKey(group="g"), GroupMetadataValue(protocol_type="consumer"))
+CLASSIC_GONE = (GroupMetadataKey(group="g"), None)
+CONSUMER = [
+    (
+        ConsumerGroupMemberMetadataKey(group_id="g", member_id="m"),
+        ConsumerGroupMemberMetadataValue(subscribed_topic_names=["t"]),
+    ),
+    (ConsumerGroupMetadataKey(group_id="g"), ConsumerGroupMetadataValue(epoch=2)),
+]
+CONSUMER_GONE = [(key, None) for key, _ in CONSUMER]
+STREAMS = [
+    (StreamsGroupMetadataKey(group_id="g"), StreamsGroupMetadataValue(epoch=1)),
+    (StreamsGroupMemberMetadataKey(group_id="g", member_id="s"), StreamsGroupMemberMetadataValue()),
+]
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ([*CONSUMER, CLASSIC], [("classic", [])]),
+        ([*CONSUMER, *CONSUMER_GONE, CLASSIC], [("classic", [])]),
+        ([*CONSUMER, CLASSIC, *CONSUMER_GONE], [("classic", [])]),
+        ([CLASSIC, *CONSUMER], [("consumer", ["m"])]),
+        ([CLASSIC, CLASSIC_GONE, *CONSUMER], [("consumer", ["m"])]),
+        ([CLASSIC, *CONSUMER, CLASSIC, CLASSIC_GONE], []),
+        ([*CONSUMER, CLASSIC, *CONSUMER[1:]], [("consumer", [])]),
+        ([*CONSUMER, *STREAMS], [("streams", ["s"])]),
+        ([*STREAMS, CLASSIC], [("classic", [])]),
+        ([*STREAMS, *CONSUMER, *CONSUMER_GONE], []),
+        ([*CONSUMER, CLASSIC_GONE], []),
+    ],
+)
+def test_the_last_message_says_the_type(
+    tmp_path: Path, messages: list[Any], expected: list[tuple[str, list[str]]]
+) -> None:
+    """Where a group changed its protocol, compaction may have removed the tombstones of the old one."""
+    log = Written(tmp_path / f"{OFFSETS}-0")
+    log.put(*messages)
+    log.make()
+    found = read_groups(tmp_path).groups
+    assert [(each.type, [member.member_id for member in each.members]) for each in found] == expected

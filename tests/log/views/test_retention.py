@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import struct
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import kodec
+from kodec.cli.main import main
+from kodec.log.cleaning.retention import plan_trim
 from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs, write_meta_properties, write_offsets
 from kodec.log.files.listing import TopicPartition
+from kodec.log.omissions import Omissions
 from kodec.log.views.epochs import LeaderEpochs, read_epochs
 from kodec.log.views.metadata import ClusterMetadata, read_metadata_snapshot
-from kodec.log.views.reading import Completeness
 from kodec.log.views.remote import read_remote_offsets
 from kodec.log.views.replicas import Replicas
 from kodec.log.views.retention import KeptSegment, Retention, explain_retention
@@ -107,13 +110,13 @@ def test_of_a_tiered_topic_goes_what_was_copied(tmp_path: Path, copied: int | No
 
 def test_a_real_broker_has_deleted_what_it_had_copied() -> None:
     logs = Path(__file__).parents[3] / "tests/data/tiered-4.3.1/logs"
-    account = Completeness()
+    account = Omissions()
     copied = read_remote_offsets(Replicas(logs), account)
     with kodec.PartitionLog(logs / "tiered-0") as log:
         assert copied == {log.topic_partition: log.segments[0].base_offset - 1}
         found = explain_retention(log, options=TIERED, remote_offset=copied[log.topic_partition], now=NOW)
     assert found.deletable == () and found.next is not None
-    assert account.is_whole and not account.unknown
+    assert account.is_whole
     assert read_remote_offsets(Replicas(REAL), account) == {}
 
 
@@ -188,7 +191,7 @@ def shown(found: LeaderEpochs) -> list[tuple[int | None, ...]]:
 def test_checkpoint_and_batches_agree(tmp_path: Path) -> None:
     found = epochs(tmp_path, 0, 0, 3, 3, 3, checkpoint=[(0, 0), (3, 2), (4, 5)])
     assert shown(found) == [(0, 0, 0, 2, 2), (3, 2, 2, 5, 3), (4, 5, None, 5, 0)]
-    assert found.account.is_whole
+    assert found.omissions.is_whole
 
 
 def test_an_epoch_that_compaction_has_emptied_is_no_contradiction(tmp_path: Path) -> None:
@@ -202,7 +205,7 @@ def test_an_epoch_that_compaction_has_emptied_is_no_contradiction(tmp_path: Path
     with kodec.PartitionLog(path) as log:
         found = read_epochs(log)
     assert shown(found)[1] == (1, 1, None, 4, 0)
-    assert found.account.is_whole
+    assert found.omissions.is_whole
 
 
 @pytest.mark.parametrize(
@@ -226,17 +229,17 @@ def test_contradictions_are_told(
     tmp_path: Path, stored: list[int], checkpoint: list[tuple[int, int]], told: str
 ) -> None:
     found = epochs(tmp_path, *stored, checkpoint=checkpoint)
-    (problem,) = found.account.problems
-    assert problem.endswith(told)
+    (problem,) = found.contradictions
+    assert str(problem).endswith(told) and found.omissions.is_whole
 
 
 def test_without_a_checkpoint_the_batches_say_it(tmp_path: Path) -> None:
     found = epochs(tmp_path, 1, 1, 2)
-    assert shown(found) == [(1, None, 0, 2, 2), (2, None, 2, 3, 1)] and found.account.is_whole
+    assert shown(found) == [(1, None, 0, 2, 2), (2, None, 2, 3, 1)] and found.omissions.is_whole
     (tmp_path / "t-0/leader-epoch-checkpoint").write_text("0\n1\nx y\n")
     with kodec.PartitionLog(tmp_path / "t-0") as log:
         found = read_epochs(log)
-    assert len(found.account.problems) == 1 and len(found.epochs) == 2
+    assert len(found.omissions.losses) == 1 and len(found.epochs) == 2
 
 
 def test_a_log_without_epochs_has_none(tmp_path: Path) -> None:
@@ -247,7 +250,7 @@ def test_epochs_of_a_real_log_agree() -> None:
     with kodec.LogDirectory(REAL) as directory:
         for log in directory:
             found = read_epochs(log)
-            assert found.account.is_whole, found.account.problems
+            assert found.omissions.is_whole and not found.contradictions, found
 
 
 def test_what_a_broker_is_cleaning_does_not_hide_the_answer(tmp_path: Path) -> None:
@@ -264,3 +267,73 @@ def test_what_a_broker_is_cleaning_does_not_hide_the_answer(tmp_path: Path) -> N
         pytest.raises(ValueError, match="a delete replica is not changed"),
     ):
         explain_retention(log)
+
+
+def _entry(time: int, offset: int = 0) -> bytes:
+    return struct.pack(">qi", time, offset)
+
+
+@pytest.mark.parametrize(
+    ("index", "timestamp", "source"),
+    [
+        (_entry(NOW - HOUR), NOW - HOUR, "records"),
+        (_entry(NOW - HOUR) + bytes(120), 0, "index"),
+        (bytes(12), 0, "index"),
+        (_entry(NOW - HOUR) + bytes(11), NOW - HOUR, "records"),
+        (b"", NOW - 5 * HOUR, "file"),
+        (bytes(11), NOW - 5 * HOUR, "file"),
+        (None, NOW - 5 * HOUR, "file"),
+        (_entry(-1), NOW - 5 * HOUR, "file"),
+        (b"\xa5" * 24, NOW - 5 * HOUR, "file"),
+        (_entry(NOW + HOUR, 7), NOW + HOUR, "index"),
+        (_entry(NOW - 9 * HOUR), NOW - 9 * HOUR, "index"),
+    ],
+    ids=[
+        "right",
+        "padded",
+        "zeros",
+        "torn",
+        "empty",
+        "torn in its first entry",
+        "missing",
+        "without a time",
+        "noise",
+        "newer than the records",
+        "older than the records",
+    ],
+)
+def test_a_broker_looks_at_the_time_index_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], index: bytes | None, timestamp: int, source: str
+) -> None:
+    """Of a closed segment with a record that is an hour old, and a file that is five hours old."""
+    path = folder(tmp_path, 1, 0)
+    log, times = path / f"{0:020}.log", path / f"{0:020}.timeindex"
+    times.unlink()
+    if index is not None:
+        times.write_bytes(index)
+    os.utime(log, ((NOW - 5 * HOUR) / 1000,) * 2)
+    for hours in (0.5, 2, 7, 12):
+        found = explained(path, retention_ms=str(int(hours * HOUR)))
+        expires = NOW - timestamp > hours * HOUR
+        assert [each.base_offset for each in found.deletable] == ([0] if expires else [])
+        wanted = [] if source == "records" else [(0, timestamp, source, NOW - HOUR)]
+        assert list(found.wrong_times) == wanted
+    if kept(explained(path, retention_ms=str(2 * HOUR))).base_offset == 0:
+        assert kept(explained(path, retention_ms=str(2 * HOUR))).by_file is (source == "file")
+    assert main(["retention", str(tmp_path), "--topic", "t", "--now", str(NOW)]) == 0
+    assert ("kodec reindex" in capsys.readouterr().out) is bool(wanted)
+
+
+def test_of_the_active_segment_and_without_an_offset_index_a_broker_reads_the_records(tmp_path: Path) -> None:
+    path = folder(tmp_path, 1, 2)
+    for number in (0, 1):
+        (path / f"{number:020}.timeindex").write_bytes(bytes(120))
+    (path / f"{0:020}.index").unlink()
+    found = explained(path, retention_ms=str(3 * HOUR))
+    assert (found.deletable, found.wrong_times) == ((), ())
+
+
+def test_a_trim_goes_by_the_records(tmp_path: Path) -> None:
+    path = folder(tmp_path, 1, 0)
+    (path / f"{0:020}.timeindex").write_bytes(bytes(120))
+    assert not plan_trim(path, retention_ms=2 * HOUR, now=NOW).deleted

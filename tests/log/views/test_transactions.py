@@ -88,7 +88,7 @@ def test_what_the_coordinator_knows_decides(tmp_path: Path) -> None:
     assert [each.state for each in found.ids] == [
         "CompleteCommit", "Ongoing", "PrepareCommit", "Ongoing", "Ongoing",
     ]  # fmt: skip
-    assert found.account.is_whole
+    assert found.omissions.is_whole
 
 
 @pytest.mark.parametrize(("partitions", "expected"), [(None, "unknown"), (2, "unknown"), (1, "hanging")])
@@ -121,7 +121,7 @@ def test_damage_in_the_coordinators_topic_is_told(tmp_path: Path) -> None:
     path = tmp_path / "__transaction_state-0/00000000000000000000.log"
     path.write_bytes(path.read_bytes()[:-1] + b"\xff")
     found = read_transactions(tmp_path, now=NOW)
-    assert found.ids == [] and len(found.account.problems) == 1
+    assert found.ids == [] and len(found.omissions.losses) == 1
     with pytest.raises(NotALog, match="no topic __transaction_state"):
         data(tmp_path / "other", "a", 1)
         read_transactions(tmp_path / "other")
@@ -158,39 +158,48 @@ def folder_with(tmp_path: Path) -> Path:
     return make(tmp_path / "t-0", [(0, entries)])
 
 
+def known(at: int) -> Entry:
+    """What a broker knows of the producer of `folder_with` that has this number."""
+    first = 0 if at == 0 else -1
+    return Entry(at, 0, at, at, 0, START + at, -1, first)
+
+
 def test_producers_are_those_of_the_snapshot_and_of_what_follows(tmp_path: Path) -> None:
-    folder = folder_with(tmp_path)
-    snapshot(folder, 8, entry(77, last=5, first=2), entry(1, last=1))
+    entries = [batch(at, [(b"k", b"v")], producer=(at, 0, at), time=START + at) for at in range(10, 20)]
+    folder = make(tmp_path / "t-0", [(10, entries)])
+    # of two of them the batches are gone
+    snapshot(folder, 18, entry(77, last=5, first=2), entry(1, last=1), *map(known, range(10, 18)))
     with kodec.PartitionLog(folder) as log:
         found = read_producers(log)
-    assert [each.producer_id for each in found.producers] == [1, 8, 9, 77]
-    one, eight = found.producers[0], found.producers[1]
+    assert [each.producer_id for each in found.producers] == [1, *range(10, 20), 77]
+    one, last = found.producers[0], found.producers[10]
     assert (one.epoch, one.last_sequence, one.last_offset, one.last_timestamp) == (3, 8, 1, START)
-    assert (eight.epoch, eight.last_sequence, eight.last_offset, eight.last_timestamp) == (0, 8, 8, START + 8)
-    assert (eight.coordinator_epoch, eight.transaction_offset) == (None, None)
-    assert (found.last_stable_offset, found.end_offset) == (2, 10)
-    assert found.producers[3].transaction_timestamp == START + 2
+    assert (last.epoch, last.last_sequence, last.last_offset, last.last_timestamp) == (0, 19, 19, START + 19)
+    assert (last.coordinator_epoch, last.transaction_offset) == (None, None)
+    assert (found.last_stable_offset, found.end_offset) == (2, 20)
+    assert found.producers[-1].transaction_timestamp is None
 
 
 def test_a_snapshot_that_cannot_be_read_is_told_and_an_older_one_is_used(tmp_path: Path) -> None:
     folder = folder_with(tmp_path)
-    snapshot(folder, 6, entry(77, last=5))
+    snapshot(folder, 6, entry(77, last=-1), *map(known, range(6)))
     bad = snapshot(folder, 9, entry(78, last=5))
     bad.write_bytes(bad.read_bytes()[:-1])
     # Of what the log has lost since.
     snapshot(folder, 99, entry(79, last=98))
     with kodec.PartitionLog(folder) as log:
         found = read_producers(log)
-    assert [each.producer_id for each in found.producers] == [6, 7, 8, 9, 77]
-    assert len(found.account.problems) == 1 and str(bad) in found.account.problems[0]
+    assert [each.producer_id for each in found.producers] == [*range(10), 77]
+    assert len(found.omissions.losses) == 1 and bad == found.omissions.losses[0].path
 
 
 def test_a_transaction_from_behind_the_end_of_the_log(tmp_path: Path) -> None:
     folder = folder_with(tmp_path)
-    snapshot(folder, 10, entry(77, last=5, first=50))
+    wrong = snapshot(folder, 10, entry(77, last=-1, first=50), *map(known, range(10)))
     with kodec.PartitionLog(folder) as log:
-        (found,) = read_producers(log).producers
-    assert (found.transaction_offset, found.transaction_timestamp) == (50, None)
+        found = read_producers(log)
+    assert [each.producer_id for each in found.producers] == [*range(10)]
+    assert [each.path for each in found.omissions.losses] == [wrong]
 
 
 def test_damage_among_the_batches_is_told(tmp_path: Path) -> None:
@@ -202,7 +211,7 @@ def test_damage_among_the_batches_is_told(tmp_path: Path) -> None:
     with kodec.PartitionLog(folder) as log:
         found = read_producers(log)
     assert [each.producer_id for each in found.producers] == [0, 1, 2, 4, 5, 6, 7, 8, 9]
-    assert len(found.account.problems) == 1
+    assert len(found.omissions.losses) == 1
     assert (found.last_stable_offset, found.end_offset) == (0, 10)
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import kodec
+from kodec.generated.log import producer_snapshot
 from kodec.log.directories.epochs import assign, from_start, up_to
-from kodec.log.directories.producer_state import Producer, ProducerState
+from kodec.log.directories.producer_state import ProducerState
 from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.listing import list_partition
 from kodec.log.files.names import file_name
@@ -97,7 +98,7 @@ def test_producers_are_in_the_order_of_a_java_hash_map(count: int, buckets: int)
     state = ProducerState()
     numbers = [7 * each for each in range(count)]
     for number in numbers:
-        state.known[number] = Producer(0)
+        state.known[number] = producer_snapshot.Entry(producer_epoch=0)
     found = [each.producer_id for each in state.snapshot().entries]
     assert found == sorted(numbers, key=lambda each: each % buckets)
 

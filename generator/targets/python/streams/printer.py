@@ -29,6 +29,7 @@ from kodec.generator.plan.steps import (
     Step,
     Unit,
     When,
+    lacks_case,
 )
 from kodec.generator.plan.stream_values import is_real
 from kodec.generator.plan.streams import asks_stream, known_size, written
@@ -322,16 +323,12 @@ class Printer:
         return ", root=self._root" if element.rooted and not isinstance(element.parent, This) else ""
 
     def branches(self, element: Choice, at: Where) -> list[tuple[str, Case]]:
-        """The test of each case, with those of one type joined, and one of them."""
-        joined: dict[tuple[Type, Element], list[Case]] = {}
-        for case in element.cases:
-            joined.setdefault((case.type, case.element), []).append(case)
+        """The test of each branch, and what it reads."""
         found = []
-        for cases in joined.values():
-            values = [case.value for case in cases if case.value is not None]
+        for values, case in element.branches:
             any_of = ", ".join(self.text(each, at) for each in values)
             test = f"on == {self.compared(values[0], at)}" if len(values) == 1 else f"on in ({any_of})"
-            found.append((test, cases[0]))
+            found.append((test, case))
         return found
 
     def loop(self, step: Many, held: bool, at: Where) -> str:
@@ -543,6 +540,9 @@ class Printer:
         held = instance.step.element if isinstance(instance.step, One) else None
         kind = f"lambda: {self.module.class_of(held.unit)}" if isinstance(held, Nested) else "None"
         return f"lambda self: {position}, lambda self: {stream}, {self.solver(instance.solved)}, {kind}"
+
+    def lacks_case(self, step: When) -> bool:
+        return lacks_case(step.steps)
 
     def inner(self, step: When) -> One | Many:
         """The one step under a condition."""

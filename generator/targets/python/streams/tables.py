@@ -263,12 +263,10 @@ class _Table:
         raise TypeError(element)
 
     def _choice(self, element: Choice, name: str) -> str:
-        joined: dict[str, list[str]] = {}
-        for case in element.cases:
-            assert case.value is not None
-            made = self._element(case.element, case.type, name)
-            joined.setdefault(made, []).append(self._value(case.value))
-        cases = _tuple(f"({_tuple(values)}, {made})" for made, values in joined.items())
+        cases = _tuple(
+            f"({_tuple(map(self._value, values))}, {self._element(case.element, case.type, name)})"
+            for values, case in element.branches
+        )
         other = "None"
         if element.other is not None:
             other = self._element(element.other.element, element.other.type, name)

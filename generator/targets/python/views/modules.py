@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from kodec.generator.targets.python.writer import Holder, Writer
 
 __all__ = [
+    "FORMS",
     "PLACES",
+    "ROLES",
     "Attribute",
     "Checksum",
     "Constant",
@@ -31,6 +33,8 @@ __all__ = [
 
 
 PLACES = "Where fields start, in bytes, -1 where that varies; and how `struct` says one number."
+FORMS = "`PLACES` for each value of `{}`, with the fields that there are."
+ROLES = "What fields mean to programs: the field of each role."
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +90,14 @@ class Peek:
 
 @dataclass(frozen=True, slots=True)
 class Checksum:
+    """A checksum at `at` of the bytes from `start`; where the form decides, `form` and `places` find both."""
+
     name: str
-    at: int
-    start: int
+    at: str
+    start: str
     function: str
+    form: str = ""
+    places: str = ""
 
 
 @dataclass(frozen=True, slots=True)

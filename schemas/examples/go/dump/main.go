@@ -48,6 +48,9 @@ func dump(data []byte) error {
 		if err != nil {
 			return fmt.Errorf("entry at byte %d: %w", pos, err)
 		}
+		if _, unknown := entry.Body.([]byte); unknown {
+			return fmt.Errorf("entry at byte %d: unknown magic %d", pos, int8(rest[16]))
+		}
 		for _, each := range rows(entry) {
 			if err := lines.Encode(each); err != nil {
 				return err

@@ -42,7 +42,10 @@ fn dump(data: &[u8], out: &mut impl Write) -> Result<(), Box<dyn Error>> {
         match entry.body {
             LogSegmentEntryBody::RecordBatch(batch) => show_batch(&batch, out)?,
             LogSegmentEntryBody::MessageSetEntry(entry) => show_message(&entry, out)?,
-            LogSegmentEntryBody::Bytes(_) => {}
+            LogSegmentEntryBody::Bytes(_) => {
+                let magic = rest[16] as i8;
+                return Err(format!("entry at byte {pos}: unknown magic {magic}").into());
+            }
         }
         pos += size;
     }

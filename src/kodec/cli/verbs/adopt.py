@@ -8,7 +8,7 @@ from typing import Annotated
 from uuid import UUID
 
 from kodec.cli import output
-from kodec.cli.outcome import FAILED, LEFT_TO_DO, errors_reported
+from kodec.cli.outcome import Missing, Outcome, errors_reported
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.selection import TOPICS, logs_at
@@ -28,7 +28,7 @@ def adopt(
             "--into",
             exists=True,
             file_okay=False,
-            help="The stopped broker's log directory; may be given several times, for all its log.dirs.",
+            help="The stopped broker's log directory; repeatable, for all its log.dirs.",
         ),
     ],
     metadata: Annotated[
@@ -38,7 +38,7 @@ def adopt(
     topic: Annotated[list[str] | None, TOPICS] = None,
     topic_id: Annotated[
         list[str] | None,
-        Option("--topic-id", help="TOPIC=ID, as kafka-topics.sh --describe shows it; may be repeated."),
+        Option("--topic-id", help="TOPIC=ID, as kafka-topics.sh --describe shows it; repeatable."),
     ] = None,
     retention_ms: Annotated[
         int, Option(help="The broker's log.retention.ms, for topics without their own.", min=-1)
@@ -54,7 +54,7 @@ def adopt(
             file_okay=False,
         ),
     ] = None,
-    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Apply the changes [default: dry run].")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Copy logs into the log directory of a stopped broker, with the topic ids of its cluster.
@@ -64,7 +64,7 @@ def adopt(
 
     example:  kodec adopt out/sink --into /data/kafka-logs --apply
 
-    exit:     0 done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    exit:     0 done   1 refused, or cannot be read   2 bad usage   3 changes found; run again with --apply
     """
     ids = dict(map(_parsed, topic_id or []))
     with errors_reported():
@@ -93,11 +93,12 @@ def adopt(
                         output.show(*([output.as_json(_facts(each, apply))] if json else _text(each)))
                 output.warn(*plan.problems)
         except KeyError as error:
-            output.warn(f"kodec: {error.args[0]}")
-            raise Exit(FAILED) from None
+            raise Missing(error.args[0]) from None
     if not json and not (apply and plan.problems):
         output.show(output.ending(apply), *(f"the broker's old files are in {place}" for place in kept))
-    raise Exit(FAILED if plan.problems else 0 if apply or not plan.has_changes else LEFT_TO_DO)
+    outcome = Outcome(plan.omissions)
+    outcome.failed, outcome.left_to_do = len(plan.problems), int(plan.has_changes and not apply)
+    raise Exit(outcome.end(json=json))
 
 
 def _parsed(text: str) -> tuple[str, UUID]:

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import FAILED, LEFT_TO_DO, errors_reported
+from kodec.cli.outcome import LEFT_TO_DO, Missing, Outcome, errors_reported
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.selection import TOPICS
 from kodec.log.backup.backup import BackupReport, plan_backup
-from kodec.log.backup.points import check_backup, list_points, plan_prune
+from kodec.log.backup.points import BackupProblem, check_backup, list_points, plan_prune
+from kodec.log.backup.repository import Repository
 from kodec.log.files.backup_point import POINTS, BackupPoint
+from kodec.log.omissions import Omissions
 
 __all__ = ["backup"]
 
@@ -28,7 +30,11 @@ def backup(
     topic: Annotated[list[str] | None, TOPICS] = None,
     list_: Annotated[bool, Option("--list", help="Show the points of the backup.")] = False,
     check: Annotated[
-        bool, Option("--check", help="Read all that the points need, and compare hashes.")
+        bool,
+        Option(
+            "--check",
+            help="Read all that the points need, and compare hashes. With DIR: store again what is damaged.",
+        ),
     ] = False,
     prune: Annotated[bool, Option("--prune", help="Delete old points, with --keep or --point.")] = False,
     keep: Annotated[
@@ -36,7 +42,7 @@ def backup(
     ] = None,
     point: Annotated[
         list[str] | None,
-        Option("--point", help="Check or delete only this point; may be given several times."),
+        Option("--point", help="Check or delete only this point; repeatable."),
     ] = None,
     threads: Annotated[int, Option("--threads", help="Topic-partitions at once.", min=1, max=64)] = 4,
     apply: Annotated[bool, Option("--apply", help="With --prune: delete; without this, a dry run.")] = False,
@@ -45,7 +51,8 @@ def backup(
     """Store log directories as they are now, also those of a running broker, in a folder or an object store.
 
     Only what is new is stored, under the name of its SHA-256, and read back. A topic-partition is stored as
-    of one moment; the active segment up to its last whole batch. All verbs that read log directories read
+    of one moment; the active segment up to its last whole batch. What cannot be read, damage and lost offsets
+    are named, and the rest is stored: the point is not whole then. All verbs that read log directories read
     `points/NAME` of the backup, and `kodec rebuild` makes a cluster of it. A killed backup has stored no
     point; the next one goes on.
 
@@ -54,14 +61,18 @@ def backup(
               kodec backup --to backup --check
               kodec backup --to backup --prune --keep 7 --apply
 
-    exit:     0 done   1 failed, or not whole   2 bad usage   3 shown, --apply does it
+    exit:     0 done   1 failed, or not whole   2 bad usage   3 changes found; run again with --apply
     """
-    modes = [name for name, on in (("--list", list_), ("--check", check), ("--prune", prune)) if on]
+    modes = [
+        name
+        for name, on in (("--list", list_), ("--check", check and not log_dirs), ("--prune", prune))
+        if on
+    ]
     if len(modes) + bool(log_dirs) != 1:
         raise BadParameter("give log directories, or one of --list, --check and --prune")
     if (keep is not None or apply) and not prune:
         raise BadParameter("--keep and --apply go with --prune")
-    if point and not (check or prune):
+    if point and (log_dirs or not (check or prune)):
         raise BadParameter("--point goes with --check and --prune")
     if prune and (keep is None) == (not point):
         raise BadParameter("--prune needs --keep or --point")
@@ -69,8 +80,10 @@ def backup(
         raise BadParameter("--topic goes with log directories")
     with errors_reported():
         try:
+            if not log_dirs:
+                _require_backup(to)
             if log_dirs:
-                _store(log_dirs, to, topic, threads, json)
+                _store(log_dirs, to, topic, threads, check, json)
             elif list_:
                 _list(to, json)
             elif check:
@@ -78,35 +91,49 @@ def backup(
             else:
                 _prune(to, keep, point, apply, json)
         except KeyError as error:
-            output.warn(f"kodec: {error.args[0]}")
-            raise Exit(FAILED) from None
+            raise Missing(error.args[0]) from None
 
 
-def _store(log_dirs: list[Path], to: Path, topics: list[str] | None, threads: int, json: bool) -> None:
+def _require_backup(to: Path) -> None:
+    """Raises Missing where no backup is; OSError."""
+    try:
+        Repository(to).require()
+    except (FileExistsError, FileNotFoundError) as error:
+        raise Missing(f"--to {to}: {error.strerror}") from None
+
+
+def _store(
+    log_dirs: list[Path], to: Path, topics: list[str] | None, threads: int, check: bool, json: bool
+) -> None:
     size = 0
     with progress("backup", lambda: size) as step:
         plan = plan_backup(log_dirs, to, topics=topics, progress=lambda read: step(read))
         size = plan.size
         output.warn(*(f"note: {each}" for each in plan.notes))
-        report = plan.apply(threads=threads)
-    facts = _facts(report.point, to)
+        report = plan.apply(threads=threads, check=check)
     if json:
-        found = facts | {"newObjects": report.new, "newBytes": report.new_bytes, "reusedFiles": report.reused}
+        found = _facts(report.point, to)
+        found |= {"newObjects": report.new, "newBytes": report.new_bytes, "reusedFiles": report.reused}
         output.show(output.as_json(found))
     else:
         output.show(*_stored(report, to))
-    output.warn(*report.problems)
-    raise Exit(FAILED if report.problems else 0)
+    raise Exit(Outcome(report.omissions).end())
 
 
 def _stored(report: BackupReport, to: Path) -> list[str]:
-    facts = _facts(report.point, to)
+    point = report.point
+    new = f"{output.count(report.new, 'new object')}, {output.size_of(report.new_bytes)}"
+    read_back = ", read back" if point.is_whole else ""
+    health = "" if point.is_whole else ", not whole"
     return [
-        f"{facts['path']}: {output.count(_partitions(report.point), 'topic-partition')}, "
-        f"{output.size_of(_bytes(report.point))}",
-        f"{output.count(report.new, 'new object')}, {output.size_of(report.new_bytes)}, read back; "
-        f"{output.count(report.reused, 'file')} unchanged",
+        f"{_path(point, to)}: {output.count(_partitions(point), 'topic-partition')}, "
+        f"{output.size_of(_bytes(point))}{health}",
+        f"{new}{read_back}; {output.count(report.reused, 'file')} unchanged",
     ]
+
+
+def _path(point: BackupPoint, to: Path) -> str:
+    return f"{str(to).rstrip('/')}/{POINTS}/{point.name}"
 
 
 def _partitions(point: BackupPoint) -> int:
@@ -120,7 +147,8 @@ def _bytes(point: BackupPoint) -> int:
 def _facts(point: BackupPoint, to: Path) -> dict[str, object]:
     return {
         "point": point.name,
-        "path": f"{str(to).rstrip('/')}/{POINTS}/{point.name}",
+        "path": _path(point, to),
+        "number": point.number,
         "begun": point.begun,
         "ended": point.ended,
         "whole": point.is_whole,
@@ -133,7 +161,8 @@ def _facts(point: BackupPoint, to: Path) -> dict[str, object]:
                 "clusterId": each.cluster_id,
                 "nodeId": each.node_id,
                 "directoryId": each.directory_id,
-                "missing": each.missing,
+                "leftOut": [one.facts() for one in each.omissions],
+                "more": each.omissions.more,
                 "partitions": [
                     {
                         "folder": one.folder,
@@ -142,7 +171,6 @@ def _facts(point: BackupPoint, to: Path) -> dict[str, object]:
                         "activeSegment": one.active,
                         "endOffset": one.end_offset,
                         "highWatermark": one.high_watermark,
-                        "damaged": one.damaged,
                     }
                     for one in each.partitions
                 ],
@@ -153,24 +181,34 @@ def _facts(point: BackupPoint, to: Path) -> dict[str, object]:
 
 
 def _list(to: Path, json: bool) -> None:
-    points = list_points(to)
-    if json:
-        output.show(*(output.as_json(_facts(each, to)) for each in points))
-        return
+    outcome = Outcome()
+    points = list_points(to, omissions=outcome.omissions)
+    problems: dict[str, list[BackupProblem]] = {each.name: [] for each in points}
+    for problem in check_backup(to, points=list(problems), contents=False):
+        for name in problem.points:
+            problems[name].append(problem)
     for each in points:
+        wrong = problems[each.name]
+        outcome.failed += bool(wrong or not each.is_whole)
+        if json:
+            facts = _facts(each, to) | {"objectProblems": [str(one) for one in wrong]}
+            output.show(output.as_json(facts | {"whole": each.is_whole and not wrong}))
+            continue
         sources = ", ".join(f"{one.host}:{one.source}" for one in each.directories)
-        health = "whole" if each.is_whole else "not whole"
+        health = "whole" if each.is_whole and not wrong else "not whole"
         parts = output.count(_partitions(each), "topic-partition")
         output.show(f"{each.name}  {parts}, {output.size_of(_bytes(each))}, {health}: {sources}")
-        for one in each.directories:
-            output.show(*(f"    {name}: not in the point: {why}" for name, why in one.missing.items()))
-            output.show(*(f"    {p.folder}: damaged: {why}" for p in one.partitions for why in p.damaged))
-    output.show(output.count(len(points), "point"))
+        output.show(*(f"    {one}" for one in each.omissions), *(f"    {one}" for one in wrong))
+    if not json:
+        output.show(output.count(len(points), "point"))
+    raise Exit(outcome.end(json=json))
 
 
 def _check(to: Path, points: list[str] | None, json: bool) -> None:
-    known = {each.name: each for each in list_points(to)} if points is None else {}
-    wanted = {key: file.size for each in known.values() for key, file in each.objects().items()}
+    outcome = Outcome()
+    readable = list_points(to, omissions=Omissions())
+    chosen = [each for each in readable if points is None or each.name in points]
+    wanted = {key: part.size for each in chosen for key, part in each.objects().items()}
     count = 0
     with progress("check", sum(wanted.values())) as step:
         for problem in check_backup(to, points=points, progress=step):
@@ -180,12 +218,17 @@ def _check(to: Path, points: list[str] | None, json: bool) -> None:
                 output.show(output.as_json(facts))
             else:
                 output.show(f"{problem}: needed by {', '.join(problem.points)}")
+    outcome.failed += count
+    for each in chosen:
+        # what the point lacks since it was taken
+        outcome.omissions.extend(each.omissions)
+    not_whole = [each.name for each in chosen if not each.is_whole]
     if not json:
-        number = len(known) if points is None else len(points)
-        output.show(
-            f"{output.count(number, 'point')}: {output.count(count, 'problem') if count else 'no problem'}"
-        )
-    raise Exit(FAILED if count else 0)
+        number = len(chosen) if points is None else len(points)
+        of_objects = output.count(count, "problem") if count else "no problem"
+        health = f"; not whole since taken: {', '.join(not_whole)}" if not_whole else ""
+        output.show(f"{output.count(number, 'point')}: {of_objects}{health}")
+    raise Exit(outcome.end(json=json))
 
 
 def _prune(to: Path, keep: int | None, points: list[str] | None, apply: bool, json: bool) -> None:

@@ -35,21 +35,26 @@ def compact(
         bool,
         Option("--keep-format", help="Leave messages v0 and v1 in their format, as Kafka did before 4.0."),
     ] = False,
-    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    over_gaps: Annotated[
+        bool, Option("--over-gaps", help="Also where offsets have been lost; they stay recorded as lost.")
+    ] = False,
+    apply: Annotated[bool, Option("--apply", help="Apply the changes [default: dry run].")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Keep the last value of each key, as a broker's log cleaner does; no broker may run.
 
-    Records without a key are removed. The last segment stays as it is. Without --apply it is a dry run:
-    nothing is written.
+    Records without a key are removed. The last segment stays as it is. A log that has lost offsets is
+    refused. Without --apply it is a dry run: nothing is written.
 
     example:  kodec compact /data/kafka-logs --topic compacted --from-start
 
-    exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    exit:     0 nothing to do, or done   1 refused, cannot be read, or offsets are lost   2 bad usage
+              3 changes found; run again with --apply
     """
     outcome = Outcome()
     with errors_reported():
         wanted = folders(paths, topic or [])
+        outcome.note_listing(paths)
         with progress("compact", 2 * sum(map(size_of_logs, wanted))) as step:
             for folder in wanted:
                 with outcome.each(folder):
@@ -61,12 +66,14 @@ def compact(
                         buffer_bytes=buffer_bytes,
                         from_start=from_start,
                         keep_format=keep_format,
+                        over_gaps=over_gaps,
                         progress=step,
                     )
                     report = plan.apply() if apply else plan.preview()
+                    outcome.omissions.extend(report.omissions)
                     outcome.left_to_do += plan.has_changes and not apply
                     output.show(*([output.as_json(_facts(report))] if json else _text(report)))
-    raise Exit(outcome.code)
+    raise Exit(outcome.end(json=json))
 
 
 def _facts(report: CompactionReport) -> dict[str, object]:

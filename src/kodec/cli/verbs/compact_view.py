@@ -8,7 +8,9 @@ from typing import Annotated
 from kodec.cli import output
 from kodec.cli.compressions import PARQUET
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
-from kodec.cli.parser import Argument, Option
+from kodec.cli.outcome import Outcome
+from kodec.cli.parser import Argument, Exit, Option
+from kodec.cli.selection import ISOLATION, PARTITION, TOPICS, IsolationChoice
 
 __all__ = ["compact_view"]
 
@@ -19,10 +21,9 @@ def compact_view(
         Argument(exists=True, urls=True, help="A log.dirs folder, a partition's folder, or a segment."),
     ],
     to: Annotated[Path, Option("--to", urls=True, help="Folder for the Parquet files.", file_okay=False)],
-    topic: Annotated[list[str] | None, Option(help="Only this topic; may be given several times.")] = None,
-    committed: Annotated[
-        bool, Option("--committed", help="Leave out records of aborted and open transactions.")
-    ] = False,
+    topic: Annotated[list[str] | None, TOPICS] = None,
+    partition: Annotated[list[int] | None, PARTITION] = None,
+    isolation: Annotated[IsolationChoice, ISOLATION] = IsolationChoice.read_uncommitted,
     tombstones: Annotated[bool, Option("--tombstones", help="Keep deleted keys.")] = False,
     buffer_bytes: Annotated[
         int, Option(help="Memory for the keys of a task, 24 bytes for each.", min=256)
@@ -36,7 +37,8 @@ def compact_view(
 
     example:  kodec compact-view /data/kafka-logs --topic compacted --to out
 
-    exit:     0 done   1 bad bytes, keys that do not fit, or the target is not empty   2 bad usage
+    exit:     0 done   1 bad bytes, too many keys, a target that is not empty, or something left out
+              2 bad usage
     """
     master = require_spark(engine, master)
     with job():
@@ -46,7 +48,8 @@ def compact_view(
             log_dir,
             to,
             topics=topic or None,
-            committed=committed,
+            partitions=partition or None,
+            isolation=isolation.value,
             tombstones=tombstones,
             buffer_bytes=buffer_bytes,
             compression=compression,
@@ -56,8 +59,6 @@ def compact_view(
             progress=output.say,
         )
     for row in summary.partitions:
-        name = f"{row.topic}-{row.partition}"
-        output.show(f"{name}: {output.count(row.records, 'key')}")
-        for line in row.torn_tails:
-            output.warn(f"{name}: torn tail: {line}")
+        output.show(f"{row.topic}-{row.partition}: {output.count(row.records, 'key')}")
     output.show(f"{output.count(summary.records, 'key')} to {summary.out} in {summary.seconds:.1f} s")
+    raise Exit(Outcome(summary.omissions).end())

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from kodec.cli import lines
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
+from kodec.cli.schemas import REPORT_FORMAT
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.extras import install_command
 
@@ -39,7 +40,7 @@ def conform(
     known: Annotated[
         Path | None, Option(help="File of known failures, with reasons.", dir_okay=False, exists=True)
     ] = None,
-    form: Annotated[Form, Option("--format", help="How the report is shown.")] = Form.text,
+    form: Annotated[Form, REPORT_FORMAT] = Form.text,
     out: Annotated[
         Path | None, Option(help="File for the report; stdout by default.", dir_okay=False)
     ] = None,
@@ -52,9 +53,9 @@ def conform(
     crashes or uses too much memory is reported and restarted.
 
     example:  kodec conform -- ./my-testee
-              kodec conform --vectors vectors --known known.json --format html --out report.html -- node my.js
+              kodec conform --vectors vectors --report-format html --out report.html -- node my.js
 
-    exit:     0 all right, except known failures   1 a failure, an unexpected pass, or no testee
+    exit:     0 no unexpected failure   1 a failure, an unexpected pass, or no testee
               2 bad usage
     """
     try:
@@ -84,4 +85,7 @@ def conform(
         sys.stdout.write(text)
     else:
         out.write_text(text, encoding="utf-8")
+    if report.results and all(each.outcome == "unsupported" for each in report.results):
+        lines.warn("kodec: the testee supports none of these types: nothing was checked")
+        raise Exit(1)
     raise Exit(0 if report.is_right else 1)

@@ -12,7 +12,8 @@ from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.progress import progress
-from kodec.cli.selection import READ_PARTITIONS, TOPICS, folders, size_of_logs
+from kodec.cli.selection import ISOLATION, READ_PARTITIONS, TOPICS, IsolationChoice, folders, size_of_logs
+from kodec.log.batches.frame import MAGICS, shown_magics
 from kodec.log.conversion.options import ConvertOptions
 from kodec.log.conversion.report import ConversionReport
 
@@ -30,19 +31,20 @@ def convert(
     paths: Annotated[list[Path], READ_PARTITIONS],
     to: Annotated[Path, Option("--to", urls=True, help="Folder for the new topic-partitions' folders.")],
     topic: Annotated[list[str] | None, TOPICS] = None,
-    magic: Annotated[int | None, Option("--magic", help="Message format 0, 1 or 2.", min=0, max=2)] = None,
+    magic: Annotated[
+        int | None,
+        Option("--magic", help=f"Message format {shown_magics()}.", min=min(MAGICS), max=max(MAGICS)),
+    ] = None,
     compression: Annotated[str | None, BATCHES] = None,
     level: Annotated[int | None, Option("--level", help="On the codec's own scale.")] = None,
     batch_bytes: Annotated[
         int, Option(help="Collect single messages v0 and v1 in batches of this size.", min=1)
     ] = 16_384,
-    committed: Annotated[
-        bool, Option("--committed", help="To v0 or v1: leave out aborted and undecided records.")
-    ] = False,
+    isolation: Annotated[IsolationChoice, ISOLATION] = IsolationChoice.read_uncommitted,
     negative_timestamps: Annotated[
         Negative, Option("--negative-timestamps", help="How to convert timestamps below -1.")
     ] = Negative.refuse,
-    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Apply the changes [default: dry run].")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
@@ -55,7 +57,8 @@ def convert(
 
     example:  kodec convert /data/kafka-logs --topic orders --to converted --magic 1 --compression gzip
 
-    exit:     0 done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    exit:     0 done   1 refused, cannot be read, or offsets are lost   2 bad usage
+              3 changes found; run again with --apply
     """
     if magic is None and compression is None and level is None:
         raise BadParameter("give --magic, --compression or --level")
@@ -66,7 +69,7 @@ def convert(
         compression=compression,
         level=level,
         batch_bytes=batch_bytes,
-        committed=committed,
+        committed=isolation is IsolationChoice.read_committed,
         negative_timestamps=negative_timestamps.value,
     )
     outcome = Outcome()
@@ -79,6 +82,7 @@ def convert(
         from kodec.pipeline.jobs.convert import convert as run_convert
 
         wanted = folders(paths, topic or [])
+        outcome.note_listing(paths)
         with progress("convert", sum(map(size_of_logs, wanted)) if local else 0) as step:
             reports = run_convert(
                 wanted,
@@ -92,9 +96,12 @@ def convert(
                 refused=refused,
             )
     for report in reports:
+        assert report.source is not None
+        for first, last in report.lost_offsets:
+            outcome.omissions.gap(report.source, first, last)
         output.show(*([output.as_json(_facts(report))] if json else _text(report)))
     outcome.left_to_do += not apply
-    raise Exit(outcome.code)
+    raise Exit(outcome.end(json=json))
 
 
 def _facts(report: ConversionReport) -> dict[str, object]:
@@ -128,8 +135,6 @@ def _text(report: ConversionReport) -> list[str]:
     for what, losses in report.losses.items():
         segment, offset = losses.first[0]
         lines.append(f"{name}: {losses.count} {what.value}, first in {segment} at offset {offset}")
-    for first, last in report.lost_offsets:
-        lines.append(f"{name}: offsets {first} to {last} are missing from the source, and not for compaction")
     if report.end_segment is not None:
         lines.append(f"{name}: an empty segment {report.end_segment} keeps the end of the log")
     where = "" if report.target is None else f" in {report.target}"

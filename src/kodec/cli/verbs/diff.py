@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import BAD_USAGE, FAILED, Outcome, errors_reported
+from kodec.cli.outcome import BAD_USAGE, Outcome, errors_reported
 from kodec.cli.parser import Argument, Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.selection import TOPICS, replicas_at, size_of_logs
 from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
+from kodec.log.files.listing import list_partition
 from kodec.log.recovery.differences import ReplicaDifferences, compare_replicas
 
 __all__ = ["diff"]
@@ -48,6 +49,7 @@ def diff(
     outcome = Outcome()
     with errors_reported():
         wanted = replicas_at(paths, topic or [])
+        outcome.note_listing(paths)
         alone = {owner: found[0] for owner, found in wanted.items() if len(found) == 1}
         several = {owner: found for owner, found in wanted.items() if len(found) > 1}
         if not several:
@@ -65,9 +67,13 @@ def diff(
     for each in found:
         output.warn(*(f"{each.topic_partition}: {note}" for note in each.notes))
     for owner, folder in alone.items():
-        output.warn(f"{owner}: only {folder}: not compared")
-    unsound = not all(each.is_sound for each in found)
-    raise Exit(FAILED if unsound else outcome.code)
+        with outcome.each(folder):
+            list_partition(folder)
+            output.warn(f"{owner}: only {folder}: not compared")
+    outcome.failed += not all(each.is_sound for each in found)
+    for each in found:
+        outcome.omissions.extend(each.omissions)
+    raise Exit(outcome.end(json=json))
 
 
 def _facts(found: ReplicaDifferences) -> dict[str, object]:

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.outcome import BAD_USAGE, Outcome, errors_reported
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.schema_dump import dump_by_schema
 from kodec.cli.schemas import IMPORT_PATH, OVERLAY, PARAM
-from kodec.cli.selection import ON_ERROR, OnErrorChoice
+from kodec.cli.selection import ON_ERROR, OnErrorChoice, refuse_archives
 from kodec.cli.stdin import is_stdin, stdin
 from kodec.cli.wanted import chosen_logs
 from kodec.generated.log.offset_index import OffsetIndex
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.log.time_index import TimeIndex
 from kodec.generated.log.transaction_index import TransactionIndex
+from kodec.log.backends.scan import EVERY
 from kodec.log.batches.batch import Batch
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import ControlRecord
 from kodec.log.batches.sizes import OFFSET_ENTRY, TIME_ENTRY
-from kodec.log.editing.dump import log_lines
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.editing.dump import end_of_lines, lines_of_log
 from kodec.log.files.checkpoints import (
     read_clean_shutdown,
     read_leader_epochs,
@@ -45,13 +51,18 @@ from kodec.log.files.names import (
     QUORUM_STATE,
     RECOVERY_POINTS,
 )
+from kodec.log.files.paths import PartitionPath
+from kodec.log.files.resolve import LogDirectoryPath, NotALog, find_logs
 from kodec.log.files.tier_view import as_logs
 from kodec.log.files.topics import topic_of
-from kodec.log.messages.decoding import TOPICS, decode
-from kodec.log.reading.reader import BatchReader, OnError, read_batches
-from kodec.runtime.dataclass import fields
+from kodec.log.messages.decoding import decode, has_messages
+from kodec.log.omissions import Cause, Omission, Omissions, cause_of
+from kodec.log.reading.reader import BatchReader, OnError, batch_reader
+from kodec.log.tables.chosen import Piece
+from kodec.log.tables.several import FileEnd, report_end
+from kodec.runtime.dataclass import fields, replace
 from kodec.runtime.errors import FormatError
-from kodec.stores.storage import files_below
+from kodec.stores.storage import StorePath, as_stored, files_below
 
 __all__ = ["dump"]
 
@@ -181,10 +192,10 @@ def dump(
         if json and yaml:
             raise BadParameter("--json and --yaml exclude each other")
         if len(paths) != 1:
-            raise BadParameter("--schema: one file, of which it is the format")
+            raise BadParameter("--schema: it is the format of one file")
         form = "json" if json else "yaml" if yaml else "tree"
         dump_by_schema(
-            paths[0],
+            as_stored(paths[0]),
             schema,
             import_path or [],
             overlay or [],
@@ -199,6 +210,7 @@ def dump(
         return
     if wrong := [name for name, value in schema_only.items() if value]:
         raise BadParameter(f"{wrong[0]}: goes with --schema")
+    refuse_archives(paths)
     if edit_format:
         if json or batches or decode or no_crc or on_error is not OnErrorChoice.stop:
             raise BadParameter("--edit-format prints whole logs and excludes other options")
@@ -226,43 +238,34 @@ def _dump_paths(
     batches_only: bool,
     decode: bool,
 ) -> int:
-    """Dump each file; 0 if all were good, 1 if one was not (the others are still dumped)."""
-    code = 0
+    """Dump each file; 0 if all were good, 1 if one was not (the others are still dumped).
+
+    The segments of a log are compared with each other, and its end with the checkpoints.
+    """
     printer.batches = batches_only
-    unlisted: list[OSError] = []
+    outcome = Outcome()
     bare: list[Path] = []
-    for path in _files(paths, unlisted, bare):
+    for path, piece in _files(paths, outcome, bare):
         printer.file(str(path))
         try:
-            if path.name in _TEXTS:
-                name, lines = _TEXTS[path.name]
-                for line in lines(path):
-                    printer.item(name, line)
-            elif path.suffix in _INDEXES:
-                _dump_index(path, printer)
-            elif path.suffix in _BESIDE_REMOTE:
-                what = "belongs to a segment in remote storage; name its .log, or the folder"
-                output.warn(f"kodec: {path}: {what}")
-                code = 1
-            elif not _dump_segment(path, printer, control, on_error, check_crc, batches_only, decode):
-                code = 1
-        except FormatError as error:
-            output.warn(f"{type(error).__name__}: {error}")
-            code = 1
-        except BrokenPipeError:
-            raise
-        except FileNotFoundError as error:
-            # A file named by the user must exist; one of a folder may have been deleted since it was listed.
-            output.warn(f"kodec: {error}")
-            code = 1 if path in paths else code
-        except OSError as error:
-            output.warn(f"kodec: {error}")
-            code = 1
-    for each in unlisted:
-        output.warn(f"kodec: {each}")
+            with outcome.each(path), _unless_gone(path, path in paths, outcome):
+                if path.name in _TEXTS:
+                    name, lines = _TEXTS[path.name]
+                    for line in lines(path):
+                        printer.item(name, line)
+                elif path.suffix in _INDEXES:
+                    _dump_index(path, printer)
+                elif path.suffix in _BESIDE_REMOTE:
+                    what = "belongs to a segment in remote storage; name its .log, or the folder"
+                    outcome.fail(f"kodec: {path}: {what}")
+                else:
+                    options = LogReadOptions(check_crc=check_crc, control=control, on_error=on_error)
+                    _dump_segment(path, piece, printer, options, batches_only, decode, outcome.omissions)
+        finally:
+            outcome.report()
     for folder in bare:
         output.warn(f"kodec: {folder}: no segment in it or in its folders ({' or '.join(_SEGMENTS)})")
-    return 1 if unlisted or code else 2 if bare else 0
+    return outcome.end(json=isinstance(printer, output.JsonLines)) or (BAD_USAGE if bare else 0)
 
 
 def _dump_logs(paths: list[Path]) -> int:
@@ -272,11 +275,22 @@ def _dump_logs(paths: list[Path]) -> int:
             raise BadParameter(f"{path}: --edit-format needs log directories or partitions' folders")
     outcome = Outcome()
     with errors_reported():
-        for log in chosen_logs(paths, [], []):
+        logs = chosen_logs(paths, [], [], outcome.omissions)
+        outcome.note_listing(paths)
+        whole = 0
+        for log in logs:
             with outcome.each(log.path), log, progress(str(log.topic_partition), log.size) as step:
-                for line in log_lines(log, step):
-                    sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
-    return outcome.code
+                for line in lines_of_log(log, step, outcome.omissions):
+                    _print_line(line)
+                whole += 1
+        lost = {each.cause for each in outcome.omissions}
+        if whole == len(logs) and not lost & {Cause.UNREACHABLE, Cause.DAMAGED}:
+            _print_line(end_of_lines(whole))
+    return outcome.end()
+
+
+def _print_line(line: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
 
 
 def _dump_index(path: Path, printer: output.Printer) -> None:
@@ -296,69 +310,106 @@ def _dump_index(path: Path, printer: output.Printer) -> None:
         printer.item(kind, {each.name: getattr(item, each.name) for each in fields(item)})
 
 
-def _files(paths: list[Path], unlisted: list[OSError], bare: list[Path]) -> Iterator[Path]:
-    """The files named, and those with records in the named folders.
+@contextmanager
+def _unless_gone(path: Path, is_named: bool, outcome: Outcome) -> Iterator[None]:
+    """A file of a folder may have been deleted since that was listed; one that the user named must exist."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        if is_named:
+            raise
+        outcome.omissions.lose(path, f"deleted since it was listed: {error}", Cause.ABSENT)
+
+
+def _files(paths: list[Path], outcome: Outcome, bare: list[Path]) -> Iterator[tuple[Path, Piece | None]]:
+    """The files named, and those with records in the named folders: segments of logs with their neighbours.
 
     Reports folders that cannot be listed or have no such file.
     """
     for path in paths:
         if not path.is_dir():
-            yield path
+            yield path, None
             continue
-        before = len(unlisted)
+
         # of remote storage only the segments that count
         below = as_logs(path) or path
-        found = [file for file in files_below(below, unlisted.append) if file.name.endswith(_SEGMENTS)]
-        if not found and len(unlisted) == before:
+        replicas = list(_replicas(below))
+
+        def failed(error: OSError, path: Path = path, replicas: Sequence[Path] = replicas) -> None:
+            # a link that is a topic-partition's folder is read as one
+            if (place := Path(error.filename or path)) not in replicas:
+                outcome.omissions.failed(place, error)
+
+        found: dict[Path, Piece | None] = {
+            file: None for file in files_below(below, failed) if file.name.endswith(_SEGMENTS)
+        }
+        for folder in replicas:
+            with outcome.each(folder):
+                log = PartitionLog(folder)
+                segments = log.files.segments
+                for files, after in zip_longest(segments, segments[1:]):
+                    found[files.log] = Piece(files, log, after=after)
+                if not segments and not isinstance(folder, StorePath):
+                    log.require_end(outcome.omissions)
+        outcome.report()
+        if not found and outcome.omissions.is_whole:
             bare.append(path)
-        yield from sorted(found)
+        yield from sorted(found.items(), key=itemgetter(0))
+
+
+def _replicas(path: Path) -> list[Path]:
+    """The folders of replicas of any kind at a path. Raises OSError."""
+    try:
+        found = find_logs(path)
+    except NotALog:
+        return []
+    folders: list[Path] = []
+    for each in found:
+        if isinstance(each, LogDirectoryPath):
+            folders += [replica.path for replica in each.replicas]
+        elif isinstance(each, PartitionPath):
+            folders.append(path)
+    return folders
 
 
 def _dump_segment(
     path: Path,
+    piece: Piece | None,
     printer: output.Printer,
-    control: bool,
-    on_error: OnError,
-    check_crc: bool,
+    options: LogReadOptions,
     batches_only: bool,
     decoded: bool,
-) -> bool:
-    """Print the batches and records of one segment; return whether nothing was skipped."""
+    omissions: Omissions,
+) -> None:
+    """Print the batches and records of one segment, and report what it and the offsets after it lack."""
     source = stdin() if is_stdin(path) else path
-    reader = read_batches(source, check_crc=check_crc, on_error=on_error)
-    good = True
+    reader = batch_reader(source, options)
     topic = (topic_of(path) if decoded else None) or ""
+    last = None if piece is None else piece.files.base_offset - 1
     for batch in _with_progress(reader, path):
+        last = batch.last_offset if last is None else max(last, batch.last_offset)
         try:
-            records = [] if batches_only else batch.records(control=control, check_crc=check_crc)
+            records = (
+                [] if batches_only else batch.records(control=options.control, check_crc=options.check_crc)
+            )
         except FormatError as error:
-            if on_error == "raise":
+            if not options.skips:
                 raise error.in_source(str(path)) from None
-            output.warn(f"skipped the records of {batch!r}: {error}")
-            good = False
+            why = f"skipped the records of {batch!r}: {error}"
+            omissions.add(Omission(cause_of(error), path, why, batch.position, batch.size))
             continue
         printer.batch(batch)
         for record in records:
-            if decoded and (topic in TOPICS or isinstance(record, ControlRecord)):
+            if decoded and (has_messages(topic) or isinstance(record, ControlRecord)):
                 printer.decoded(record, *decode(topic, record))
             else:
                 printer.record(record)
-    for skipped in reader.skipped:
-        output.warn(
-            f"{path}: skipped bytes {skipped.start} to {skipped.end}: "
-            f"{type(skipped.error).__name__}: {skipped.error}"
-        )
-    if reader.skipped.omitted:
-        output.warn(
-            f"{path}: skipped {reader.skipped.omitted} more ranges, {reader.skipped.omitted_bytes} bytes"
-        )
-    if reader.torn_tail is not None:
-        tail = reader.torn_tail
-        output.warn(
-            f"{path}: ends at byte {tail.position}, {tail.size} bytes before the end of the file: "
-            f"{tail.reason}"
-        )
-    return good and not reader.skipped
+    if piece is None:
+        omissions.end(path, reader.skipped, reader.torn_tail, is_last=True)
+    else:
+        end = FileEnd(path, reader.position, reader.torn_tail, reader.skipped)
+        # whatever --on-error says, it goes on with the next file
+        report_end(piece, end, last, EVERY, replace(options, on_error="skip"), omissions)
 
 
 def _with_progress(reader: BatchReader, path: Path) -> Iterator[Batch]:

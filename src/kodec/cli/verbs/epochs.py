@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import errors_reported
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import Exit, Option
+from kodec.cli.selection import PARTITION, TOPICS
 from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
-from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, tell
+from kodec.cli.views import LOG_DIRS, logs_of
 from kodec.log.views.epochs import read_epochs
-from kodec.log.views.reading import Completeness
 from kodec.log.views.replicas import Replicas
 
 __all__ = ["epochs"]
@@ -20,7 +20,7 @@ __all__ = ["epochs"]
 def epochs(
     paths: Annotated[list[Path], LOG_DIRS],
     topic: Annotated[list[str] | None, TOPICS] = None,
-    partition: Annotated[int | None, PARTITION] = None,
+    partition: Annotated[list[int] | None, PARTITION] = None,
     json: Annotated[bool, Option("--json", help="One JSON object for each epoch.")] = False,
     columns: Annotated[str | None, COLUMNS] = None,
     wide: Annotated[bool, WIDE] = False,
@@ -33,10 +33,16 @@ def epochs(
 
     exit:     0 done   1 a contradiction, or something is damaged   2 no such topic, bad usage
     """
-    account = Completeness()
+    found = []
     with errors_reported():
-        logs = logs_of(Replicas(*paths), topic, partition)
-        found = [(log.topic_partition, each) for log in logs for each in read_epochs(log, account).epochs]
+        here = Replicas(*paths)
+        outcome = Outcome(here.omissions)
+        for log in logs_of(here, topic, partition):
+            with outcome.each(log.path):
+                epochs = read_epochs(log, outcome.omissions)
+                found += [(log.topic_partition, each) for each in epochs.epochs]
+                outcome.failed += len(epochs.contradictions)
+                output.warn(*map(str, epochs.contradictions))
     if json:
         for name, each in found:
             output.show(
@@ -71,4 +77,4 @@ def epochs(
             left="topic",
             layout=Layout(columns, wide),
         )
-    raise Exit(tell(account))
+    raise Exit(outcome.end(json=json))

@@ -8,12 +8,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from kodec.cli import output
-from kodec.cli.compressions import FILES
+from kodec.cli.compressions import FILES, GUARD_FORMULAS
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
-from kodec.cli.parser import Argument, BadParameter, Option
-from kodec.cli.selection import ISOLATION, ON_ERROR, IsolationChoice, OnErrorChoice
+from kodec.cli.outcome import Outcome
+from kodec.cli.parser import Argument, BadParameter, Exit, Option
+from kodec.cli.selection import ISOLATION, ON_ERROR, PARTITION, TOPICS, IsolationChoice, OnErrorChoice
 from kodec.cli.tables import Layout, print_table
-from kodec.cli.wanted import FRAMING, SCHEMAS, Format, FramingChoice
+from kodec.cli.wanted import (
+    FRAMING,
+    KEY,
+    KEY_FORMAT,
+    OFFSET,
+    REGISTRY,
+    SINCE,
+    UNTIL,
+    VALUE_FORMAT,
+    Format,
+    FramingChoice,
+    offset_bounds,
+    time_bounds,
+    written_keys,
+)
 from kodec.stores.storage import StorePath, readable
 
 if TYPE_CHECKING:
@@ -46,28 +61,29 @@ def export(
             help="Folder for the files; Delta: the table's folder or URL; Iceberg: namespace.table.",
         ),
     ],
-    topic: Annotated[list[str] | None, Option(help="Only this topic; may be given several times.")] = None,
+    topic: Annotated[list[str] | None, TOPICS] = None,
+    partition: Annotated[list[int] | None, PARTITION] = None,
+    offset: Annotated[str | None, OFFSET] = None,
+    since: Annotated[str | None, SINCE] = None,
+    until: Annotated[str | None, UNTIL] = None,
+    key: Annotated[list[str] | None, KEY] = None,
+    isolation: Annotated[IsolationChoice, ISOLATION] = IsolationChoice.read_uncommitted,
     format: Annotated[
         FileFormatChoice,
         Option("--format", help="Of the files (arrow: Arrow IPC, jsonl: JSON Lines) or table."),
     ] = FileFormatChoice.parquet,
     compression: Annotated[str | None, FILES] = None,
-    key_format: Annotated[
-        Format, Option("--key-format", help="Like --value-format, for keys.")
-    ] = Format.auto,
-    value_format: Annotated[
-        Format,
-        Option(
-            "--value-format",
-            help="How CSV and JSON Lines show values; else typed columns: avro, protobuf, json-schema.",
-        ),
-    ] = Format.auto,
-    schemas: Annotated[str | None, SCHEMAS] = None,
+    key_format: Annotated[Format, KEY_FORMAT] = Format.auto,
+    value_format: Annotated[Format, VALUE_FORMAT] = Format.auto,
+    registry: Annotated[str | None, REGISTRY] = None,
     framing: Annotated[FramingChoice, FRAMING] = FramingChoice.auto,
     reader_schema: Annotated[
         Path | None,
-        Option("--reader-schema", help="Convert values to this schema, an .avsc or .proto file."),
+        Option(
+            "--reader-schema", exists=True, help="Convert values to this schema, an .avsc or .proto file."
+        ),
     ] = None,
+    guard_formulas: Annotated[bool, GUARD_FORMULAS] = False,
     internal: Annotated[
         bool, Option("--internal", help="Also export internal topics (__consumer_offsets ...).")
     ] = False,
@@ -75,7 +91,6 @@ def export(
     decode: Annotated[
         bool, Option("--decode", help="Decode messages of Kafka's own topics, as JSON in two columns.")
     ] = False,
-    isolation: Annotated[IsolationChoice, ISOLATION] = IsolationChoice.read_uncommitted,
     on_error: Annotated[OnErrorChoice, ON_ERROR] = OnErrorChoice.stop,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace existing files.")] = False,
     resume: Annotated[
@@ -83,7 +98,10 @@ def export(
         Option("--resume", help="Continue a stopped or killed run with --resume."),
     ] = False,
     threads: Annotated[
-        int | None, Option("--threads", help="For --engine local.  [default: one for each core]", min=1)
+        int | None,
+        Option(
+            "--threads", help="Number of threads, with --engine local.  [default: one for each core]", min=1
+        ),
     ] = None,
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
@@ -95,6 +113,10 @@ def export(
         list[str] | None,
         Option("--property", metavar="NAME=VALUE", help="Property of the Iceberg catalog or Delta storage."),
     ] = None,
+    add_columns: Annotated[
+        bool,
+        Option("--add-columns", help="Add missing columns to a table that no export has appended to."),
+    ] = False,
     follow: Annotated[
         bool, Option("--follow", help="Append new records to a table until interrupted.")
     ] = False,
@@ -112,20 +134,25 @@ def export(
 
               kodec export /data/kafka-logs --to lake --format delta --follow
 
-    exit:     0 done   1 bad bytes, or the target is not empty   2 bad usage
+    exit:     0 done   1 bad bytes, or the target is not empty, or something was left out   2 bad usage
     """
     of_files = {
+        "--offset": offset,
+        "--since": since,
+        "--until": until,
+        "--key": key,
         "--compression": compression,
         "--key-format": key_format is not Format.auto,
         "--value-format": value_format is not Format.auto,
-        "--schemas": schemas,
+        "--registry": registry,
         "--framing": framing is not FramingChoice.auto,
         "--reader-schema": reader_schema,
+        "--guard-formulas": guard_formulas,
         "--overwrite": overwrite,
         "--resume": resume,
         "--engine spark": engine is Engine.spark,
     }
-    of_tables = {"--property": property, "--follow": follow}
+    of_tables = {"--property": property, "--follow": follow, "--add-columns": add_columns}
     is_table = format in (FileFormatChoice.iceberg, FileFormatChoice.delta)
     for name, given in (of_files if is_table else of_tables).items():
         if given:
@@ -151,21 +178,28 @@ def export(
                     log_dir,
                     table,
                     topics=topic or None,
+                    partitions=partition or None,
+                    isolation=isolation.value,
                     include_internal=internal,
                     include_headers=not no_headers,
                     include_decoded=decode,
-                    isolation=isolation.value,
                     on_error=on_error.value,
+                    add_columns=add_columns,
                     threads=threads,
                     progress=output.say,
                 )
 
             appended = append()
+            outcome = Outcome(appended.omissions)
+            known = 0
             while follow:
+                if len(outcome.omissions) > known:
+                    outcome.end()
+                    known = len(outcome.omissions)
                 time.sleep(10 if interval is None else interval)
-                append()
+                outcome.omissions.extend(append().omissions)
         _print(appended.partitions, _title(appended.records, appended.table, appended.seconds))
-        return
+        raise Exit(outcome.end())
     try:
         target = readable(to)
     except ValueError as error:
@@ -184,14 +218,19 @@ def export(
             compression=compression,
             key_format=key_format.value,
             value_format=value_format.value,
-            schemas=schemas,
+            registry=registry,
             framing=framing.value,
             reader_schema=reader_schema,
+            guard_formulas=guard_formulas,
             topics=topic or None,
+            partitions=partition or None,
+            offsets=offset_bounds(offset),
+            timestamps=time_bounds(since, until),
+            isolation=isolation.value,
+            keys=written_keys(key, key_format.value),
             include_internal=internal,
             include_headers=not no_headers,
             include_decoded=decode,
-            isolation=isolation.value,
             on_error=on_error.value,
             overwrite=overwrite,
             resume=resume,
@@ -199,6 +238,7 @@ def export(
             progress=output.say,
         )
     _print(summary.partitions, _title(summary.records, str(summary.out), summary.seconds))
+    raise Exit(Outcome(summary.omissions).end())
 
 
 def _properties(given: list[str]) -> dict[str, str]:
@@ -216,7 +256,7 @@ def _title(records: int, to: str, seconds: float) -> str:
 
 
 def _print(partitions: list[PartitionSummary], title: str) -> None:
-    """A table with a row for each topic-partition, then what was omitted."""
+    """A table with a row for each topic-partition."""
     names = "topic, partition, records, first, last, first timestamp, last timestamp, segments, read, written"
     print_table(
         title,
@@ -240,7 +280,3 @@ def _print(partitions: list[PartitionSummary], title: str) -> None:
         least="first timestamp, last timestamp, segments, read, written",
         layout=Layout(None, False),
     )
-    for row in partitions:
-        for what, lines in (("skipped", row.skipped), ("torn tail", row.torn_tails)):
-            for line in lines:
-                output.warn(f"{row.topic}-{row.partition}: {what}: {line}")

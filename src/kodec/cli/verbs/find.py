@@ -5,25 +5,25 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.compressions import GUARD_FORMULAS
+from kodec.cli.outcome import FAILED, Outcome, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.records import Show, as_csv, as_json_lines, as_text, by_template
-from kodec.cli.selection import ISOLATION, READ_DIRECTORIES, IsolationChoice
+from kodec.cli.selection import ISOLATION, PARTITION, READ_DIRECTORIES, TOPICS, IsolationChoice
 from kodec.cli.wanted import (
     FRAMING,
     HEADER,
     KEY,
     KEY_FORMAT,
     OFFSET,
-    PARTITION,
     PRODUCER,
-    SCHEMAS,
+    REGISTRY,
     SINCE,
-    TOPIC,
     TRANSACTIONAL_ID,
     UNTIL,
     VALUE_CONTAINS,
@@ -41,10 +41,10 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.search import SearchReport, count_records, find_records
 from kodec.log.files.listing import TopicPartition
+from kodec.log.omissions import Cause
 from kodec.log.values.decoder import ValueDecoder
 from kodec.log.values.formats import ValueFormat
 from kodec.runtime.dataclass import fields, replace
-from kodec.runtime.errors import KodecError
 
 __all__ = ["find"]
 
@@ -53,7 +53,7 @@ _POLL = 0.5
 
 def find(
     paths: Annotated[list[Path], READ_DIRECTORIES],
-    topic: Annotated[list[str] | None, TOPIC] = None,
+    topic: Annotated[list[str] | None, TOPICS] = None,
     partition: Annotated[list[int] | None, PARTITION] = None,
     last: Annotated[
         int | None, Option("--last", help="The newest N records of all logs, by timestamp.", min=1)
@@ -64,7 +64,7 @@ def find(
     offset: Annotated[str | None, OFFSET] = None,
     since: Annotated[str | None, SINCE] = None,
     until: Annotated[str | None, UNTIL] = None,
-    key: Annotated[str | None, KEY] = None,
+    key: Annotated[list[str] | None, KEY] = None,
     value_contains: Annotated[str | None, VALUE_CONTAINS] = None,
     header: Annotated[list[str] | None, HEADER] = None,
     where: Annotated[str | None, WHERE] = None,
@@ -76,21 +76,29 @@ def find(
     follow: Annotated[bool, Option("--follow", help="Then wait for new records.")] = False,
     key_format: Annotated[Format, KEY_FORMAT] = Format.auto,
     value_format: Annotated[Format, VALUE_FORMAT] = Format.auto,
-    schemas: Annotated[str | None, SCHEMAS] = None,
+    registry: Annotated[str | None, REGISTRY] = None,
     framing: Annotated[FramingChoice, FRAMING] = FramingChoice.auto,
     reader_schema: Annotated[
         Path | None,
-        Option("--reader-schema", help="Convert values to this schema, an .avsc or .proto file."),
+        Option(
+            "--reader-schema", exists=True, help="Convert values to this schema, an .avsc or .proto file."
+        ),
     ] = None,
     json: Annotated[bool, Option("--json", help="One JSON object for each record.")] = False,
     csv: Annotated[bool, Option("--csv", help="Rows of CSV.")] = False,
+    guard_formulas: Annotated[bool, GUARD_FORMULAS] = False,
     template: Annotated[
         str | None,
         Option(
-            "--format",
+            "--template",
+            metavar="TEXT",
             help=r"As in kcat and rpk: %t topic, %p partition, %o offset, %T time, %k key, %v value, "
             r"%h headers; %v{hex}; \n.",
         ),
+    ] = None,
+    null: Annotated[
+        str | None,
+        Option("--null", metavar="TEXT", help="What --template prints for null.  [default: null]"),
     ] = None,
     stats: Annotated[bool, Option("--stats", help="Report on stderr what was read and skipped.")] = False,
     threads: Annotated[
@@ -104,14 +112,21 @@ def find(
     of Kafka's own topics are decoded with names, values with a known schema are decoded, JSON is JSON, UTF-8
     is text, and other bytes are base64; with --json each part includes its format.
 
+    --count takes its number from headers where all records of a batch match, does not read these, and reports
+    that. It prints a number only if nothing is left out.
+
     example:  kodec find /data/kafka-logs --topic orders --last 10
 
-    exit:     0 found   1 nothing found, or bad bytes   2 bad usage
+    exit:     0 found   1 nothing found, or something is damaged, missing or cannot be read   2 bad usage
     """
     if (first is not None) + (last is not None) + count > 1:
         raise BadParameter("--first, --last and --count exclude each other")
     if json + csv + (template is not None) > 1:
-        raise BadParameter("--json, --csv and --format exclude each other")
+        raise BadParameter("--json, --csv and --template exclude each other")
+    if null is not None and template is None:
+        raise BadParameter("--null needs --template")
+    if guard_formulas and not csv:
+        raise BadParameter("--guard-formulas needs --csv")
     if follow and (first is not None or count or until is not None):
         raise BadParameter("--follow excludes --first, --count and --until")
     formats: tuple[ValueFormat, ValueFormat] = (key_format.value, value_format.value)
@@ -121,10 +136,12 @@ def find(
         wanted = replace(wanted, producer_ids=frozenset(producer))
     outcome, report = Outcome(), SearchReport()
     with errors_reported():
-        decoder = value_decoder(schemas, framing.value, reader_schema, paths, formats)
-        wanted = replace(wanted, where=where_condition(where, formats, decoder))
+        decoder = value_decoder(registry, framing.value, reader_schema, paths, formats)
+        test = where_condition(where, formats, decoder)
+        wanted = replace(wanted, where=test)
         topics, partitions = topic or [], partition or []
-        logs = chosen_logs(paths, topics, partitions)
+        logs = chosen_logs(paths, topics, partitions, outcome.omissions)
+        outcome.note_listing(paths, topics)
         if transactional_id is not None:
             ids = of_transactional_id(paths, transactional_id)
             ids &= wanted.producer_ids or ids
@@ -134,29 +151,56 @@ def find(
             with outcome.each(log.path):
                 raise error
 
+        lost = outcome.omissions
         if count:
-            print(count_records(logs, wanted, threads=threads, report=report, failed=failed))
-        else:
-            show = _printer(json, csv, template, *formats, decoder)
-            ends = {log.topic_partition: log.start_offset for log in logs}
-            found = find_records(
-                logs, wanted, first=first, last=last, threads=threads, report=report, failed=failed
+            number = count_records(
+                logs, wanted, threads=threads, report=report, omissions=lost, failed=failed
             )
-            if follow:
-                ends = {log.topic_partition: _decided(log, wanted) for log in logs}
-            for here, record in found:
-                show(here, record)
-                ends[here] = max(ends[here], record.offset + 1)
+            if test is not None:
+                outcome.omissions.extend(test.omissions)
+            if outcome.code:
+                outcome.report()
+                output.warn(f"kodec: at least {output.count(number, 'record')}")
+            else:
+                print(number)
+            if report.batches_counted:
+                counted = output.count(report.batches_counted, "batch", "batches")
+                output.say(f"kodec: counted by the headers of {counted}, whose records were not read")
+        else:
+            show = _printer(json, csv, template, *formats, decoder, guard_formulas, null)
+            ends: dict[TopicPartition, int] = {}
+            found = find_records(
+                logs,
+                wanted,
+                first=first,
+                last=last,
+                threads=threads,
+                report=report,
+                omissions=lost,
+                failed=failed,
+            )
+            for log in logs if follow else ():
+                with outcome.each(log.path):
+                    ends[log.topic_partition] = _decided(log, wanted)
+            for record in found:
+                show(record)
+                here = TopicPartition(record.topic or "", record.partition or 0)
+                ends[here] = max(ends.get(here, 0), record.offset + 1)
             if follow:
                 sys.stdout.flush()
-                _follow(lambda: chosen_logs(paths, topics, partitions), wanted, ends, show, failed)
+                outcome.report()
+                now = partial(chosen_logs, paths, topics, partitions, lost)
+                _follow(now, wanted, ends, show, outcome)
+            if test is not None:
+                outcome.omissions.extend(test.omissions)
         if stats:
             facts = (f"{each.name.replace('_', ' ')} {getattr(report, each.name)}" for each in fields(report))
             output.say(", ".join(facts))
-    if not outcome.failed and not report.found:
+    code = outcome.end(json=json)
+    if not code and not report.found:
         output.warn("kodec: no record matches")
-        raise Exit(1)
-    raise Exit(outcome.code)
+        raise Exit(FAILED)
+    raise Exit(code)
 
 
 def _printer(
@@ -166,13 +210,17 @@ def _printer(
     key: ValueFormat,
     value: ValueFormat,
     decoder: ValueDecoder | None,
+    guard_formulas: bool,
+    null: str | None,
 ) -> Show:
     if template is not None:
         try:
-            return by_template(template, key, value, decoder)
+            return by_template(template, key, value, decoder, "null" if null is None else null)
         except ValueError as error:
-            raise BadParameter(f"--format: {error}") from None
-    return (as_json_lines if json else as_csv if csv else as_text)(key, value, decoder)
+            raise BadParameter(f"--template: {error}") from None
+    if csv:
+        return as_csv(key, value, decoder, guard_formulas=guard_formulas)
+    return (as_json_lines if json else as_text)(key, value, decoder)
 
 
 def _decided(log: PartitionLog, wanted: RecordFilter) -> int:
@@ -185,23 +233,25 @@ def _follow(
     wanted: RecordFilter,
     ends: dict[TopicPartition, int],
     show: Show,
-    failed: Callable[[PartitionLog, Exception], None],
+    outcome: Outcome,
 ) -> None:
     """Print new records until interrupted; a new topic-partition from its start."""
     while True:
         time.sleep(_POLL)
         for log in logs():
-            with log:
+            with outcome.each(log.path), log:
                 here = log.topic_partition
-                try:
-                    begin, end = ends.get(here, log.start_offset), _decided(log, wanted)
-                    if begin >= end or (wanted.last_offset is not None and begin > wanted.last_offset):
-                        continue
-                    low = max(begin, log.start_offset, wanted.first_offset or 0)
-                    for record in log.find_records(replace(wanted, first_offset=low)):
-                        if record.offset < end:
-                            show(here, record)
-                    ends[here] = end
-                except (KodecError, OSError) as error:
-                    failed(log, error)
+                begin, end = ends.get(here, log.start_offset), _decided(log, wanted)
+                if begin >= end or (wanted.last_offset is not None and begin > wanted.last_offset):
+                    continue
+                if begin < log.start_offset:
+                    gone = f"offsets {begin} to {log.start_offset - 1} were deleted before they were read"
+                    outcome.omissions.lose(log.path, gone, Cause.ABSENT)
+                low = max(begin, log.start_offset, wanted.first_offset or 0)
+                asked = replace(wanted, offsets=(low, wanted.last_offset))
+                for record in log.find_records(asked, omissions=outcome.omissions):
+                    if record.offset < end:
+                        show(record)
+                ends[here] = end
+        outcome.report()
         sys.stdout.flush()

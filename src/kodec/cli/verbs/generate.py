@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from kodec.cli import lines
 from kodec.cli.parser import BadParameter, Exit, Option
-from kodec.cli.schemas import IMPORT_PATH, OVERLAY
+from kodec.cli.schemas import IMPORT_PATH, OVERLAY, REPORT_FORMAT
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.extras import install_command
 
@@ -47,7 +47,10 @@ def generate(
     ] = None,
     target: Annotated[
         list[str] | None,
-        Option(help="What to generate: documents, vectors, ...; may be repeated. See docs/targets.md."),
+        Option(
+            help="What to generate: c, documents, go, java, model, native, python, rust, "
+            "typescript, vectors; repeatable.",
+        ),
     ] = None,
     java_package: Annotated[
         str | None, Option(help="Also generate Java classes of this package in OUT/java.")
@@ -64,13 +67,10 @@ def generate(
     watch: Annotated[
         bool, Option("--watch", help="Keep running, and generate again when a schema changes.")
     ] = False,
-    form: Annotated[
-        Form, Option("--format", help="How problems are shown: file:line:col, or for CI.")
-    ] = Form.text,
-    as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
+    form: Annotated[Form, REPORT_FORMAT] = Form.text,
     import_path: Annotated[list[Path] | None, IMPORT_PATH] = None,
     dialect: Annotated[
-        bool, Option("--dialect", help="Print the JSON schema of .ksy files, for editors, and leave.")
+        bool, Option("--dialect", help="Print the JSON schema of .ksy files, for editors, and exit.")
     ] = False,
 ) -> None:
     """Generate reader and writer modules, or other targets, from schemas.
@@ -98,9 +98,6 @@ def generate(
     if dialect:
         sys.stdout.write(json.dumps(schema_of_schemas(), indent=1) + "\n")
         return
-    if as_json and form is not Form.text:
-        raise BadParameter("--json and --format exclude each other")
-    form = Form.json if as_json else form
     shown = FORMS[form.value]
     settings = _settings()
     given: dict[str, Any] = {

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import Missing, errors_reported
+from kodec.cli.outcome import Missing, Outcome, errors_reported
 from kodec.cli.parser import Exit, Option
 from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
-from kodec.cli.views import GROUPS, LOG_DIRS, id_text, tell
+from kodec.cli.views import GROUPS, LOG_DIRS, id_text
 from kodec.log.views.groups import Assigned, Group, GroupMember, read_groups
 
 __all__ = ["list_groups"]
@@ -30,20 +30,20 @@ def list_groups(
 
     example:  kodec groups /data/kafka-logs --members
 
-    exit:     0 done   1 no such group, or something is damaged   2 no such topic there, bad usage
+    exit:     0 done   1 something is damaged   2 no such group or topic, bad usage
     """
     with errors_reported():
         found = read_groups(*paths, groups=group, topics=())
         for name in group or []:
             if not any(each.group == name for each in found.groups):
-                tell(found.account)
+                Outcome(found.omissions).end(json=json)
                 raise Missing(f"no group {name} in {', '.join(map(str, paths))}")
     if json:
         for each in found.groups:
             output.show(output.as_json(_facts(each)))
     else:
         _print(found.groups, members, Layout(columns, wide))
-    raise Exit(tell(found.account))
+    raise Exit(Outcome(found.omissions).end(json=json))
 
 
 def _facts(each: Group) -> dict[str, object]:

@@ -20,7 +20,7 @@ def handoff(
         Path | None, Option("--zip", help="Archive for the kit; reproducible byte for byte.")
     ] = None,
     name: Annotated[str, Option(help="Name of the formats; the folder's name by default.")] = "",
-    version: Annotated[str, Option(help="The format version; a hash of the schemas by default.")] = "",
+    kit_version: Annotated[str, Option(help="The format version; a hash of the schemas by default.")] = "",
     previous: Annotated[Path | None, Option(help="An earlier kit, for the changelog.", exists=True)] = None,
     target: Annotated[
         list[str] | None, Option(help="A language to generate; all by default. May be repeated.")
@@ -55,7 +55,7 @@ def handoff(
         kit = make_kit(
             schemas,
             name=name,
-            version=version,
+            version=kit_version,
             targets=target,
             options=dict(_pair(each) for each in option or ()),
             include={key: Path(value) for key, value in map(_pair, include or ())},

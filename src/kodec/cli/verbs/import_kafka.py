@@ -25,8 +25,8 @@ def import_kafka(
     protocol: Annotated[
         bool, Option("--protocol", help="Also import requests, responses and headers.")
     ] = False,
-    only: Annotated[list[str] | None, Option(help="A message by its name in Kafka; may be repeated.")] = None,
-    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    only: Annotated[list[str] | None, Option(help="A message by its name in Kafka; repeatable.")] = None,
+    apply: Annotated[bool, Option("--apply", help="Apply the changes [default: dry run].")] = False,
 ) -> None:
     """Write or update schemas from Kafka's message definitions; a dry run without --apply.
 
@@ -36,7 +36,8 @@ def import_kafka(
     example:  kodec import-kafka kafka-group-coordinator-4.4.0.jar
               kodec import-kafka jars/ --schemas schemas --apply
 
-    exit:     0 nothing to do, or done   1 unreadable or unsupported   2 bad usage   3 shown, --apply does it
+    exit:     0 nothing to do, or done   1 unreadable or unsupported   2 bad usage
+              3 changes found; run again with --apply
     """
     try:
         from kodec.importer.plan import plan_import

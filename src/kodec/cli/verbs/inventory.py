@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from kodec.cli import output
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
-from kodec.cli.outcome import FAILED, errors_reported
+from kodec.cli.outcome import FAILED, Outcome, errors_reported
 from kodec.cli.parser import Exit, Option
-from kodec.cli.selection import READ_LOGS
+from kodec.cli.selection import READ_LOGS, TOPICS
 from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ __all__ = ["inventory"]
 
 def inventory(
     paths: Annotated[list[Path], READ_LOGS],
+    topic: Annotated[list[str] | None, TOPICS] = None,
     json: Annotated[bool, Option("--json", help="One JSON object for each segment.")] = False,
     crc: Annotated[bool, Option("--crc", help="Read everything and verify checksums.")] = False,
     engine: Annotated[Engine, ENGINE] = Engine.local,
@@ -40,7 +41,9 @@ def inventory(
         from kodec.pipeline.jobs.inventory import inventory as run_inventory
 
         say = output.say if engine is Engine.spark else None
-        summary = run_inventory(*paths, check_crc=crc, engine=engine.value, master=master, progress=say)
+        summary = run_inventory(
+            *paths, topics=topic or None, check_crc=crc, engine=engine.value, master=master, progress=say
+        )
     if json:
         for row in summary.rows:
             print(output.as_json(_facts(row)))
@@ -49,10 +52,8 @@ def inventory(
     for row in summary.rows:
         if row.facts.problem:
             output.warn(row.facts.problem)
-        if row.gap:
-            lost = f"{row.gap} offsets before it are missing" if row.gap > 0 else "overlaps the one before"
-            output.warn(f"{row.facts.path}: {lost}")
-    raise Exit(0 if summary.ok else FAILED)
+    code = Outcome(summary.omissions).end(json=json)
+    raise Exit(code if summary.ok else FAILED)
 
 
 def _facts(row: InventoryRow) -> dict[str, object]:

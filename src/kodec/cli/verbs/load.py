@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Annotated
 from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
+from kodec.cli.selection import refuse_archives
 from kodec.cli.stdin import is_stdin, stdin
 from kodec.log.editing.load import LoadedLog, lines_of, plan_load
+from kodec.stores.modes import readable_as
 
 __all__ = ["load"]
 
@@ -34,7 +37,7 @@ def load(
     node_id: Annotated[
         int | None, Option("--node-id", help="For meta.properties, with --cluster-id.", min=0)
     ] = None,
-    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Apply the changes [default: dry run].")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Write a log directory from the output of `kodec dump --edit-format`, edited or not.
@@ -45,22 +48,25 @@ def load(
 
     example:  kodec dump --edit-format /data/kafka-logs | ./script | kodec load --to edited --apply
 
-    exit:     0 done   1 an invalid line, or the target is not empty   2 bad usage
+    exit:     0 done   1 an invalid line, lost offsets, or the target is not empty   2 bad usage
               3 checked, --apply writes it
     """
     if (cluster_id is None) != (node_id is None):
         raise BadParameter("--cluster-id and --node-id go together")
+    refuse_archives([lines])
     outcome = Outcome()
     with errors_reported(), ExitStack() as stack, outcome.each(lines):
         file = stdin() if is_stdin(lines) else stack.enter_context(lines.open("rb"))
         name = "stdin" if is_stdin(lines) else str(lines)
         plan = plan_load(name, partial(lines_of, file), to, cluster_id=cluster_id, node_id=node_id)
+        stack.enter_context(readable_as(os.fstat(file.fileno())))
         for each in plan.apply() if apply else plan.preview():
+            outcome.omissions.extend(each.omissions)
             output.show(output.as_json(_facts(each, to, apply)) if json else _text(each))
         outcome.left_to_do += not apply
         if not json:
             output.show(f"to {to}: {output.ending(apply)}")
-    raise Exit(outcome.code)
+    raise Exit(outcome.end(json=json))
 
 
 def _facts(loaded: LoadedLog, out: Path, applied: bool) -> dict[str, object]:

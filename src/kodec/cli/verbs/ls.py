@@ -10,15 +10,17 @@ from kodec.cli import output
 from kodec.cli.outcome import FAILED, Outcome, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.progress import progress
-from kodec.cli.selection import READ_DIRECTORIES, logs_at
+from kodec.cli.selection import READ_DIRECTORIES, TOPICS, logs_at
 from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.files.listing import LeftoverKind
+from kodec.log.files.listing import LeftoverKind, left_out_of, parse_folder_name
 from kodec.log.files.lock import is_locked
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import resolve
+from kodec.log.files.resolve import require_topics, resolve
+from kodec.log.omissions import Cause
 from kodec.log.verification.survey import PartitionOverview, survey
+from kodec.runtime.dataclass import replace
 from kodec.stores.storage import Entry, entries
 
 __all__ = ["list_logs"]
@@ -26,6 +28,7 @@ __all__ = ["list_logs"]
 
 def list_logs(
     paths: Annotated[list[Path], READ_DIRECTORIES],
+    topic: Annotated[list[str] | None, TOPICS] = None,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
     crc: Annotated[bool, Option("--crc", help="Read everything and verify checksums.")] = False,
     sort: Annotated[
@@ -39,14 +42,14 @@ def list_logs(
 
     Without --crc it reads only headers. Health is clean, torn (ends in a partial batch, or in zeros), corrupt
     or unreadable; problems are reported on stderr, and so is the space of files that are not part of a
-    log: deleted files and replicas, moves in progress, strays.
+    log: deleted files and replicas, moves in progress, strays, folders with other names that hold segments.
 
     example:  kodec ls /data/kafka-logs --sort bytes
 
     exit:     0 listed   1 something is corrupt, or cannot be read   2 bad usage
     """
     with errors_reported():
-        code = _list(paths, None if json else Layout(columns, wide), sort=sort, check_crc=crc)
+        code = _list(paths, topic or None, None if json else Layout(columns, wide), sort=sort, check_crc=crc)
     raise Exit(code)
 
 
@@ -63,10 +66,13 @@ _AT_WORK = {
 }
 
 
-def _list(paths: list[Path], layout: Layout | None, *, sort: str | None, check_crc: bool) -> int:
+def _list(
+    paths: list[Path], topics: list[str] | None, layout: Layout | None, *, sort: str | None, check_crc: bool
+) -> int:
     """Print a row for each topic-partition, or JSON without a layout; 1 if one is corrupt, else 0."""
     if sort is not None and sort not in _COLUMNS:
         raise BadParameter(f"--sort: no column {sort!r}; the columns are {', '.join(_COLUMNS)}")
+    require_topics(topics, *paths)
     directories: list[LogDirectory] = []
     logs: list[PartitionLog] = []
     for path in paths:
@@ -74,27 +80,36 @@ def _list(paths: list[Path], layout: Layout | None, *, sort: str | None, check_c
             logs.append(PartitionLog(path))
         else:
             directories.append(LogDirectory(path))
-            logs += directories[-1]
     rows: list[tuple[PartitionLog, PartitionOverview]] = []
     outcome = Outcome()
-    with progress("ls", lambda: sum(logs_at(path)[1] for path in paths), beside_output=False) as step:
+    for directory in directories:
+        directory.require_starts(outcome.omissions)
+        logs += directory
+    logs = [log for log in logs if topics is None or log.topic_partition.topic in topics]
+    with progress("ls", lambda: sum(logs_at(path, topics)[1] for path in paths), beside_output=False) as step:
         for log in logs:
             with outcome.each(log.path):
                 rows.append((log, survey(log, check_crc=check_crc, progress=step)))
                 log.close()
+                if there := log.remote_offsets:
+                    text = f"offsets {there.start} to {there.stop - 1} are in remote storage: give --tier"
+                    outcome.omissions.lose(log.path, text, Cause.ABSENT)
     if sort is not None:
         rows.sort(key=lambda row: _rank(_COLUMNS[sort](*row)))
     _print(rows, layout)
-    for replica in (each for directory in directories for each in directory.not_live):
-        size = output.size_of(_bytes_in(replica.path))
-        output.warn(f"{replica.path}: {replica.kind.value} replica, not listed, {size}")
+    roots = (root for directory in directories for root in directory.roots)
+    for left_out in (each for root in roots for each in left_out_of(root.path, topics)):
+        used = _bytes_in(left_out.path)
+        name = parse_folder_name(left_out.path.name)
+        what = left_out.reason if name is None else f"{name.kind.value} replica, not listed"
+        outcome.omissions.add(replace(left_out, reason=f"{what}, {output.size_of(used)}", size=used))
     for log, _ in rows:
         meaning = _MEANING | (_AT_WORK if log.leftovers and is_locked(log.root) else {})
         for leftover in log.leftovers:
             size = output.size_of(_size(leftover.path))
             output.warn(f"{leftover.path}: {leftover.kind.value} file, {meaning[leftover.kind]}, {size}")
-    bad = any(overview.health in ("corrupt", "unreadable") for _, overview in rows)
-    return FAILED if bad else outcome.code
+    code = outcome.end(json=layout is None)
+    return FAILED if any(overview.health in ("corrupt", "unreadable") for _, overview in rows) else code
 
 
 def _print(rows: Sequence[tuple[PartitionLog, PartitionOverview]], layout: Layout | None) -> None:
@@ -184,9 +199,9 @@ def _size(entry: Entry | Path) -> int:
 
 
 def _bytes_in(folder: Path) -> int:
-    """Bytes of the files in a replica's folder; 0 if it is gone by now."""
+    """Bytes of the files in a replica's folder; 0 if it is gone by now, or cannot be listed."""
     try:
         with entries(folder) as found:
             return sum(_size(each) for each in found if each.is_file())
-    except FileNotFoundError:
+    except OSError:
         return 0

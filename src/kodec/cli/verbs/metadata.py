@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import FAILED, Missing, errors_reported
+from kodec.cli.outcome import Missing, Outcome, errors_reported
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
+from kodec.cli.selection import TOPICS, refuse_archives
 from kodec.cli.tables import WIDE, Layout, print_table
-from kodec.cli.views import TOPICS, id_text, moment, tell
+from kodec.cli.views import id_text, moment
 from kodec.log.views.metadata import (
     Broker,
     ClusterMetadata,
@@ -32,7 +33,9 @@ def metadata(
             metavar="PATH...", exists=True, urls=True, help="log.dirs folders, or one snapshot (.checkpoint)."
         ),
     ],
-    offset: Annotated[int | None, Option("--offset", help="Only records below this offset.", min=0)] = None,
+    before_offset: Annotated[
+        int | None, Option("--before-offset", help="Only records below this offset.", min=0)
+    ] = None,
     topic: Annotated[list[str] | None, TOPICS] = None,
     json: Annotated[
         bool, Option("--json", help="One JSON object for the cluster, then one for each item.")
@@ -46,18 +49,19 @@ def metadata(
 
     example:  kodec metadata /data/kafka-logs --topic orders
 
-    exit:     0 done   1 no such topic or offset, something is damaged or unknown   2 no metadata, bad usage
+    exit:     0 done   1 something is damaged or unknown   2 no such topic, no metadata, bad usage
     """
+    refuse_archives(paths)
     with errors_reported():
         if len(paths) == 1 and paths[0].is_file():
-            if offset is not None:
-                raise BadParameter("--offset needs log directories")
+            if before_offset is not None:
+                raise BadParameter("--before-offset needs log directories")
             found = read_metadata_snapshot(paths[0])
         else:
-            found = read_metadata(*paths, end_offset=offset)
+            found = read_metadata(*paths, end_offset=before_offset)
         for name in topic or []:
             if found.topic(name) is None:
-                tell(found.account)
+                Outcome(found.omissions).end(json=json)
                 raise Missing(f"no topic {name} in the metadata at offset {found.end_offset}")
     topics = [each for each in found.topics if topic is None or each.name in topic]
     if json:
@@ -66,7 +70,7 @@ def metadata(
     else:
         _print(found, topics, Layout(wide=wide), only=topic is not None)
     # A record of an unknown type may change the rest, so Kafka refuses it.
-    raise Exit(tell(found.account) or (FAILED if found.account.unknown else 0))
+    raise Exit(Outcome(found.omissions).end(json=json))
 
 
 def _hidden(configs: dict[str, str]) -> dict[str, str]:

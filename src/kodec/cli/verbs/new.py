@@ -13,6 +13,7 @@ from kodec.cli.outcome import FAILED
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.extras import install_command
+from kodec.stores.modes import narrow, readable_as
 
 __all__ = ["new"]
 
@@ -58,7 +59,7 @@ def new(
             raise BadParameter(f"--to {to}: lower_snake_case.ksy, which is the id of the schema too")
     try:
         if to is not None and to.exists() and not overwrite:
-            raise FileExistsError(f"{to} exists: --overwrite replaces it")
+            raise FileExistsError(f"{to} exists; overwrite=True replaces it")
         data = [each.read_bytes() for each in samples]
         for each in (each for each, found in zip(samples, data, strict=True) if not found):
             raise ValueError(f"{each} is empty: it shows nothing of the format")
@@ -71,8 +72,12 @@ def new(
         if to is None:
             sys.stdout.write(found.text)
         else:
-            to.parent.mkdir(parents=True, exist_ok=True)
-            to.write_text(found.text, "utf-8")
+            # it quotes bytes of the samples
+            with readable_as(*samples):
+                to.parent.mkdir(parents=True, exist_ok=True)
+                with to.open("w", encoding="utf-8") as file:
+                    narrow(file.fileno())
+                    file.write(found.text)
     except (OSError, ValueError) as error:
         lines.warn(*lines.lines_of(error))
         raise Exit(FAILED) from None

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import errors_reported
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import Exit, Option
+from kodec.cli.selection import PARTITION, TOPICS
 from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
-from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, moment, tell, tell_stable_offsets
+from kodec.cli.views import LOG_DIRS, logs_of, moment, tell_stable_offsets
 from kodec.log.views.producers import ActiveProducer, Producers, read_producers
-from kodec.log.views.reading import Completeness
 from kodec.log.views.replicas import Replicas
 
 __all__ = ["producers"]
@@ -20,30 +20,35 @@ __all__ = ["producers"]
 def producers(
     paths: Annotated[list[Path], LOG_DIRS],
     topic: Annotated[list[str] | None, TOPICS] = None,
-    partition: Annotated[int | None, PARTITION] = None,
+    partition: Annotated[list[int] | None, PARTITION] = None,
     json: Annotated[bool, Option("--json", help="One JSON object for each producer.")] = False,
     columns: Annotated[str | None, COLUMNS] = None,
     wide: Annotated[bool, WIDE] = False,
 ) -> None:
     """Show the idempotent and transactional producers of partitions, in the state that a broker would load.
 
-    From the newest producer snapshot, and the batches after it. A broker forgets producers after
-    producer.id.expiration.ms; here they are shown while a snapshot or the log has them.
+    From the newest producer snapshot that agrees with the batches before it, and the batches after it. A
+    broker forgets producers after producer.id.expiration.ms; here they are shown while a snapshot or the log
+    has them.
 
     example:  kodec producers /data/kafka-logs --topic idempotent
 
     exit:     0 done   1 something is damaged   2 no such topic there, bad usage
     """
-    account = Completeness()
+    found = []
     with errors_reported():
-        found = [read_producers(log, account) for log in logs_of(Replicas(*paths), topic, partition)]
+        here = Replicas(*paths)
+        outcome = Outcome(here.omissions)
+        for log in logs_of(here, topic, partition):
+            with outcome.each(log.path):
+                found.append(read_producers(log, outcome.omissions))
     if json:
         for each in found:
             for producer in each.producers:
                 output.show(output.as_json(_facts(each, producer)))
     else:
         _print(found, Layout(columns, wide))
-    raise Exit(tell(account))
+    raise Exit(outcome.end(json=json))
 
 
 def _facts(view: Producers, each: ActiveProducer) -> dict[str, object]:

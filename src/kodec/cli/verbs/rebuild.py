@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import FAILED, LEFT_TO_DO, errors_reported
+from kodec.cli.outcome import Missing, Outcome, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.selection import TOPICS
@@ -25,7 +25,8 @@ def rebuild(
             "--from",
             exists=True,
             urls=True,
-            help="A point of a backup, a log directory or remote storage; may be given several times.",
+            replicas=True,
+            help="A point of a backup, a log directory or remote storage; repeatable.",
         ),
     ],
     to: Annotated[
@@ -69,7 +70,11 @@ def rebuild(
             max=10_000,
         ),
     ] = REMOTE_PARTITIONS,
-    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    metadata_offset: Annotated[
+        int | None,
+        Option(help="Take the metadata below this offset, where later records are damaged.", min=0),
+    ] = None,
+    apply: Annotated[bool, Option("--apply", help="Apply the changes [default: dry run].")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Write logs, topics, configs and groups into the log directories of stopped brokers; offsets stay.
@@ -82,7 +87,8 @@ def rebuild(
     example:  kodec rebuild --from backup/points/20261126T010500Z --to /data/kafka-logs --apply
               kodec rebuild --from disk-1 --from disk-2 --to new-1 --to new-2a,new-2b --hold-retention
 
-    exit:     0 done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    exit:     0 done   1 refused, or not all that the sources had   2 bad usage
+              3 changes found; run again with --apply
     """
     if allow_expired and hold_retention:
         raise BadParameter("--allow-expired and --hold-retention do not go together")
@@ -104,6 +110,7 @@ def rebuild(
                     retention_ms=retention_ms,
                     keep_remote=keep_remote,
                     remote_partitions=remote_partitions,
+                    metadata_offset=metadata_offset,
                     progress=step,
                 )
                 done: list[RebuiltPartition] = []
@@ -118,8 +125,7 @@ def rebuild(
                         output.show(*([output.as_json(facts)] if json else _text(plan, each)))
                 output.warn(*(f"note: {each}" for each in plan.notes), *plan.problems)
         except KeyError as error:
-            output.warn(f"kodec: {error.args[0]}")
-            raise Exit(FAILED) from None
+            raise Missing(error.args[0]) from None
     if not json and not plan.problems:
         commits = sum(map(len, plan.groups.values()))
         what = [
@@ -127,12 +133,19 @@ def rebuild(
             output.count(len(plan.partitions), "topic-partition"),
         ]
         what += [output.count(commits, "committed offset")] if commits else []
+        what += [output.count(count, name) for name, count in plan.carried.items() if count]
         kind = "the new cluster" if plan.is_new else "cluster"
         output.show(
             f"{', '.join(what)} for {kind} {plan.cluster_id}: {output.ending(apply)}",
             *(f"the old files of a log are in {place}" for place in sorted({each.parent for each in kept})),
         )
-    raise Exit(FAILED if plan.problems else 0 if apply or not plan.has_changes else LEFT_TO_DO)
+    elif json and plan.carried:
+        output.show(output.as_json({"clusterId": plan.cluster_id, "carried": plan.carried}))
+    outcome = Outcome(plan.omissions)
+    # what is missing was shown with its topic-partition
+    outcome.failed = len(plan.problems) + sum(bool(each.missing) for each in plan.partitions)
+    outcome.left_to_do = int(plan.has_changes and not apply)
+    raise Exit(outcome.end(json=json))
 
 
 def _topic(plan: RebuildPlan, each: RebuiltPartition) -> tuple[str, list[int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,10 +11,11 @@ from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import Exit, Option
 from kodec.cli.progress import Step, progress
 from kodec.cli.recovery_output import Shown
-from kodec.cli.selection import DIRECTORIES, logs_at
+from kodec.cli.selection import DIRECTORIES, TOPICS, logs_at
 from kodec.log.directories.directory import LogRoot
+from kodec.log.files.listing import ReplicaKind
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import resolve
+from kodec.log.files.resolve import LogDirectoryPath, is_of_topics, require_topics, resolve
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.planning import plan_recoveries, plan_recovery
 from kodec.log.verification.verify import verify_root
@@ -24,7 +25,8 @@ __all__ = ["recover"]
 
 def recover(
     paths: Annotated[list[Path], DIRECTORIES],
-    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    topic: Annotated[list[str] | None, TOPICS] = None,
+    apply: Annotated[bool, Option("--apply", help="Apply the changes [default: dry run].")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each change.")] = False,
     quarantine: Annotated[
         Path | None,
@@ -37,6 +39,9 @@ def recover(
     from_start: Annotated[
         bool, Option("--from-start", help="Read all segments, regardless of the checkpoints.")
     ] = False,
+    allow_empty: Annotated[
+        bool, Option("--allow-empty", help="Also cut a log to nothing that is none of Kafka's.")
+    ] = False,
     index_interval_bytes: Annotated[int, Option(help="The topic's index.interval.bytes.", min=0)] = 4096,
 ) -> None:
     """Repair logs that were not shut down cleanly, as a starting broker does; a dry run without --apply.
@@ -47,26 +52,57 @@ def recover(
 
     example:  kodec recover /data/kafka-logs
 
-    exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage
+              3 changes found; run again with --apply
     """
     outcome, shown = Outcome(), Shown(json, apply)
     with errors_reported():
+        require_topics(topic or None, *paths)
+        outcome.note_listing(paths, topic or (), handled=lambda name: name.kind is ReplicaKind.FUTURE)
         for path in paths:
-            with progress(path.name, logs_at(path)[1]) as step:
-                shown.all(_plans(path, from_start, index_interval_bytes, step), outcome, step, quarantine)
+            with progress(path.name, logs_at(path, topic)[1]) as step:
+                plans = _plans(path, topic or None, from_start, allow_empty, index_interval_bytes, step)
+                shown.all(plans, outcome, step, quarantine)
     shown.end()
-    raise Exit(outcome.code)
+    for path in paths:
+        if not isinstance(resolve(path), PartitionPath) and not (path / "__cluster_metadata-0").exists():
+            output.warn(
+                f"note: {path} has no __cluster_metadata-0: a broker of the same cluster can serve these "
+                "logs; kodec rebuild gives them to a new one"
+            )
+    raise Exit(outcome.end(json=json))
 
 
-def _plans(path: Path, from_start: bool, index_interval_bytes: int, step: Step) -> Iterator[RecoveryPlan]:
+def _plans(
+    path: Path,
+    topics: Sequence[str] | None,
+    from_start: bool,
+    allow_empty: bool,
+    index_interval_bytes: int,
+    step: Step,
+) -> Iterator[RecoveryPlan]:
     """The plan of a topic-partition's folder, or those of a log directory, each made on demand."""
-    if isinstance(resolve(path), PartitionPath):
+    what = resolve(path)
+    if isinstance(what, PartitionPath):
+        if not is_of_topics(what, topics):
+            return
         yield plan_recovery(
-            path, from_start=from_start, index_interval_bytes=index_interval_bytes, progress=step
+            path,
+            from_start=from_start,
+            allow_empty=allow_empty,
+            index_interval_bytes=index_interval_bytes,
+            progress=step,
         )
         return
-    for problem in verify_root(LogRoot(path)):
+    for problem in verify_root(LogRoot(path)) if topics is None else ():
         output.warn(f"{problem}: ignored")
+    assert isinstance(what, LogDirectoryPath)
+    there = {each.topic_partition.topic for each in what.replicas}
     yield from plan_recoveries(
-        path, from_start=from_start, index_interval_bytes=index_interval_bytes, progress=step
+        path,
+        topics=None if topics is None else [each for each in topics if each in there],
+        from_start=from_start,
+        allow_empty=allow_empty,
+        index_interval_bytes=index_interval_bytes,
+        progress=step,
     )

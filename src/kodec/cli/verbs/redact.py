@@ -7,21 +7,19 @@ from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import FAILED, Outcome, errors_reported
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.progress import progress
-from kodec.cli.selection import DIRECTORIES, size_of_logs
+from kodec.cli.selection import DIRECTORIES, PARTITION, TOPICS, size_of_logs
 from kodec.cli.wanted import (
     FRAMING,
     HEADER,
     KEY,
     KEY_FORMAT,
     OFFSET,
-    PARTITION,
     PRODUCER,
-    SCHEMAS,
+    REGISTRY,
     SINCE,
-    TOPIC,
     TRANSACTIONAL_ID,
     UNTIL,
     VALUE_CONTAINS,
@@ -38,6 +36,8 @@ from kodec.cli.wanted import (
 from kodec.log.cleaning.redaction import METADATA, RedactionReport, plan_redaction
 from kodec.log.cleaning.remains import Holder, Place
 from kodec.log.directories.record_filter import RecordFilter
+from kodec.log.files.listing import parse_folder_name
+from kodec.log.omissions import Cause
 from kodec.log.values.formats import ValueFormat
 
 __all__ = ["redact"]
@@ -45,9 +45,9 @@ __all__ = ["redact"]
 
 def redact(
     paths: Annotated[list[Path], DIRECTORIES],
-    topic: Annotated[list[str] | None, TOPIC] = None,
+    topic: Annotated[list[str] | None, TOPICS] = None,
     partition: Annotated[list[int] | None, PARTITION] = None,
-    key: Annotated[str | None, KEY] = None,
+    key: Annotated[list[str] | None, KEY] = None,
     value_contains: Annotated[str | None, VALUE_CONTAINS] = None,
     header: Annotated[list[str] | None, HEADER] = None,
     where: Annotated[str | None, WHERE] = None,
@@ -58,22 +58,29 @@ def redact(
     transactional_id: Annotated[str | None, TRANSACTIONAL_ID] = None,
     key_format: Annotated[Format, KEY_FORMAT] = Format.auto,
     value_format: Annotated[Format, VALUE_FORMAT] = Format.auto,
-    schemas: Annotated[str | None, SCHEMAS] = None,
+    registry: Annotated[str | None, REGISTRY] = None,
     framing: Annotated[FramingChoice, FRAMING] = FramingChoice.auto,
-    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    roll: Annotated[
+        bool, Option("--roll", help="Roll the active segment first if it holds one: it is redacted too.")
+    ] = False,
+    over_gaps: Annotated[
+        bool, Option("--over-gaps", help="Also where offsets have been lost; they stay recorded as lost.")
+    ] = False,
+    apply: Annotated[bool, Option("--apply", help="Apply the changes [default: dry run].")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Erase chosen records, in all segments but the active one; no broker may run.
 
     Records are chosen as in `kodec find`; all given conditions must hold. Offsets, timestamps, producers,
     transactions and epochs of all other records are kept, indexes are rebuilt. Afterwards all files of the
-    topic-partition are searched, including compressed batches, old copies and deleted replicas; files that
-    still hold a match are reported. Without --apply it is a dry run: nothing is written.
+    topic-partition are searched, including compressed batches, old copies, deleted replicas and the
+    quarantine of `kodec recover`; files that still hold a match, or cannot be searched, are reported. With
+    --roll the active segment is redacted too. Without --apply it is a dry run: nothing is written.
 
     example:  kodec redact /data/kafka-logs --topic orders --key customer-17
 
-    exit:     0 nothing to do, or done   1 refused, cannot be read, or a match remains   2 bad usage
-              3 shown, --apply does it
+    exit:     0 nothing to do, or done   1 refused, cannot be read, or a match remains or would
+              2 bad usage   3 changes found; run again with --apply
     """
     formats: tuple[ValueFormat, ValueFormat] = (key_format.value, value_format.value)
     wanted = record_filter(offset, since, until, key, value_contains, header or [], *formats)
@@ -81,9 +88,18 @@ def redact(
         wanted = dataclasses.replace(wanted, producer_ids=frozenset(producer))
     outcome, changed = Outcome(), 0
     with errors_reported():
-        decoder = value_decoder(schemas, framing.value, None, paths, formats) if where else None
-        wanted = dataclasses.replace(wanted, where=where_condition(where, formats, decoder))
+        decoder = value_decoder(registry, framing.value, None, paths, formats) if where else None
+        test = where_condition(where, formats, decoder)
+        wanted = dataclasses.replace(wanted, where=test)
         logs = chosen_logs(paths, topic or [], partition or [])
+        searched = {log.topic_partition for log in logs}
+        outcome.note_listing(paths, handled=lambda name: name.topic_partition in searched)
+        for each in list(outcome.omissions):
+            name = parse_folder_name(each.path.name)
+            if name is not None and (not topic or name.topic_partition.topic in topic):
+                outcome.omissions.lose(
+                    each.path, "not searched: there is no live replica beside it", Cause.UNKNOWN
+                )
         if transactional_id is not None:
             ids = of_transactional_id(paths, transactional_id)
             wanted = dataclasses.replace(wanted, producer_ids=ids & (wanted.producer_ids or ids))
@@ -95,18 +111,25 @@ def redact(
         with progress("redact", (1 + apply) * sum(map(size_of_logs, folders))) as step:
             for folder in folders:
                 with outcome.each(folder):
-                    plan = plan_redaction(folder, wanted, progress=step)
+                    plan = plan_redaction(folder, wanted, roll=roll, over_gaps=over_gaps, progress=step)
                     report = plan.apply() if apply else plan.preview()
+                    outcome.omissions.extend(report.omissions)
+                    for holder in report.left:
+                        if holder.problem:
+                            outcome.omissions.lose(holder.path, holder.problem)
                     outcome.left_to_do += report.has_changes and not apply
                     changed += report.has_changes
                     if json:
                         output.show(output.as_json(_facts(report)))
                     elif report.has_changes or report.left:
                         output.show(*_text(report))
-                    outcome.failed += apply and bool(report.left)
-    if not (outcome.failed or outcome.left_to_do or changed or json):
-        output.say("kodec: no record of a closed segment matches")
-    raise Exit(FAILED if outcome.failed else outcome.code)
+                    outcome.failed += bool(report.left)
+    if test is not None:
+        outcome.omissions.extend(test.omissions)
+    code = outcome.end(json=json)
+    if not (code or changed or json):
+        output.say("kodec: no record matches")
+    raise Exit(code)
 
 
 def _facts(report: RedactionReport) -> dict[str, object]:
@@ -118,6 +141,8 @@ def _facts(report: RedactionReport) -> dict[str, object]:
         "removed": report.removed,
         "bytesBefore": report.bytes_before,
         "bytesAfter": report.bytes_after,
+        "rolls": report.rolls,
+        "finishes": report.finishes,
         "deletedFiles": [str(path) for path in report.deleted_files],
         "holders": [
             {
@@ -137,16 +162,24 @@ def _text(report: RedactionReport) -> list[str]:
     name, records = report.topic_partition, output.count(report.records, "record")
     lines = []
     if report.has_changes:
-        goes = f"{records} of {output.count(report.segments, 'closed segment')} {_verb(report)}"
+        goes = f"{records} of {output.count(report.segments, 'segment')} {_verb(report)}"
         if report.applied:
             goes += f": {report.rewritten} batches rewritten, {report.emptied} emptied, {report.removed} gone"
         lines.append(f"{name}: {goes}: {output.ending(report.applied)}")
     for each in report.holders:
         if each.place is Place.CLOSED and not report.applied and each.records:
             lines.append(f"{name}: {each.path.name}: {output.count(each.records, 'record')}")
+    if report.finishes:
+        lines.append(
+            f"{name}: an interrupted replacement of segments {'was' if report.applied else 'is'} completed"
+        )
+    if report.rolls:
+        lines.append(f"{name}: the active segment {'was' if report.applied else 'is'} rolled first")
     what = "deleted" if report.applied else "would be deleted"
-    lines += [f"{name}: {path.name} {what}: it was marked for deletion" for path in report.deleted_files]
+    lines += [f"{name}: {path.name} {what}: it is not part of the log" for path in report.deleted_files]
     lines += [f"{name}: {_left(each)}" for each in report.left]
+    if any(each.place is Place.ACTIVE and each.records for each in report.left) and not report.rolls:
+        lines.append(f"{name}: --roll rolls the active segment first, and erases it there too")
     if report.applied and not report.left:
         lines.append(f"{name}: checked: none of its files holds a matching record")
     if others := sum(each.others for each in report.holders):
@@ -161,6 +194,7 @@ def _verb(report: RedactionReport) -> str:
 
 
 def _left(holder: Holder) -> str:
-    holds = f"holds {output.count(holder.records, 'record')}" if holder.records else "may hold some"
+    records = output.count(holder.records, "record")
+    holds = f"holds {records}" if holder.records else "may hold some"
     because = f": {holder.problem}" if holder.problem else ""
     return f"{holder.path} still {holds} ({holder.place.value}){because}"

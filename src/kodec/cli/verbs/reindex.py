@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +10,9 @@ from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import Exit, Option
 from kodec.cli.progress import Step, progress
 from kodec.cli.recovery_output import Shown
-from kodec.cli.selection import LOGS, logs_at
+from kodec.cli.selection import LOGS, TOPICS, logs_at
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import SegmentPath, resolve
+from kodec.log.files.resolve import LogDirectoryPath, SegmentPath, is_of_topics, require_topics, resolve
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.planning import plan_reindex, unreadable_plan
 
@@ -21,7 +21,8 @@ __all__ = ["reindex"]
 
 def reindex(
     paths: Annotated[list[Path], LOGS],
-    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    topic: Annotated[list[str] | None, TOPICS] = None,
+    apply: Annotated[bool, Option("--apply", help="Apply the changes [default: dry run].")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each change.")] = False,
     index_interval_bytes: Annotated[int, Option(help="The topic's index.interval.bytes.", min=0)] = 4096,
 ) -> None:
@@ -29,26 +30,34 @@ def reindex(
 
     example:  kodec reindex /data/kafka-logs/orders-0
 
-    exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage
+              3 changes found; run again with --apply
     """
     outcome, shown = Outcome(), Shown(json, apply)
     with errors_reported():
+        require_topics(topic or None, *paths)
+        outcome.note_listing(paths, topic or (), handled=lambda _: True)
         for path in paths:
-            with progress(path.name, logs_at(path)[1]) as step:
-                shown.all(_plans(path, index_interval_bytes, step), outcome, step)
+            with progress(path.name, logs_at(path, topic)[1]) as step:
+                shown.all(_plans(path, topic or None, index_interval_bytes, step), outcome, step)
     shown.end()
-    raise Exit(outcome.code)
+    raise Exit(outcome.end(json=json))
 
 
-def _plans(path: Path, index_interval_bytes: int, step: Step) -> Iterator[RecoveryPlan]:
+def _plans(
+    path: Path, topics: Sequence[str] | None, index_interval_bytes: int, step: Step
+) -> Iterator[RecoveryPlan]:
     """The plan of a segment's or topic-partition's folder, or those of a log directory."""
     what = resolve(path)
+    if not isinstance(what, LogDirectoryPath) and not is_of_topics(what, topics):
+        return
     if isinstance(what, SegmentPath):
         folders, only = [path.parent], [what.base_offset]
     elif isinstance(what, PartitionPath):
         folders, only = [path], None
     else:
-        folders, only = [replica.path for replica in what.replicas], None
+        chosen = [each for each in what.replicas if topics is None or each.topic_partition.topic in topics]
+        folders, only = [each.path for each in chosen], None
     for folder in folders:
         try:
             plan = plan_reindex(

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import FAILED, errors_reported
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.selection import READ_DIRECTORIES, logs_at
 from kodec.log.files.durable import replace_file
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import resolve
+from kodec.log.omissions import Omissions
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.extras import install_command
+from kodec.stores.modes import readable_as
 
 __all__ = ["report"]
 
@@ -60,23 +63,40 @@ def report(
         with progress("report", size, beside_output=False) as step:
             found = look_into(*paths, verify=verify, sample_bytes=sample << 20, progress=step)
         if out is not None:
-            title = ", ".join(str(path.absolute()) for path in paths)
+            # the last two names: people know the folder by them, and the page lists the whole paths
+            title = "Kafka logs in " + ", ".join("/".join(path.absolute().parts[-2:]) for path in paths)
             page = page_of(found, title=title, made=datetime.now(UTC))
-            replace_file(out, page.encode("utf-8", "backslashreplace"))
+            with readable_as(*paths):
+                replace_file(out, page.encode("utf-8", "backslashreplace"))
             output.say(f"{out}: {output.size_of(out.stat().st_size)}")
         if json:
-            print(output.as_json(output.plain(found)))
-    raise Exit(0 if found.healthy else FAILED)
+            facts = output.plain(replace(found, omissions=Omissions()))
+            assert isinstance(facts, dict)
+            del facts["omissions"]
+            left_out = [each.facts() for each in found.omissions]
+            print(output.as_json(facts | {"leftOut": left_out}))
+    outcome = Outcome(found.omissions)
+    if found.problem_count:
+        where = "" if out is None else f": see {out}"
+        shown = found.problems[:_MOST_SHOWN]
+        outcome.fail(*shown, f"kodec: {output.count(found.problem_count, 'problem')}{where}")
+    raise Exit(outcome.end())
+
+
+# the page and the JSON have more
+_MOST_SHOWN = 20
 
 
 def _require_place(out: Path, paths: list[Path], overwrite: bool) -> None:
-    """Raise BadParameter for a page inside a log directory or over an existing file."""
+    """Raises BadParameter; ValueError for a page inside a log directory, FileExistsError."""
     folder = out.absolute().parent.resolve()
     for path in paths:
         root = path.resolve().parent if isinstance(resolve(path), PartitionPath) else path.resolve()
         if folder.is_relative_to(root):
-            raise BadParameter(f"--out: {out} is inside the log directory {root}")
+            raise ValueError(f"--out: {out} is inside the log directory {root}")
     if not folder.is_dir():
         raise BadParameter(f"--out: there is no folder {folder}")
-    if out.is_dir() or (out.exists() and not overwrite):
-        raise BadParameter(f"--out: {out} exists; --overwrite replaces it")
+    if out.is_dir():
+        raise BadParameter(f"--out: {out} is a folder")
+    if out.exists() and not overwrite:
+        raise FileExistsError(f"{out} exists; overwrite=True replaces it")

@@ -8,11 +8,12 @@ from typing import Annotated
 from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
+from kodec.cli.selection import PARTITION, TOPICS
 from kodec.cli.times import parse_time
-from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, tell
+from kodec.cli.views import LOG_DIRS, logs_of
+from kodec.log.directories.gaps import note_missing
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.metadata import METADATA_TOPIC, read_metadata
-from kodec.log.views.reading import Completeness
 from kodec.log.views.remote import read_remote_offsets
 from kodec.log.views.replicas import Replicas
 from kodec.log.views.retention import Retention, explain_retention
@@ -23,7 +24,7 @@ __all__ = ["retention"]
 def retention(
     paths: Annotated[list[Path], LOG_DIRS],
     topic: Annotated[list[str] | None, TOPICS] = None,
-    partition: Annotated[int | None, PARTITION] = None,
+    partition: Annotated[list[int] | None, PARTITION] = None,
     retention_ms: Annotated[
         int | None,
         Option("--retention-ms", help="Overrides the topic's setting; -1 is no limit.", min=-1),
@@ -48,26 +49,26 @@ def retention(
     try:
         time = None if now is None else parse_time(now)
     except ValueError as error:
-        raise BadParameter(f"--now: {error}") from None
+        raise BadParameter(f"--now {now}: {error}") from None
     options = {"retention.ms": retention_ms, "retention.bytes": retention_bytes}
     given = {name: str(value) for name, value in options.items() if value is not None}
-    outcome = Outcome()
-    code = guessed = 0
+    guessed = 0
     with errors_reported():
         here = Replicas(*paths)
+        outcome = Outcome(here.omissions)
         logs = logs_of(here, topic, partition)
         metadata = None
         if here.log(TopicPartition(METADATA_TOPIC, 0)) is not None:
-            metadata = read_metadata(*paths)
-            code = tell(metadata.account)
-        account = Completeness()
-        remote = read_remote_offsets(here, account)
-        code = tell(account) or code
+            with outcome.each(paths[0]):
+                metadata = read_metadata(*paths)
+                outcome.omissions.extend(metadata.omissions)
+        remote = read_remote_offsets(here, outcome.omissions)
         for log in logs:
             with outcome.each(log.path):
                 found = explain_retention(
                     log, metadata, options=given, remote_offset=remote.get(log.topic_partition), now=time
                 )
+                note_missing(log, outcome.omissions)
                 output.show(*([output.as_json(_facts(found))] if json else _text(found)))
                 guessed += found.settings["retention.ms"].source == "default"
     if metadata is None:
@@ -80,11 +81,12 @@ def retention(
             f"kodec: {output.count(guessed, 'partition')}: retention.ms is Kafka's default, as a broker's "
             "server.properties is not in its log directories; --retention-ms overrides it"
         )
-    raise Exit(code or outcome.code)
+    raise Exit(outcome.end(json=json))
 
 
 def _facts(found: Retention) -> dict[str, object]:
     kept = found.next
+    sources = {each.base_offset: each.source for each in found.wrong_times}
     return {
         "topic": found.topic_partition.topic,
         "partition": found.topic_partition.partition,
@@ -111,12 +113,21 @@ def _facts(found: Retention) -> dict[str, object]:
             "bytes": kept.bytes,
             "active": kept.active,
             "largestTimestamp": kept.largest_timestamp,
-            "timestampOf": "file" if kept.by_file else "records",
+            "timestampOf": sources.get(kept.base_offset, "file" if kept.by_file else "records"),
             "dueTimestamp": kept.due,
             "missingBytes": kept.missing_bytes,
             "reasons": kept.reasons,
             "waitingBehind": kept.behind,
         },
+        "wrongTimes": [
+            {
+                "baseOffset": each.base_offset,
+                "timestamp": each.timestamp,
+                "timestampOf": each.source,
+                "recordsTimestamp": each.records,
+            }
+            for each in found.wrong_times
+        ],
     }
 
 
@@ -144,4 +155,15 @@ def _text(found: Retention) -> list[str]:
             lines.append(
                 f"    {output.count(kept.behind, 'segment')} after it would expire too but must wait"
             )
+    for each in found.wrong_times:
+        assert each.records is not None
+        source = (
+            "its time index ends with"
+            if each.source == "index"
+            else "its time index is empty: its file is of"
+        )
+        lines.append(
+            f"  segment {each.base_offset}: {source} {output.time_of(each.timestamp)}, which a broker takes "
+            f"for its newest record; that is of {output.time_of(each.records)}; kodec reindex repairs it"
+        )
     return lines

@@ -13,6 +13,7 @@ from kodec.cli.progress import progress
 from kodec.cli.selection import TOPICS, replicas_at, size_of_logs
 from kodec.log.recovery.merge import Dropped
 from kodec.log.recovery.salvage import MissingRange, SalvageReport, plan_salvage
+from kodec.runtime.dataclass import dataclass
 from kodec.stores.upload import made_here
 
 __all__ = ["salvage"]
@@ -45,8 +46,10 @@ def salvage(
         Path | None,
         Option("--dropped", help="Folder for batches that an unclean election has lost, by replica."),
     ] = None,
-    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
-    json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Apply the changes [default: dry run].")] = False,
+    json: Annotated[
+        bool, Option("--json", help="One JSON object for each topic-partition, and their total.")
+    ] = False,
 ) -> None:
     """Copy every good batch of damaged logs to new ones, offsets unchanged; report exactly what is missing.
 
@@ -61,11 +64,13 @@ def salvage(
     example:  kodec salvage /data/kafka-logs --topic orders --to salvaged
     example:  kodec salvage broker-1 broker-2 broker-3 --to salvaged
 
-    exit:     0 done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    exit:     0 done, nothing is missing   1 refused, something is missing, or cannot be read
+              2 bad usage   3 changes found; run again with --apply
     """
-    outcome = Outcome()
+    outcome, total = Outcome(), _Total()
     with errors_reported():
         wanted = replicas_at(paths, topic or [])
+        outcome.note_listing(paths)
         size = sum(size_of_logs(each) for replicas in wanted.values() for each in replicas)
         with (
             progress("salvage", size) as step,
@@ -87,9 +92,50 @@ def salvage(
                         report = plan.apply()
                     if report.target is not None:
                         report.target = to / str(owner)
+                    total.add(report)
+                    outcome.omissions.extend(report.omissions)
                     outcome.left_to_do += not apply
                     output.show(*([output.as_json(_facts(report))] if json else _text(report)))
-    raise Exit(outcome.code)
+    if total.partitions > 1:
+        output.show(output.as_json(total.facts()) if json else total.text())
+    raise Exit(outcome.end(json=json))
+
+
+@dataclass(slots=True)
+class _Total:
+    """What all reports have together."""
+
+    partitions: int = 0
+    batches: int = 0
+    records: int = 0
+    bytes: int = 0
+    bytes_missing: int = 0
+    ranges_missing: int = 0
+
+    def add(self, report: SalvageReport) -> None:
+        self.partitions += 1
+        self.batches += report.batches
+        self.records += report.records
+        self.bytes += report.bytes
+        # of replicas, bytes that one lacks another has
+        self.bytes_missing += 0 if report.replicas else report.bytes_missing
+        self.ranges_missing += len(report.missing)
+
+    def facts(self) -> dict[str, object]:
+        return {
+            "partitions": self.partitions,
+            "batches": self.batches,
+            "records": self.records,
+            "bytes": self.bytes,
+            "bytesMissing": self.bytes_missing,
+            "rangesMissing": self.ranges_missing,
+        }
+
+    def text(self) -> str:
+        kept = f"{output.count(self.batches, 'batch', 'batches')}, {output.count(self.records, 'record')}"
+        missing = f"{output.size_of(self.bytes_missing)} in {output.count(self.ranges_missing, 'range')}"
+        parts = output.count(self.partitions, "topic-partition")
+        return f"{parts}: {kept}, {output.size_of(self.bytes)} kept, {missing} missing"
 
 
 def _facts(report: SalvageReport) -> dict[str, object]:
@@ -104,7 +150,6 @@ def _facts(report: SalvageReport) -> dict[str, object]:
         "bytesMissing": report.bytes_missing,
         "endOffset": report.end_offset,
         "missing": [_range(each) for each in report.missing],
-        "unread": [str(path) for path in report.unread],
         "openTransactions": report.open_transactions,
         "wrongEpochs": report.wrong_epochs,
         "replicas": {str(path): batches for path, batches in report.replicas.items()},
@@ -145,25 +190,22 @@ def _text(report: SalvageReport) -> list[str]:
         for each in report.dropped
     ]
     lines += [f"note: {each}" for each in report.notes]
-    for each in report.missing:
-        what = f"bytes {each.start} to {each.end}, {each.offsets}" if each.start < each.end else each.offsets
-        place = f"{name}: missing" if report.replicas else f"{each.path}:"
-        lines.append(f"{place} {what}: {'; '.join(each.reasons)}")
-    lines += [
-        f"{path}: not read: "
-        + ("left by an interrupted swap of segments" if path.is_file() else "not a regular file")
-        for path in report.unread
-    ]
-    lines += [f"{each}: kept unchanged" for each in report.wrong_epochs]
+    lines += report.wrong_epochs
     if report.open_transactions:
         producers = ", ".join(map(str, report.open_transactions))
         lines.append(f"{name}: open transactions of producer {producers}")
     kept = f"{output.count(report.batches, 'batch', 'batches')}, {output.count(report.records, 'record')}"
-    missing = output.count(len(report.missing), "range")
-    lost = f"{missing} of offsets" if report.replicas else output.size_of(report.bytes_missing)
+    ranges = sum(each.start == each.end for each in report.missing)
+    lost = (
+        []
+        if report.replicas or (ranges and not report.bytes_missing)
+        else [output.size_of(report.bytes_missing)]
+    )
+    if report.replicas or ranges:
+        lost.append(f"{output.count(ranges, 'range')} of offsets")
     where = "" if report.target is None else f" in {report.target}"
     lines.append(
-        f"{name}: {kept}, {output.size_of(report.bytes)} kept, {lost} missing: "
+        f"{name}: {kept}, {output.size_of(report.bytes)} kept, {' and '.join(lost)} missing: "
         f"{output.ending(report.target is not None)}{where}"
     )
     return lines

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import lines
-from kodec.cli.compressions import PARQUET
+from kodec.cli.compressions import GUARD_FORMULAS, PARQUET
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
 from kodec.cli.schemas import IMPORT_PATH, OVERLAY, PARAM
 from kodec.cli.stdin import stdin_as_file
@@ -51,7 +51,7 @@ def scan(
     ] = None,
     column: Annotated[
         list[str] | None,
-        Option("--column", help="A path from a row: body.width; * for all; may be given several times."),
+        Option("--column", help="A path from a row: body.width; * for all; repeatable."),
     ] = None,
     where: Annotated[
         str | None,
@@ -90,6 +90,7 @@ def scan(
     ] = False,
     compression: Annotated[str, PARQUET] = "zstd",
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing file.")] = False,
+    guard_formulas: Annotated[bool, GUARD_FORMULAS] = False,
 ) -> None:
     """Write the rows of any files that a schema describes to Parquet, CSV, JSON Lines or DuckDB, or print
     them.
@@ -118,6 +119,8 @@ def scan(
     chosen = format or ("jsonl" if to is None else to.suffix.lower().lstrip("."))
     if compression != "zstd" and chosen != "parquet":
         raise BadParameter("--compression applies to Parquet only")
+    if guard_formulas and chosen != "csv":
+        raise BadParameter("--guard-formulas applies to CSV only")
     if table is not None and chosen not in ("duckdb", "db"):
         raise BadParameter("--table applies to DuckDB only")
     try:
@@ -147,10 +150,16 @@ def scan(
             )
             if to is None:
                 sys.stdout.flush()
-                count = print_rows(reader, sys.stdout.buffer, chosen)
+                count = print_rows(reader, sys.stdout.buffer, chosen, guard_formulas=guard_formulas)
             else:
                 count = write_rows(
-                    reader, to, format=format, compression=compression, table=table, overwrite=overwrite
+                    reader,
+                    to,
+                    format=format,
+                    compression=compression,
+                    table=table,
+                    overwrite=overwrite,
+                    guard_formulas=guard_formulas,
                 )
     except (KodecError, BrokenPipeError):
         raise

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import errors_reported
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
+from kodec.cli.selection import TOPICS
 from kodec.cli.tables import WIDE, Layout, print_table
 from kodec.cli.times import parse_time
-from kodec.cli.views import LOG_DIRS, TOPICS, moment, tell, tell_stable_offsets
+from kodec.cli.views import LOG_DIRS, moment, tell_stable_offsets
 from kodec.log.views.producers import Producers
 from kodec.log.views.transactions import (
     OpenTransaction,
@@ -48,7 +49,7 @@ def transactions(
     try:
         time = None if now is None else parse_time(now)
     except ValueError as error:
-        raise BadParameter(f"--now: {error}") from None
+        raise BadParameter(f"--now {now}: {error}") from None
     with errors_reported():
         found = read_transactions(*paths, topics=topic, now=time)
     if json:
@@ -60,7 +61,7 @@ def transactions(
             output.show(output.as_json(_partition_facts(partition)))
     else:
         _print(found, Layout(wide=wide))
-    raise Exit(tell(found.account))
+    raise Exit(Outcome(found.omissions).end(json=json))
 
 
 def _id_facts(each: TransactionalId) -> dict[str, object]:

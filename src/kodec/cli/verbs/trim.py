@@ -26,7 +26,7 @@ def trim(
     retention_ms: Annotated[
         int | None, Option("--retention-ms", help="Keep segments that are not older, in ms.", min=0)
     ] = None,
-    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Apply the changes [default: dry run].")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Delete the oldest segments by offset, size or time, as a broker's retention does; no broker may run.
@@ -35,13 +35,16 @@ def trim(
 
     example:  kodec trim /data/kafka-logs --topic orders --retention-ms 86400000
 
-    exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage
+              3 changes found; run again with --apply
     """
     if before_offset is None and retention_bytes is None and retention_ms is None:
         raise BadParameter("give --before-offset, --retention-bytes or --retention-ms")
     outcome = Outcome()
     with errors_reported():
-        for folder in folders(paths, topic or []):
+        wanted = folders(paths, topic or [])
+        outcome.note_listing(paths)
+        for folder in wanted:
             with outcome.each(folder):
                 plan = plan_trim(
                     folder,
@@ -49,12 +52,13 @@ def trim(
                     retention_bytes=retention_bytes,
                     retention_ms=retention_ms,
                 )
+                outcome.omissions.extend(plan.omissions)
                 if apply:
                     plan.apply()
                 else:
                     outcome.left_to_do += plan.has_changes
                 output.show(*([output.as_json(_facts(plan, apply))] if json else _text(plan, apply)))
-    raise Exit(outcome.code)
+    raise Exit(outcome.end(json=json))
 
 
 def _facts(plan: TrimPlan, applied: bool) -> dict[str, object]:

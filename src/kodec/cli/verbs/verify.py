@@ -10,7 +10,7 @@ from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.outcome import FAILED
 from kodec.cli.parser import Exit, Option
 from kodec.cli.progress import progress
-from kodec.cli.selection import READ_LOGS, logs_at
+from kodec.cli.selection import READ_LOGS, TOPICS, logs_at
 from kodec.log.verification.verify import Problem
 
 __all__ = ["verify"]
@@ -18,6 +18,7 @@ __all__ = ["verify"]
 
 def verify(
     paths: Annotated[list[Path], READ_LOGS],
+    topic: Annotated[list[str] | None, TOPICS] = None,
     json: Annotated[bool, Option("--json", help="One JSON object for each problem.")] = False,
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
@@ -29,16 +30,17 @@ def verify(
 
     example:  kodec verify /data/kafka-logs
 
-    exit:     0 no problem   1 problems, or a file that cannot be read   2 bad usage
+    exit:     0 no problem   1 problems found, or a file could not be read   2 bad usage
     """
     master = require_spark(engine, master)
     local = engine is Engine.local
     with job():
         from kodec.pipeline.jobs.verify import verify as run_verify
 
-        with progress("verify", sum(logs_at(path)[1] for path in paths) if local else 0) as step:
+        with progress("verify", sum(logs_at(path, topic)[1] for path in paths) if local else 0) as step:
             summary = run_verify(
                 *paths,
+                topics=topic or None,
                 engine=engine.value,
                 master=master,
                 progress=None if local else output.say,

@@ -15,11 +15,12 @@ import os
 import shutil
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from uuid import UUID, uuid4
 
+from kodec.log.arguments import chosen_names
 from kodec.log.cleaning.retention import plan_trim
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.offline import require_whole
@@ -34,7 +35,7 @@ from kodec.log.files.descriptors import keep_owner, open_file
 from kodec.log.files.durable import exchange, sync_folder
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.in_use import require_unused
-from kodec.log.files.listing import TopicPartition, find_partitions
+from kodec.log.files.listing import TopicPartition, find_partitions, left_out_of
 from kodec.log.files.lock import locked
 from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
@@ -44,18 +45,23 @@ from kodec.log.files.names import (
     LEADER_EPOCHS,
     LOG_START_OFFSETS,
     META_PROPERTIES,
+    OMITTED_OFFSETS,
     PARTITION_METADATA,
     RECOVERY_POINTS,
 )
 from kodec.log.files.paths import partition_path, require_apart, require_no_link
 from kodec.log.files.quarantine import copy_from, move_away, quarantine_of
 from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
+from kodec.log.omissions import Cause, Omissions
+from kodec.log.selection import Topics
 from kodec.log.verification.verify import verify
+from kodec.log.views.contents import damage_in
 from kodec.log.views.metadata import ClusterMetadata, PartitionAssignment, Topic, read_metadata
 from kodec.log.writing.add_segments import is_unfinished
 from kodec.log.writing.new_folder import working_name
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import StalePlan
+from kodec.runtime.near import meant
 from kodec.runtime.system import require_posix
 
 __all__ = ["RETENTION_MS", "Adoption", "AdoptionPlan", "plan_adoption"]
@@ -65,7 +71,8 @@ RETENTION_MS = 7 * 86_400_000
 
 # Reserved ids: no directory, or an unknown one.
 _RESERVED = 100
-_KINDS = (".log", *(f".{kind}" for kind in INDEXES), ".snapshot")
+_OF_BATCHES = (".log", *(f".{kind}" for kind in INDEXES))
+_KINDS = (*_OF_BATCHES, ".snapshot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +122,7 @@ class AdoptionPlan:
     Attributes:
         source, into: the log directory that is read, and those of the broker.
         partitions: by topic and partition.
+        omissions: what is in the source and is not adopted.
         planner: made this plan. fingerprints: of the folders that it read.
         progress: called with the bytes of logs copied since the last call.
 
@@ -124,6 +132,7 @@ class AdoptionPlan:
     source: Path
     into: tuple[Path, ...]
     partitions: list[Adoption]
+    omissions: Omissions
     planner: _Planner = field(repr=False)
     fingerprints: tuple[Fingerprint, ...] = field(repr=False)
     progress: Callable[[int], None] = field(default=lambda _: None, repr=False)
@@ -332,7 +341,7 @@ def plan_adoption(
     into: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     metadata: str | os.PathLike[str] | None = None,
-    topics: Iterable[str] | None = None,
+    topics: Topics = None,
     topic_ids: Mapping[str, UUID] = {},
     retention_ms: int = RETENTION_MS,
     now: int | None = None,
@@ -391,10 +400,11 @@ def plan_adoption(
     found = [each for each in live if not each.topic_partition.is_internal]
     if not found:
         raise NotALog(f"{given} has no folder named like orders-0, or only Kafka's own topics")
-    if topics is not None:
-        names = set(topics)
-        if missing := names - {each.topic_partition.topic for each in found}:
-            raise KeyError(f"{given} has no topic {', '.join(sorted(missing))}")
+    if (chosen := chosen_names("topics", topics)) is not None:
+        names = set(chosen)
+        there = {each.topic_partition.topic for each in found}
+        if missing := sorted(names - there):
+            raise KeyError(f"{given} has no topic {', '.join(missing)}{meant(missing[0], there)}")
         found = [each for each in found if each.topic_partition.topic in names]
     moment = time.time_ns() // 1_000_000 if now is None else now
     at = None if metadata is None else Path(metadata)
@@ -404,19 +414,28 @@ def plan_adoption(
     folders = {*sources, *(root / path.name for root in roots for path in sources)}
     fingerprints = tuple(Fingerprint.of(each) for each in sorted(folders))
     partitions = planner.partitions(sources, check=lambda path: _problems_in(path, progress))
-    return AdoptionPlan(given, roots, partitions, planner, fingerprints, progress)
+    omissions = Omissions()
+    omissions.extend(left_out_of(given))
+    for each in live:
+        if each.topic_partition.is_internal:
+            text = "not adopted: it is one of Kafka's own topics, and the cluster has its own"
+            omissions.lose(each.path, text, Cause.ABSENT)
+    return AdoptionPlan(given, roots, partitions, omissions, planner, fingerprints, progress)
 
 
 def _problems_in(folder: Path, progress: Callable[[int], None]) -> list[str]:
-    """The findings of `verify` in a log, on one line."""
-    found = [each for each in verify(folder, progress=progress) if not each.note]
+    """The findings of `verify` in a log, on one line; and what an adoption would copy torn."""
+    found: list[object] = [each for each in verify(folder, progress=progress) if not each.note]
+    for path in _files_of(folder):
+        if path.suffix not in _OF_BATCHES and path.is_file() and (damage := damage_in(path)) is not None:
+            found.append(f"{path}: {damage}")
     more = f", and {len(found) - 1} more" if len(found) > 1 else ""
     return [f"verify reports a problem: {found[0]}{more}"] if found else []
 
 
 @dataclass(frozen=True, slots=True)
 class _Planner:
-    """The inputs of a plan besides the logs; `again` reads them anew."""
+    """The inputs of a plan besides the logs; `again` reads them once more."""
 
     source: Path
     into: tuple[Path, ...]
@@ -453,8 +472,8 @@ class _Planner:
             into if metadata_at is None else (metadata_at,), required=metadata_at is not None
         )
         if metadata is not None:
-            if metadata.account.problems:
-                raise ValueError(f"the metadata cannot be read completely: {metadata.account.problems[0]}")
+            if metadata.omissions.unread:
+                raise ValueError(f"the metadata cannot be read completely: {metadata.omissions.unread[0]}")
             for broker in metadata.brokers:
                 known = {_shown(each) for each in broker.log_dirs}
                 for root, each in properties.items():
@@ -626,7 +645,8 @@ def _is_copy(source: Path, target: Path, topic_id: UUID | None) -> bool:
 
 def _files_of(folder: Path) -> list[Path]:
     """The files of a log to adopt."""
-    return sorted(path for path in folder.iterdir() if path.suffix in _KINDS or path.name == LEADER_EPOCHS)
+    names = (LEADER_EPOCHS, OMITTED_OFFSETS)
+    return sorted(path for path in folder.iterdir() if path.suffix in _KINDS or path.name in names)
 
 
 def _problems_of(target: Path, topic_id: UUID | None) -> list[str]:

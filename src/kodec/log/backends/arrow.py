@@ -7,8 +7,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kodec.generated.log.record_batch import HEAD_OF_RECORD_BATCH_ROWS
+from kodec.log.batches.header import EXTRA
 from kodec.runtime.errors import ArgumentError, MissingDependency
 from kodec.runtime.extras import install_command
+from kodec.runtime.near import meant
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +23,7 @@ __all__ = [
     "columns_of",
     "decoded_schema",
     "headed_schema",
+    "is_dense",
     "pyarrow",
     "row_schema",
     "scan_schema",
@@ -36,6 +39,7 @@ OF_BATCH = (
     "producer_epoch",
     "is_transactional",
     "is_control",
+    *(each.name for each in EXTRA),
 )
 """Columns of `batch_schema` that a table of records can also have."""
 SEQUENCE = "sequence"
@@ -75,6 +79,17 @@ def row_schema() -> pa.Schema:
     )
 
 
+def is_dense(heads: Any) -> Any:
+    """Which batches, by headers, have as many records as offsets: the end of others is not sure.
+
+    Compaction has removed records, or a writer has set a wrong last offset. That of a wrapper is sure.
+    """
+    import pyarrow.compute as pc
+
+    offsets = pc.subtract(heads["last_offset"], heads["base_offset"])
+    return pc.fill_null(pc.equal(offsets, pc.subtract(heads["count"].cast("int64"), 1)), True)
+
+
 def scan_schema() -> pa.Schema:
     """All columns that a scan of records supports: `row_schema`, and those of `head` of the schema's `-row`.
 
@@ -103,7 +118,7 @@ def headed_schema() -> pa.Schema:
 
 
 def batch_schema() -> pa.Schema:
-    """The columns of a table of batches, a `pyarrow.Schema`; the names are those of `Batch`."""
+    """The columns of a table of batches, a `pyarrow.Schema`; with the names of `Batch` and its `extra`."""
     pa = pyarrow()
     time = pa.timestamp("ms", tz="UTC")
     some = {
@@ -127,7 +142,13 @@ def batch_schema() -> pa.Schema:
         "crc": pa.uint32(),
         "crc_ok": pa.bool_(),
     }
-    unknown = ("base_offset", "count", "delete_horizon", "crc_ok")
+    widths = {"?": "bool", "b": "int8", "h": "int16", "i": "int32", "q": "int64"}
+    widths |= {code.upper(): f"u{name}" for code, name in widths.items() if code != "?"}
+    widths |= {"f": "float", "d": "double"}
+    if taken := sorted(some.keys() & {each.name for each in EXTRA}):
+        raise ImportError(f"fields of a batch's header are named as other columns: {', '.join(taken)}")
+    some |= {each.name: pa.type_for_alias(widths.get(each.code, "binary")) for each in EXTRA}
+    unknown = ("base_offset", "count", "delete_horizon", "crc_ok", *(each.name for each in EXTRA))
     return pa.schema([pa.field(name, kind, nullable=name in unknown) for name, kind in some.items()])
 
 
@@ -142,8 +163,8 @@ def columns_of(schema: pa.Schema, columns: Iterable[str] | None) -> pa.Schema:
     names = [columns] if isinstance(columns, str) else list(columns)
     unknown = [name for name in names if name not in schema.names]
     if unknown:
-        known = ", ".join(schema.names)
-        raise ArgumentError(f"no such column: {', '.join(map(repr, unknown))}; the columns are {known}")
+        near = meant(unknown[0], schema.names, f"the columns are {', '.join(schema.names)}")
+        raise ArgumentError(f"no such column: {', '.join(map(repr, unknown))}{near}")
     if len(set(names)) < len(names):
         raise ArgumentError(f"a column is selected twice: {', '.join(names)}")
     return pa.schema([schema.field(name) for name in names])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from operator import index
 from typing import Any, NamedTuple
 
 from kodec.log.batches.batch import Batch
@@ -23,19 +22,6 @@ class Range(NamedTuple):
     first: int
     last: int
 
-    @classmethod
-    def of(cls, name: str, bounds: tuple[int | None, int | None] | None) -> Range:
-        """A range as given, where None is unbounded. Raises ValueError if it is not a range."""
-        if bounds is None:
-            return EVERY
-        try:
-            first, last = bounds
-            first = EVERY.first if first is None else max(index(first), EVERY.first)
-            last = EVERY.last if last is None else min(index(last), EVERY.last)
-        except (TypeError, ValueError):
-            raise ValueError(f"{name}={bounds!r}: expected (first, last), numbers or None") from None
-        return cls(first, last) if first <= EVERY.last and last >= EVERY.first else cls(0, -1)
-
 
 EVERY = Range(-(2**63), 2**63 - 1)
 
@@ -48,6 +34,8 @@ class Scan:
         schema: the columns, a `pyarrow.Schema`.
         offsets, timestamps: only rows in both ranges; timestamps in ms since 1970-01-01 UTC, -1: none.
         topic: of the records, for columns that decode them.
+        exact_keys: keys of headers that are not UTF-8 keep their bytes, as `header_keys.exact` writes them;
+            otherwise these are replaced.
         batch_rows, batch_bytes: an Arrow batch is complete once it has this many rows, or this many bytes in
             its columns `key`, `value` and `headers`, where each header counts for 16 more. It ends where a
             batch of the log ends, unless it would be more than twice as large.
@@ -59,6 +47,7 @@ class Scan:
     batch_rows: int = BATCH_ROWS
     batch_bytes: int = BATCH_BYTES
     topic: str = ""
+    exact_keys: bool = False
 
     @property
     def filtered(self) -> bool:
@@ -87,8 +76,8 @@ class Scan:
 
         Other batches are skipped: not checksummed, not decompressed, not decoded.
         """
-        return batch.magic < 2 or (
+        return not batch.is_list or (
             batch.base_offset <= self.offsets.last
-            and batch.last_offset >= self.offsets.first
+            and (batch.last_offset >= self.offsets.first or not batch.is_dense)
             and batch.max_timestamp >= self.timestamps.first
         )

@@ -7,42 +7,55 @@ import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from kodec.log.backup.capture import Changed, Listing, Taken, keep_file, take_file, take_partition
+from kodec.log.arguments import chosen_names
+from kodec.log.backup.capture import Changed, Listing, Taken, keep_file, read_whole, take_partition
 from kodec.log.backup.repository import RUNNING, Repository, point_name
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
-from kodec.log.files.backup_point import BackupDirectory, BackupPartition, BackupPoint
+from kodec.log.files.backup_point import BackupDirectory, BackupPoint
 from kodec.log.files.checkpoints import read_offsets
-from kodec.log.files.listing import ReplicaKind, find_replicas
-from kodec.log.files.lock import is_locked
+from kodec.log.files.listing import (
+    ReplicaKind,
+    TopicPartition,
+    find_replicas,
+    left_out_of,
+    parse_partition_dir,
+)
+from kodec.log.files.lock import is_locked, locked_staging
 from kodec.log.files.names import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
+    LOCK,
     LOG_START_OFFSETS,
     META_PROPERTIES,
     RECOVERY_POINTS,
 )
 from kodec.log.files.paths import require_apart, require_outside_logs
 from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
+from kodec.log.omissions import Cause, Omissions
+from kodec.log.selection import Topics
+from kodec.log.views.contents import BOOTSTRAP
 from kodec.runtime.dataclass import dataclass, field
-from kodec.runtime.errors import FormatError
+from kodec.runtime.errors import FormatError, ReadFailed
+from kodec.runtime.near import meant
+from kodec.stores.modes import readable_as
 from kodec.stores.storage import StorePath, on_this_machine
 
 __all__ = ["BackupPlan", "BackupReport", "plan_backup"]
 
-_BOOTSTRAP = "bootstrap.checkpoint"
 # Read before the logs are listed: what they state the logs have too, then.
-_BEFORE = (META_PROPERTIES, _BOOTSTRAP, LOG_START_OFFSETS, HIGH_WATERMARKS, RECOVERY_POINTS)
+_BEFORE = (META_PROPERTIES, BOOTSTRAP, LOG_START_OFFSETS, HIGH_WATERMARKS, RECOVERY_POINTS)
 # After the logs: what has been compacted until then.
 _AFTER = (CLEANER_OFFSETS,)
 # What refers to records is listed before the records.
 _TRANSACTIONS = "__transaction_state"
 _FIRST = (_TRANSACTIONS, "__consumer_offsets", "__share_group_state", "__cluster_metadata")
+_SCRATCH = "kodec-backup-"
 # How often the folders are listed, until no transaction has ended meanwhile.
 _LOOKS = 20
 
@@ -65,17 +78,9 @@ class BackupReport:
     reused: int = 0
 
     @property
-    def problems(self) -> list[str]:
-        """The topic-partitions that are not in the point, or damaged, with the reason."""
-        found = []
-        for each in self.point.directories:
-            found += [f"{each.source}/{name}: not in the point: {why}" for name, why in each.missing.items()]
-            found += [
-                f"{each.source}/{one.folder}: damaged: {why}"
-                for one in each.partitions
-                for why in one.damaged
-            ]
-        return found
+    def omissions(self) -> Omissions:
+        """What the point lacks of the log directories, and what is damaged in it."""
+        return self.point.omissions
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +89,15 @@ class _Source:
 
     path: Path
     directory: BackupDirectory
-    listings: list[Listing] = field(repr=False)
-    before: dict[str, tuple[bytes, os.stat_result]] = field(repr=False)
-    notes: list[str] = field(default_factory=list)
+    listings: list[Listing] = field(default_factory=list, repr=False)
+    topics: set[str] = field(default_factory=set, repr=False)
+    before: dict[str, tuple[bytes, os.stat_result]] = field(default_factory=dict, repr=False)
+
+    def offsets(self, name: str) -> dict[TopicPartition, int]:
+        """A checkpoint as it was before the logs were listed; nothing of one that is damaged."""
+        with suppress(KeyError, FormatError):
+            return read_offsets(self.path / name, self.before[name][0])
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +108,7 @@ class BackupPlan:
         target: the backup.
         begun: when the directories were listed, in s since 1970.
         sources: the log directories as they were listed.
+        notes: what to know about the moment.
         limits: how much may be allocated for one batch.
         progress: called with the bytes that were read, or need not be, since the last call.
 
@@ -106,122 +118,166 @@ class BackupPlan:
     target: Path | str
     begun: float
     sources: list[_Source] = field(repr=False)
+    notes: list[str] = field(default_factory=list)
     limits: Limits = field(default=Limits(), repr=False)
     progress: Callable[[int], None] = field(default=lambda _: None, repr=False)
-
-    @property
-    def notes(self) -> list[str]:
-        """What is left out on purpose."""
-        return [note for each in self.sources for note in each.notes]
 
     @property
     def size(self) -> int:
         """The bytes of all logs."""
         return sum(one.size for each in self.sources for one in each.listings)
 
-    def apply(self, *, threads: int = 4) -> BackupReport:
+    def apply(self, *, threads: int = 4, check: bool = False) -> BackupReport:
         """Store a point. Log directories are only read, without a lock: brokers go on.
 
         Each topic-partition is stored as it was when it was listed: closed segments, and the active one up
         to its last whole batch at that moment. One that the broker has changed meanwhile is listed and read
         again. Contents are copied to a temporary folder first (`TMPDIR`), checked there, stored under the
-        name of their hash, and read back. The point comes last: it is whole, or not there. What a killed
-        backup has stored the next one finds.
+        name of their hash, and read back. The point comes last, or is not there. What a killed backup has
+        stored the next one finds.
+
+        All that can be read is stored. What cannot be, what is damaged, and offsets that are lost are in the
+        account of the point, which is not whole then; what reads the point reports them too.
 
         Args:
             threads: topic-partitions at once. Each needs room for a copy of one segment.
+            check: read what the backup has and the point needs, too; an object that is damaged is stored
+                again.
 
-        Returns: the point, and what was new. `problems` has topic-partitions that are not in it, or damaged.
+        Returns: the point, and what was new; `omissions` has what is missing or damaged.
         Raises: FileExistsError where something else is at the target; BlockingIOError while old points are
-        deleted; OSError.
+        deleted; OSError where nothing can be written.
         """
         repository = Repository(self.target)
-        repository.make()
-        with repository.marked(RUNNING):
+        with readable_as(*(each.path for each in self.sources)), ExitStack() as stack:
+            repository.make()
+            stack.enter_context(repository.marked(RUNNING))
+            scratch = stack.enter_context(_scratch_folder())
             host = socket.gethostname()
-            last = repository.newest_of(host, [each.directory.source for each in self.sources])
-            scratch = Path(tempfile.mkdtemp(prefix="kodec-backup-"))
-            point = BackupPoint(point_name(self.begun), int(self.begun * 1000), 0, [])
+            last, number = repository.newest_of(host, [each.directory.source for each in self.sources])
+            point = BackupPoint(point_name(self.begun), int(self.begun * 1000), 0, [], number + 1)
             report = BackupReport(point)
-            try:
-                for each in self.sources:
-                    self._store(each, repository, _known(last, each.directory), scratch, threads, report)
-                    point.directories.append(each.directory)
-                point.ended = time.time_ns() // 1_000_000
-                repository.add(point)
-            finally:
-                shutil.rmtree(scratch, ignore_errors=True)
+            for each in self.sources:
+                self._store(each, repository, _known(last, each.directory), scratch, threads, check, report)
+                point.directories.append(each.directory)
+            point.ended = time.time_ns() // 1_000_000
+            repository.add(point)
             return report
 
     def _store(
         self,
         source: _Source,
         repository: Repository,
-        known: dict[str, BackupPartition],
+        known: BackupDirectory | None,
         scratch: Path,
         threads: int,
+        check: bool,
         report: BackupReport,
     ) -> None:
-        directory = source.directory
-        for name, content in source.before.items():
-            directory.files[name] = keep_file(name, *content, repository, "log.dirs", scratch)
-        watermarks = {}
-        with suppress(KeyError, FormatError):
-            watermarks = read_offsets(source.path / HIGH_WATERMARKS, source.before[HIGH_WATERMARKS][0])
+        directory, omissions = source.directory, source.directory.omissions
 
-        def taken(listing: Listing) -> Taken | str:
-            name = listing.folder.name
+        def keep(path: Path, content: tuple[bytes, os.stat_result]) -> None:
+            directory.files[path.name] = keep_file(path, *content, repository, scratch, omissions)
+
+        for name, content in source.before.items():
+            keep(source.path / name, content)
+        watermarks = source.offsets(HIGH_WATERMARKS)
+        partitions = {} if known is None else {each.folder: each for each in known.partitions}
+        not_whole = set() if known is None else {each.path for each in known.omissions.losses}
+
+        def taken(listing: Listing) -> Taken | OSError | Changed:
             own = Path(tempfile.mkdtemp(dir=scratch))
             try:
                 return take_partition(
                     listing,
                     repository,
-                    known.get(name),
+                    partitions.get(listing.folder.name),
                     own,
                     live=lambda: is_locked(source.path),
                     limits=self.limits,
+                    was_whole=not any(each.is_relative_to(listing.folder) for each in not_whole),
+                    check=check,
                     progress=self.progress,
                 )
-            except FileNotFoundError as error:
+            except (FileNotFoundError, ReadFailed) as error:
+                # of the target it ends the backup
                 if error.filename == str(listing.folder):
-                    return "deleted while the backup ran"
+                    return error
                 raise
-            except (Changed, FormatError) as error:
-                return str(error)
-            except PermissionError as error:
-                return f"{error.filename}: {error.strerror}"
+            except Changed as error:
+                return error
             finally:
                 shutil.rmtree(own, ignore_errors=True)
 
         with ThreadPoolExecutor(threads, "kodec-backup") as pool:
-            results = pool.map(taken, source.listings)
-            for listing, found in zip(source.listings, results, strict=True):
-                name = listing.folder.name
-                if isinstance(found, str):
-                    directory.missing[name] = found
-                    continue
-                partition = found.partition
-                for owner, offset in watermarks.items():
-                    if str(owner) == name:
-                        partition.high_watermark = offset
-                directory.partitions.append(partition)
-                report.new += found.new
-                report.new_bytes += found.new_bytes
-                report.reused += found.reused
-        self._beside(source, repository, _AFTER, scratch)
+            for listing, found in zip(source.listings, pool.map(taken, source.listings), strict=True):
+                if isinstance(found, FileNotFoundError):
+                    omissions.lose(listing.folder, _GONE, Cause.MISSING)
+                elif isinstance(found, OSError):
+                    omissions.failed(listing.folder, found)
+                elif isinstance(found, Changed):
+                    omissions.lose(listing.folder, f"not in the point: {found}", Cause.UNREACHABLE)
+                else:
+                    owner = parse_partition_dir(listing.folder.name)
+                    assert owner is not None
+                    found.partition.high_watermark = watermarks.get(owner)
+                    directory.partitions.append(found.partition)
+                    omissions.extend(found.omissions)
+                    _require_end(source, listing, owner, found)
+                    report.new += found.new
+                    report.new_bytes += found.new_bytes
+                    report.reused += found.reused
+        for path in (source.path / name for name in _AFTER):
+            if (after := read_whole(path, omissions)) is not None:
+                keep(path, after)
 
-    def _beside(self, source: _Source, repository: Repository, names: Iterable[str], scratch: Path) -> None:
-        """The files next to the topic-partitions' folders."""
-        for name in names:
-            with suppress(FileNotFoundError):
-                source.directory.files[name] = take_file(source.path / name, repository, "log.dirs", scratch)
+
+_GONE = "it was deleted while the backup ran"
+
+
+@contextmanager
+def _scratch_folder() -> Iterator[Path]:
+    """A folder for copies, deleted at the end; those that killed backups of this user left are, too."""
+    around = Path(tempfile.gettempdir())
+    others = [each for each in around.glob(f"{_SCRATCH}*") if each.is_dir() and not each.is_symlink()]
+    path = Path(tempfile.mkdtemp(prefix=_SCRATCH))
+    try:
+        with locked_staging(path):
+            for other in others:
+                # who works there holds its lock; a folder without one was made at this moment
+                with suppress(OSError):
+                    if (other / LOCK).exists() and other.stat().st_uid == path.stat().st_uid:
+                        _remove_left(other)
+            yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _remove_left(folder: Path) -> None:
+    if not is_locked(folder):
+        with locked_staging(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _require_end(source: _Source, listing: Listing, owner: TopicPartition, found: Taken) -> None:
+    """Note offsets that checkpoints, which were read before the log was listed, show after its end."""
+    if any(each.cause is Cause.UNREACHABLE for each in found.omissions):
+        # the log may go on in what cannot be read
+        return
+    end = max(found.partition.end_offset or 0, source.offsets(LOG_START_OFFSETS).get(owner, 0))
+    known, name = max(
+        (source.offsets(each).get(owner, 0), each) for each in (RECOVERY_POINTS, HIGH_WATERMARKS)
+    )
+    if known > end:
+        reason = f"the log ends before {known}, which {name} has"
+        source.directory.omissions.gap(listing.folder, end, known - 1, reason)
 
 
 def plan_backup(
     log_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     target: str | os.PathLike[str],
     *,
-    topics: Collection[str] | None = None,
+    topics: Topics = None,
     limits: Limits = Limits(),
     progress: Callable[[int], None] = lambda _: None,
 ) -> BackupPlan:
@@ -237,16 +293,19 @@ def plan_backup(
         limits: how much may be allocated for one batch.
         progress: called with the bytes of logs that were read, or need not be, since the last call.
 
+    Of several log directories one that cannot be listed, such as that of a failed disk, does not prevent the
+    others from being stored: it is in the account.
+
     Returns: a plan; `apply` stores a point.
     Raises: NotALog for a path that is not a log directory; ValueError for a target in one, or a directory
     given twice; KeyError for a topic that is missing; FileExistsError for a target with something else;
-    OSError.
+    OSError where no log directory can be listed.
 
     Example:
         >>> import kodec
         >>> report = kodec.operations.plan_backup("/data/kafka-logs", "backup").apply()
-        >>> report.problems, len(report.point.directories[0].partitions)
-        ([], 28)
+        >>> report.omissions.is_whole, len(report.point.directories[0].partitions)
+        (True, 28)
         >>> again = kodec.operations.plan_backup("/data/kafka-logs", "backup").apply()
         >>> again.new
         0
@@ -259,75 +318,87 @@ def plan_backup(
     paths = [on_this_machine(each).resolve() for each in given]
     if len(set(paths)) < len(paths):
         raise ValueError("a log directory is given twice")
+    topics = chosen_names("topics", topics)
     place = Repository(target)
+    failures: dict[Path, OSError] = {}
     for path in paths:
-        what = resolve(path)
-        if not isinstance(what, LogDirectoryPath):
-            raise NotALog(f"{path}: not a log directory, an entry of log.dirs")
+        try:
+            if not isinstance(resolve(path), LogDirectoryPath):
+                raise NotALog(f"{path}: not a log directory, an entry of log.dirs")
+        except OSError as error:
+            failures[path] = error
         if not isinstance(place.target, StorePath):
             require_apart(path, place.target)
             require_outside_logs(place.target)
+    if len(failures) == len(paths):
+        raise failures[paths[0]]
     place.exists()
     unsettled: list[str] = []
     for _ in range(_LOOKS):
         begun = time.time()
-        sources = [_listed(path, number, len(paths), topics) for number, path in enumerate(paths)]
+        sources = [
+            _listed(path, number, len(paths), topics, failures.get(path)) for number, path in enumerate(paths)
+        ]
         unsettled = [name for each in sources for name in _changed(each)]
         if not unsettled:
             break
+    notes = []
     if unsettled:
-        sources[0].notes.append(
+        notes.append(
             f"{', '.join(unsettled)}: transactions ended while the folders were listed: some may have ended "
             "in one partition and not in another"
         )
-    if topics is not None:
-        found = {one.folder.name.rpartition("-")[0] for each in sources for one in each.listings}
-        if missing := set(topics) - found:
-            raise KeyError(f"no topic {', '.join(sorted(missing))}")
+    there = {each for one in sources for each in one.topics}
+    if topics is not None and (missing := sorted(set(topics) - there)):
+        replicas = (each for path in paths if path not in failures for each in find_replicas(path))
+        near = meant(missing[0], {each.topic_partition.topic for each in replicas})
+        raise KeyError(f"no topic {', '.join(missing)}{near}")
     names = [each.directory.name for each in sources]
     for each in sources:
         if names.count(each.directory.name) > 1:
             each.directory.name += f"-{each.directory.directory_id or sources.index(each)}"
-    return BackupPlan(place.target, begun, sources, limits, progress)
+    return BackupPlan(place.target, begun, sources, notes, limits, progress)
 
 
-def _listed(path: Path, number: int, count: int, topics: Collection[str] | None) -> _Source:
-    properties = None
-    with suppress(FormatError):
-        properties = LogRoot(path).meta_properties()
-    node = None if properties is None else properties.node_id
-    name = "" if count == 1 else f"dir{number}" if node is None else f"node{node}"
-    before = {}
+def _listed(
+    path: Path, number: int, count: int, topics: Collection[str] | None, failure: OSError | None
+) -> _Source:
+    omissions = Omissions()
+    source = _Source(path, BackupDirectory("", socket.gethostname(), str(path), None, None, None))
+    directory = source.directory
+    directory.omissions = omissions
+    if failure is not None:
+        omissions.failed(path, failure)
+        directory.name = f"dir{number}"
+        return source
     for beside in _BEFORE:
-        with suppress(FileNotFoundError):
-            before[beside] = _whole(path / beside)
-    notes, folders = [], []
-    for replica in find_replicas(path):
-        if replica.kind is not ReplicaKind.LIVE:
-            notes.append(f"{replica.path}: left out: marked as {replica.kind.value}")
-        elif topics is None or replica.topic_partition.is_internal or replica.topic_partition.topic in topics:
-            folders.append(replica)
+        if (content := read_whole(path / beside, omissions)) is not None:
+            source.before[beside] = content
+    # where it cannot be read, that is in the account
+    with suppress(FormatError, OSError):
+        if (properties := LogRoot(path).meta_properties()) is not None:
+            directory.cluster_id, directory.node_id = properties.cluster_id, properties.node_id
+            directory.directory_id = properties.directory_id
+    if count > 1:
+        directory.name = f"dir{number}" if directory.node_id is None else f"node{directory.node_id}"
+    omissions.extend(left_out_of(path))
+    folders = [
+        each
+        for each in find_replicas(path)
+        if each.kind is ReplicaKind.LIVE
+        and (topics is None or each.topic_partition.is_internal or each.topic_partition.topic in topics)
+    ]
+    source.topics.update(each.topic_partition.topic for each in folders)
     order = {topic: place for place, topic in enumerate(_FIRST)}
     folders.sort(key=lambda each: (order.get(each.topic_partition.topic, len(order)), each.topic_partition))
-    listings = []
     for each in folders:
-        with suppress(FileNotFoundError):
-            listings.append(Listing.of(each.path))
-    directory = BackupDirectory(
-        name,
-        socket.gethostname(),
-        str(path),
-        None if properties is None else properties.cluster_id,
-        node,
-        None if properties is None else properties.directory_id,
-    )
-    return _Source(path, directory, listings, before, notes)
-
-
-def _whole(path: Path) -> tuple[bytes, os.stat_result]:
-    """A file that brokers replace as a whole, and what it was."""
-    with path.open("rb") as file:
-        return file.read(), os.fstat(file.fileno())
+        try:
+            source.listings.append(Listing.of(each.path))
+        except FileNotFoundError:
+            omissions.lose(each.path, _GONE, Cause.MISSING)
+        except ReadFailed as error:
+            omissions.failed(each.path, error)
+    return source
 
 
 def _changed(source: _Source) -> list[str]:
@@ -339,15 +410,15 @@ def _changed(source: _Source) -> list[str]:
     found = []
     for each in source.listings:
         if each.folder.name.startswith(f"{_TRANSACTIONS}-"):
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError, ReadFailed):
                 if Listing.of(each.folder).size != each.size:
                     found.append(each.folder.name)
     return found
 
 
-def _known(last: BackupPoint | None, directory: BackupDirectory) -> dict[str, BackupPartition]:
-    """What an earlier point has of a log directory, by folder."""
+def _known(last: BackupPoint | None, directory: BackupDirectory) -> BackupDirectory | None:
+    """What an earlier point has of a log directory."""
     for each in () if last is None else last.directories:
         if (each.host, each.source) == (directory.host, directory.source):
-            return {one.folder: one for one in each.partitions}
-    return {}
+            return each
+    return None

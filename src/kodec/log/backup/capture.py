@@ -6,6 +6,9 @@ folder's listing is a moment: the closed segments with their inodes, and the siz
 read has the listed inode and size; and after it was read the folder is listed again: if a segment was
 replaced meanwhile, or one that is not the oldest is gone, everything is read again.
 
+What can be read is taken: a file that cannot be, damage, and offsets that are in no segment are in the
+account. Blocks that a disk does not give back are stored as zeros, which no checksum takes for records.
+
 Followed: `LocalLog.replaceSegments`, `deleteSegmentFiles` and `UnifiedLog.roll`, Kafka 4.3.
 """
 
@@ -14,27 +17,41 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import shutil
-import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from kodec.log.backup.repository import Repository
 from kodec.log.batches.options import LogReadOptions
-from kodec.log.batches.records import Limits
+from kodec.log.batches.records import Limits, SkippedRange
+from kodec.log.directories.gaps import explain_gap
+from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState
-from kodec.log.files.backup_point import INLINE, BackupFile, BackupPart, BackupPartition, object_name
-from kodec.log.files.listing import list_partition, parse_segment_name
-from kodec.log.files.names import INDEXES, file_name
+from kodec.log.files.backup_point import BESIDE, INLINE, BackupFile, BackupPart, BackupPartition, object_name
+from kodec.log.files.descriptors import open_regular, require_no_dangling_link, require_regular
+from kodec.log.files.listing import entries_of, list_partition, parse_file_name, parse_segment_name
+from kodec.log.files.names import (
+    INDEXES,
+    LEADER_EPOCHS,
+    OMITTED_OFFSETS,
+    PARTITION_METADATA,
+    QUORUM_STATE,
+    file_name,
+)
+from kodec.log.omissions import Cause, Omission, Omissions
 from kodec.log.reading.reader import batch_reader
+from kodec.log.views.contents import damage_in
+from kodec.log.views.metadata import METADATA_TOPIC
 from kodec.log.writing.segment_scan import producers_at, scan_segment
-from kodec.runtime.errors import FormatError
-from kodec.stores.storage import entries, path_of
+from kodec.runtime.errors import FormatError, ReadFailed
+from kodec.stores.storage import path_of
 
-__all__ = ["ATTEMPTS", "Listing", "Taken", "keep_file", "take_file", "take_partition"]
+__all__ = ["ATTEMPTS", "Listing", "Taken", "keep_file", "read_whole", "take_partition"]
 
 ATTEMPTS = 5
 _WAIT = 0.3
@@ -42,7 +59,15 @@ _CHUNK = 4 << 20
 # A file that was written so shortly before it was read may change within the same tick of the file system's
 # clock.
 _RACY_NS = 2_000_000_000
-_LEFT_OUT = (".deleted", ".cleaned", ".swap", ".tmp", ".part", ".lock")
+_TEMPORARY = (".tmp", ".part", ".lock")
+# What a running broker deletes, or is about to put in place.
+_LEFTOVERS = (".deleted", ".cleaned", ".swap")
+# What a file of a point may be called: with its hash, it is the name of an object.
+_KEPT_NAME = re.compile(r"[\x20-\x7e]{1,180}")
+_OF_A_PARTITION = (LEADER_EPOCHS, PARTITION_METADATA, QUORUM_STATE, OMITTED_OFFSETS)
+_MOST_OF_A_FILE = 64 << 20
+_BLOCK = 4096
+_MOST_BAD_BLOCKS = 256
 
 
 class Changed(Exception):
@@ -54,30 +79,51 @@ class Listing(NamedTuple):
 
     Attributes:
         folder: its path. at: when it was listed, in ms since 1970.
-        files: what is known of each, by name. swapping: whether segments were being replaced.
+        files: what is known of each, by name; of a link, what it leads to. swapping: whether segments were
+        being replaced.
+        others: what is not a regular file, by name, with the error that reading it raises.
     """
 
     folder: Path
     at: int
     files: dict[str, os.stat_result]
     swapping: bool
+    others: dict[str, ReadFailed]
 
     @classmethod
     def of(cls, folder: Path) -> Listing:
-        """List it. Raises OSError."""
+        """List it. Raises FileNotFoundError where it is gone; ReadFailed."""
         found: dict[str, os.stat_result] = {}
+        others: dict[str, ReadFailed] = {}
         swapping = False
         at = time.time_ns() // 1_000_000
-        with entries(folder) as there:
-            for each in there:
-                swapping |= each.name.endswith(".swap")
-                if each.name.endswith(_LEFT_OUT):
-                    continue
-                with suppress(FileNotFoundError):
-                    status = each.stat(follow_symlinks=False)
-                    if stat.S_ISREG(status.st_mode):
+        try:
+            with entries_of(folder) as there:
+                for each in there:
+                    swapping |= each.name.endswith(".swap")
+                    path = path_of(each.path)
+                    if each.name.endswith(_TEMPORARY):
+                        continue
+                    if _KEPT_NAME.fullmatch(each.name) is None:
+                        others[each.name] = ReadFailed("a file of a strange name", errno.EINVAL, 0, str(path))
+                        continue
+                    try:
+                        status = each.stat()
+                        require_regular(status, path)
                         found[each.name] = status
-        return cls(folder, at, found, swapping)
+                    except FileNotFoundError:
+                        with suppress(FileNotFoundError):
+                            try:
+                                require_no_dangling_link(path)
+                            except ReadFailed as error:
+                                others[each.name] = error
+                    except OSError as error:
+                        others[each.name] = _failed(error, path)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise _failed(error, folder) from None
+        return cls(folder, at, found, swapping, others)
 
     @property
     def bases(self) -> list[int]:
@@ -85,9 +131,14 @@ class Listing(NamedTuple):
         return sorted(base for name in self.files if (base := parse_segment_name(name)) is not None)
 
     @property
+    def logs(self) -> set[str]:
+        """The names of the segments' logs."""
+        return {name for name in self.files if parse_segment_name(name) is not None}
+
+    @property
     def size(self) -> int:
         """The bytes of the logs."""
-        return sum(self.files[file_name(base, "log")].st_size for base in self.bases)
+        return sum(self.files[name].st_size for name in self.logs)
 
     def contradiction(self, now: Listing) -> str | None:
         """Why what was listed is not what was there at that moment, as a later listing shows; None if it
@@ -116,11 +167,12 @@ class Listing(NamedTuple):
 class Taken(NamedTuple):
     """A partition, and what it took.
 
-    Attributes: new, new_bytes: objects that were stored. reused: files that were not read, as they have not
-    changed.
+    Attributes: omissions: what it lacks. new, new_bytes: objects that were stored. reused: files that were
+    not read, as they have not changed.
     """
 
     partition: BackupPartition
+    omissions: Omissions
     new: int
     new_bytes: int
     reused: int
@@ -136,6 +188,9 @@ class _Taker:
         known: BackupPartition | None,
         scratch: Path,
         progress: Callable[[int], None],
+        *,
+        check: bool = False,
+        was_whole: bool = False,
     ) -> None:
         self._repository = repository
         self._folder = folder
@@ -143,6 +198,9 @@ class _Taker:
         self._known = {} if known is None else known.files
         self._scratch = scratch
         self._progress = progress
+        self._check = check
+        self.was_whole = was_whole
+        self._right: dict[BackupPart, bool] = {}
         self._stored: dict[str, int] | None = None
         self.new = self.new_bytes = self.reused = 0
         # What was taken in earlier attempts too.
@@ -224,6 +282,21 @@ class _Taker:
                 return known
         return None
 
+    def unchanged_active(self, status: os.stat_result, partition: BackupPartition) -> bool:
+        """Whether the active segment is still that of the last point; the partition gets it then."""
+        base, known = partition.active, self.known
+        if base is None or known is None or known.active != base:
+            return False
+        beside = {each: known.files[each] for each in _beside(base) if each in known.files}
+        if not all(self.is_stored(each, file) for each, file in beside.items()):
+            return False
+        name = file_name(base, "log")
+        if (found := self.unchanged(name, status)) is None:
+            return False
+        partition.files |= {**beside, name: found}
+        partition.end_offset = known.end_offset
+        return True
+
     def is_stored(self, name: str, file: BackupFile) -> bool:
         """Whether the backup has the content of a file, as far as a listing shows it."""
         return all(self._has(name, each) for each in file.objects)
@@ -231,30 +304,88 @@ class _Taker:
     def _has(self, name: str, part: BackupPart) -> bool:
         if self._stored is None:
             self._stored = self._repository.stored(self._folder)
-        return self._stored.get(object_name(self._folder, name, part).rpartition("/")[2]) == part.size
+        has = self._stored.get(object_name(self._folder, name, part).rpartition("/")[2]) == part.size
+        if has and self._check:
+            if part not in self._right:
+                self._right[part] = self._repository.is_right(self._folder, name, part)
+            return self._right[part]
+        return has
 
-    def copy(self, path: Path, size: int | None) -> tuple[Path, os.stat_result]:
-        """A copy of a file, or of its first `size` bytes, and what the file was. Raises Changed, OSError."""
+    def copy(self, path: Path, size: int | None, omissions: Omissions) -> tuple[Path, os.stat_result]:
+        """A copy of a file, or of its first `size` bytes, and what the file was.
+
+        Raises Changed; FileNotFoundError where the file is gone; ReadFailed where it cannot be read; OSError
+        where the copy cannot be written.
+        """
         spool = self._scratch / path.name
         spool.unlink(missing_ok=True)
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-        fd = os.open(path, flags)
-        with open(fd, "rb", buffering=0) as source, spool.open("wb", buffering=0) as made:  # noqa: PTH123
-            before = os.fstat(fd)
-            left = before.st_size if size is None else size
-            while left:
-                data = source.read(min(left, _CHUNK))
-                if not data:
-                    raise Changed(f"{path.name} was truncated")
+        try:
+            opened = open_regular(path, buffering=0)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise _failed(error, path) from None
+        with opened as source, spool.open("wb", buffering=0) as made:
+            before = os.fstat(source.fileno())
+            wanted = before.st_size if size is None else size
+            for data in _chunks_of(source, path, wanted, omissions):
                 view = memoryview(data)
                 while view:
                     view = view[made.write(view) :]
-                left -= len(data)
                 self._progress(len(data))
-            after = os.fstat(fd)
+            after = os.fstat(source.fileno())
         if size is None and _identity(before)[:4] != _identity(after)[:4]:
             raise Changed(f"{path.name} was written to")
         return spool, after
+
+
+def _failed(error: OSError, path: Path) -> ReadFailed:
+    if isinstance(error, ReadFailed) and error.filename is not None:
+        return error
+    return ReadFailed.of(error, source=str(path))
+
+
+def _chunks_of(source: BinaryIO, path: Path, size: int, omissions: Omissions) -> Iterator[bytes]:
+    """The first bytes of a file; zeros for blocks that cannot be read, which are in the account then.
+
+    Raises Changed where there are not as many; ReadFailed where too many blocks cannot be read.
+    """
+    at = bad = 0
+    begin: int | None = None
+    careful = 0
+    while at < size:
+        block = min(size, at + (_BLOCK if at < careful else _CHUNK)) - at
+        try:
+            source.seek(at)
+            data = source.read(block)
+            if not data:
+                raise Changed(f"{path.name} was truncated")
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise _failed(error, path) from None
+            if at >= careful:
+                # block by block
+                careful = at + block
+                continue
+            bad += 1
+            if bad > _MOST_BAD_BLOCKS:
+                text = f"more than {_MOST_BAD_BLOCKS} blocks of {_BLOCK} bytes cannot be read"
+                raise ReadFailed(text, errno.EIO, at, str(path)) from None
+            begin = at if begin is None else begin
+            data = bytes(block)
+        else:
+            if begin is not None:
+                omissions.add(_unreadable(path, begin, at))
+                begin = None
+        yield data
+        at += len(data)
+    if begin is not None:
+        omissions.add(_unreadable(path, begin, at))
+
+
+def _unreadable(path: Path, begin: int, end: int) -> Omission:
+    text = f"bytes {begin} to {end} cannot be read: {os.strerror(errno.EIO)}; the copy has zeros there"
+    return Omission(Cause.DAMAGED, path, text, begin, end - begin)
 
 
 def take_partition(
@@ -265,29 +396,36 @@ def take_partition(
     *,
     live: Callable[[], bool],
     limits: Limits,
+    was_whole: bool = False,
+    check: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Taken:
     """Store a topic-partition as it was when it was listed, or, where that is gone, as it is now.
 
     Args:
-        listing: of its folder. known: the same one in an earlier point.
+        listing: of its folder. known: the same one in an earlier point. was_whole: whether that is whole.
         scratch: an empty folder for copies of one segment.
         live: whether a broker is running, which finishes what it has begun.
+        check: read the objects that the backup has, too.
 
     Raises: Changed where the broker changes the folder faster than it can be read; FileNotFoundError where
-    the folder is gone; OSError.
+    the folder is gone; ReadFailed where it cannot be listed any more; OSError.
     """
-    taker = _Taker(repository, listing.folder.name, known, scratch, progress)
+    taker = _Taker(
+        repository, listing.folder.name, known, scratch, progress, check=check, was_whole=was_whole
+    )
     reason = ""
     for attempt in range(1, ATTEMPTS + 1):
         if attempt > 1:
             time.sleep(_WAIT * (attempt - 1))
             listing = Listing.of(listing.folder)
-        if listing.swapping and live():
+        is_live = live()
+        if listing.swapping and is_live:
             reason = "segments are being replaced"
             continue
+        omissions = Omissions()
         try:
-            partition = _take(taker, listing, limits)
+            partition = _take(taker, listing, limits, is_live, omissions)
         except (Changed, FileNotFoundError) as error:
             if not listing.folder.is_dir():
                 raise FileNotFoundError(errno.ENOENT, "deleted", str(listing.folder)) from None
@@ -296,78 +434,123 @@ def take_partition(
         found = listing.contradiction(Listing.of(listing.folder))
         if found is None:
             partition.attempts = attempt
-            return Taken(partition, taker.new, taker.new_bytes, taker.reused)
+            return Taken(partition, omissions, taker.new, taker.new_bytes, taker.reused)
         reason = found
     raise Changed(f"changed each time it was read, {ATTEMPTS} times: {reason}")
 
 
-def _take(taker: _Taker, listing: Listing, limits: Limits) -> BackupPartition:
+def _take(
+    taker: _Taker, listing: Listing, limits: Limits, is_live: bool, omissions: Omissions
+) -> BackupPartition:
     bases = listing.bases
     active = bases[-1] if bases else None
     partition = BackupPartition(listing.folder.name, {}, listing.at, active=active)
+    for name, error in sorted(listing.others.items()):
+        _leave_out(listing.folder / name, error, omissions)
+    is_same = not listing.others and taker.was_whole
     for name, status in sorted(listing.files.items()):
         base = parse_segment_name(name)
         path = listing.folder / name
         if active is not None and name in _beside(active):
             # preallocated, and written to as the log is
             continue
-        if base == active and base is not None:
-            _take_active(taker, listing, base, partition, limits)
+        if is_live and name.endswith(_LEFTOVERS):
             continue
-        if (found := taker.unchanged(name, status)) is not None:
+        is_active = base is not None and base == active
+        if is_active and taker.unchanged_active(status, partition):
+            continue
+        if not is_active and (found := taker.unchanged(name, status)) is not None:
             partition.files[name] = found
             continue
+        own = Omissions()
         try:
-            content, now = taker.copy(path, None)
+            content, now = taker.copy(path, status.st_size if is_active else None, own)
+        except ReadFailed as error:
+            omissions.failed(path, error)
+            continue
         except FileNotFoundError:
             if name.endswith((".log", ".checkpoint", *(f".{kind}" for kind in INDEXES))):
                 raise
             # a snapshot of producers, which a broker deletes as it makes newer ones
             continue
-        if base is not None:
-            if (now.st_dev, now.st_ino, now.st_size) != (status.st_dev, status.st_ino, status.st_size):
-                raise Changed(f"{name} was replaced")
-            problems, _, size = _checked(content, limits)
-            partition.damaged += [f"{name}: {each}" for each in problems]
-            if size is not None:
-                partition.damaged.append(f"{name}: ends at byte {size} with a torn tail")
-            if problems or size is not None:
-                # read again next time: it is reported in each point
-                partition.files[name] = taker.keep(name, content, now, settled=False)
-                content.unlink()
-                continue
-        partition.files[name] = taker.keep(name, content, now, settled=True)
+        if base is not None and (now.st_dev, now.st_ino) != (status.st_dev, status.st_ino):
+            raise Changed(f"{name} was replaced")
+        if is_active:
+            _keep_active(taker, listing, content, now, partition, limits, own)
+        else:
+            if base is not None:
+                is_same = False
+                if now.st_size != status.st_size:
+                    raise Changed(f"{name} was replaced")
+                _checked(content, path, limits, own, is_last=False)
+            elif (damage := damage_in(content)) is not None:
+                own.lose(path, damage)
+            # what is wrong is read again next time: it is reported in each point
+            partition.files[name] = taker.keep(name, content, now, settled=not len(own))
         content.unlink()
+        omissions.extend(own)
+    if not is_same or taker.known is None or not taker.known.files.keys() >= listing.logs:
+        _find_gaps(listing, limits, omissions)
     return partition
+
+
+def _leave_out(path: Path, error: ReadFailed, omissions: Omissions) -> None:
+    """What is not a file is lost if its name is that of one of a log's; any other is rightly left out."""
+    name = path.name
+    if parse_file_name(name) or name.endswith((".checkpoint", *_LEFTOVERS)) or name in _OF_A_PARTITION:
+        omissions.failed(path, error)
+    else:
+        omissions.lose(path, f"not taken: {error.strerror}, and no broker gives such a name", Cause.ABSENT)
+
+
+def _find_gaps(listing: Listing, limits: Limits, omissions: Omissions) -> None:
+    """Note the offsets that are in no segment. Raises FileNotFoundError where the listing is out of date."""
+    with PartitionLog(listing.folder, limits=limits) as log:
+        if not log.segments:
+            return
+        first = log.segments[0].base_offset
+        if log.topic_partition.topic == METADATA_TOPIC and first:
+            ends = [int(name[:20]) for name in listing.files if name.endswith(".checkpoint")]
+            if first > max(ends, default=0):
+                omissions.gap(log.path, 0, first - 1, "they are in no segment and in no snapshot")
+        for segment, after in pairwise(log.segments):
+            try:
+                with segment:
+                    end, tail = segment.next_offset, segment.torn_tail
+                if end < after.base_offset and tail is None:
+                    gap = explain_gap(log, end, after.base_offset - 1)
+                    if not gap.is_explained:
+                        omissions.gap(log.path, gap.lost, gap.last)
+            except FileNotFoundError:
+                raise
+            except (FormatError, OSError):
+                # in the account already, and what it holds is not known
+                continue
 
 
 def _beside(base: int) -> list[str]:
     return [file_name(base, kind) for kind in INDEXES]
 
 
-def _take_active(
-    taker: _Taker, listing: Listing, base: int, partition: BackupPartition, limits: Limits
+def _keep_active(
+    taker: _Taker,
+    listing: Listing,
+    content: Path,
+    now: os.stat_result,
+    partition: BackupPartition,
+    limits: Limits,
+    omissions: Omissions,
 ) -> None:
     """The active segment up to its last whole batch, with indexes of these batches."""
+    base = listing.bases[-1]
     name = file_name(base, "log")
     status = listing.files[name]
-    if (known := taker.known) is not None and known.active == base and not known.damaged:
-        beside = {each: known.files[each] for each in _beside(base) if each in known.files}
-        if all(taker.is_stored(each, file) for each, file in beside.items()):
-            found = taker.unchanged(name, status)
-            if found is not None:
-                partition.files |= {**beside, name: found}
-                partition.end_offset = known.end_offset
-                return
-    content, now = taker.copy(listing.folder / name, status.st_size)
-    if (now.st_dev, now.st_ino) != (status.st_dev, status.st_ino):
-        raise Changed(f"{name} was replaced")
-    problems, end, size = _checked(content, limits)
-    partition.damaged += [f"{name}: {each}" for each in problems]
+    end, size = _checked(content, listing.folder / name, limits, omissions, is_last=True)
+    is_sound = omissions.is_whole
     partition.end_offset = base if end is None else end
-    if size is not None and not problems:
-        os.truncate(content, size)
-    if not problems:
+    if is_sound:
+        if size is not None:
+            os.truncate(content, size)
         scan = scan_segment(content, base, producers=_producers(listing, base, limits), limits=limits)
         indexes = scan.indexes
         indexes.end()
@@ -375,9 +558,8 @@ def _take_active(
             if data or kind != "txnindex":
                 own = file_name(base, kind)
                 partition.files[own] = taker.keep(own, bytes(data), status, settled=False)
-    is_whole = size is None and _identity(now) == _identity(status) and not problems
-    partition.files[name] = taker.keep(name, content, status, settled=is_whole)
-    content.unlink()
+    is_settled = size is None and _identity(now) == _identity(status) and is_sound
+    partition.files[name] = taker.keep(name, content, status, settled=is_settled)
 
 
 def _producers(listing: Listing, base: int, limits: Limits) -> ProducerState:
@@ -390,37 +572,65 @@ def _producers(listing: Listing, base: int, limits: Limits) -> ProducerState:
     return ProducerState()
 
 
-def _checked(content: Path, limits: Limits) -> tuple[list[str], int | None, int | None]:
-    """The damage in a log, the offset after its last batch, and where a torn tail begins."""
+def _checked(
+    content: Path, path: Path, limits: Limits, omissions: Omissions, *, is_last: bool
+) -> tuple[int | None, int | None]:
+    """Note the damage in a copy of a log; the offset after its last batch, and where a torn tail begins."""
     options = LogReadOptions(on_error="skip", limits=limits)
     end = None
     reader = batch_reader(content, options, keeps=False)
     for batch in reader:
         end = batch.next_offset
-    problems = [f"{type(each.error).__name__} at byte {each.start}" for each in reader.skipped]
-    if reader.skipped.omitted:
-        problems.append(f"{reader.skipped.omitted} more damaged ranges")
+        try:
+            # a right checksum says nothing about what the bytes are
+            batch.records(control=True, check_crc=False)
+        except FormatError as error:
+            stop = batch.position + batch.size
+            omissions.skipped(path, SkippedRange(batch.position, stop, error.in_source(str(path))))
+    for each in reader.skipped:
+        each.error.in_source(str(path))
     tail = reader.torn_tail
-    return problems, end, None if tail is None else tail.position
+    omissions.end(path, reader.skipped, tail, is_last=is_last)
+    return end, None if tail is None else tail.position
+
+
+def read_whole(path: Path, omissions: Omissions) -> tuple[bytes, os.stat_result] | None:
+    """A file that is replaced as a whole, as checkpoints are, and what it was.
+
+    None if it is missing, or cannot be read, which is in the account then.
+    """
+    try:
+        with open_regular(path) as file:
+            data, status = file.read(_MOST_OF_A_FILE + 1), os.fstat(file.fileno())
+        if len(data) <= _MOST_OF_A_FILE:
+            return data, status
+        omissions.lose(path, f"it has more than {_MOST_OF_A_FILE} bytes", Cause.UNKNOWN)
+        return None
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        omissions.failed(path, _failed(error, path))
+        return None
 
 
 def keep_file(
-    name: str, data: bytes, status: os.stat_result, repository: Repository, folder: str, scratch: Path
+    path: Path,
+    data: bytes,
+    status: os.stat_result,
+    repository: Repository,
+    scratch: Path,
+    omissions: Omissions,
 ) -> BackupFile:
-    """Store the content of a file that was read. Raises OSError."""
-    return _Taker(repository, folder, None, scratch, lambda _: None).keep(name, data, status, settled=False)
-
-
-def take_file(path: Path, repository: Repository, folder: str, scratch: Path) -> BackupFile:
-    """Store a file that is replaced as a whole, as checkpoints are. Raises OSError."""
-    taker = _Taker(repository, folder, None, scratch, lambda _: None)
-    for attempt in range(ATTEMPTS):
-        try:
-            content, status = taker.copy(path_of(path), None)
-            return taker.keep(path.name, content, status, settled=False)
-        except Changed:
-            time.sleep(_WAIT * attempt)
-    raise OSError(errno.EAGAIN, f"written to each time it was read, {ATTEMPTS} times", str(path))
+    """Store a file that was read, which is beside the topic-partitions' folders, and note what is wrong with
+    it. Raises OSError."""
+    copy = scratch / path.name
+    copy.write_bytes(data)
+    if (damage := damage_in(copy)) is not None:
+        omissions.lose(path, damage)
+    taker = _Taker(repository, BESIDE, None, scratch, lambda _: None)
+    kept = taker.keep(path.name, data, status, settled=False)
+    copy.unlink()
+    return kept
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:

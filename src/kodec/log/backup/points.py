@@ -6,8 +6,10 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
+from kodec.log.arguments import chosen_names
 from kodec.log.backup.repository import PRUNING, Repository, hash_of
-from kodec.log.files.backup_point import OBJECTS, BackupPoint
+from kodec.log.files.backup_point import OBJECTS, POINTS, SUFFIX, BackupPart, BackupPoint
+from kodec.log.omissions import Omissions
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError, StalePlan
 
@@ -33,11 +35,14 @@ class BackupProblem:
         return f"{self.path}: {self.what}"
 
 
-def list_points(target: str | os.PathLike[str]) -> list[BackupPoint]:
-    """The points of a backup, the oldest first.
+def list_points(target: str | os.PathLike[str], *, omissions: Omissions | None = None) -> list[BackupPoint]:
+    """The points of a backup, in the order in which they were taken, the oldest first.
+
+    That is the order of their numbers, which no clock sets; by name where points of older versions have none.
 
     Args:
         target: its folder or URL.
+        omissions: takes points whose manifests cannot be read, instead of an error.
 
     Returns: the points.
     Raises: FileNotFoundError where no backup is; FormatError for a damaged manifest; OSError.
@@ -46,20 +51,32 @@ def list_points(target: str | os.PathLike[str]) -> list[BackupPoint]:
     """
     repository = Repository(target)
     repository.require()
-    return [repository.point(name) for name in repository.names()]
+    found = []
+    for name in repository.names():
+        try:
+            found.append(repository.point(name))
+        except (FormatError, OSError) as error:
+            if omissions is None:
+                raise
+            omissions.failed(repository.target / POINTS / f"{name}{SUFFIX}", error)
+    return sorted(found, key=lambda each: (each.number, each.name))
 
 
 def check_backup(
     target: str | os.PathLike[str],
     *,
-    points: Collection[str] | None = None,
+    points: Collection[str] | str | None = None,
+    contents: bool = True,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Iterator[BackupProblem]:
     """Read every object that points need, once, and compare its size and its SHA-256 with the manifests.
 
+    What a point lacks of the log directories is no problem of the backup: `BackupPoint.omissions` has that.
+
     Args:
         target: the backup's folder or URL.
         points: names of points; None: all.
+        contents: read the objects; without it, compare names and sizes in a listing.
         progress: called with the bytes read since the last call.
 
     Returns: an iterator of problems.
@@ -71,37 +88,48 @@ def check_backup(
         >>> list(kodec.operations.check_backup("backup"))
         []
     """
+    points = chosen_names("points", points)
     repository = Repository(target)
     repository.require()
     names = repository.names()
     if points is not None and (missing := set(points) - set(names)):
         raise KeyError(f"{repository.target} has no point {', '.join(sorted(missing))}")
-    needed: dict[str, tuple[int, str]] = {}
+    needed: dict[str, BackupPart] = {}
     by: dict[str, list[str]] = {}
     for name in names if points is None else sorted(points):
         try:
             point = repository.point(name)
         except (FormatError, OSError) as error:
-            yield BackupProblem(repository.target, f"the manifest of {name} cannot be read: {error}", [name])
+            path = repository.target / POINTS / f"{name}{SUFFIX}"
+            yield BackupProblem(path, f"the manifest of {name} cannot be read: {error}", [name])
             continue
-        for key, file in point.objects().items():
-            needed[key] = file.size, file.sha256
+        for key, part in point.objects().items():
+            needed[key] = part
             by.setdefault(key, []).append(name)
-    for key, wanted in needed.items():
+    sizes = None if contents else repository.all_objects()
+    for key, part in needed.items():
         path = repository.target / OBJECTS / key
-        try:
-            found = hash_of(path)
-        except FileNotFoundError:
-            yield BackupProblem(path, "missing", by[key])
-            continue
-        except OSError as error:
-            yield BackupProblem(path, f"cannot be read: {error.strerror}", by[key])
-            continue
-        progress(found[0])
-        if found[0] != wanted[0]:
-            yield BackupProblem(path, f"has {found[0]} bytes, not {wanted[0]}", by[key])
-        elif found != wanted:
-            yield BackupProblem(path, f"its SHA-256 is {found[1]}", by[key])
+        what = _difference(path, part, progress) if sizes is None else _of_size(sizes.get(key), part)
+        if what is not None:
+            yield BackupProblem(path, what, by[key])
+
+
+def _of_size(size: int | None, part: BackupPart) -> str | None:
+    if size is None:
+        return "missing"
+    return None if size == part.size else f"has {size} bytes, not {part.size}"
+
+
+def _difference(path: Path, part: BackupPart, progress: Callable[[int], None]) -> str | None:
+    """What is wrong with an object, by its bytes; None if nothing is."""
+    try:
+        size, found = hash_of(path)
+    except FileNotFoundError:
+        return "missing"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    progress(size)
+    return _of_size(size, part) or (None if found == part.sha256 else f"its SHA-256 is {found}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,31 +177,35 @@ class PrunePlan:
 
 
 def plan_prune(
-    target: str | os.PathLike[str], *, keep: int | None = None, points: Collection[str] | None = None
+    target: str | os.PathLike[str], *, keep: int | None = None, points: Collection[str] | str | None = None
 ) -> PrunePlan:
     """Plan to delete points of a backup, and the objects that no other point needs.
 
     Args:
         target: the backup's folder or URL.
-        keep: how many of the newest points to keep, at least 1.
+        keep: how many of the newest points to keep, at least 1; the newest whole one is kept besides.
         points: the names of those to delete; instead of `keep`.
 
     Returns: a plan; `apply` deletes.
     Raises: ValueError unless one of both is given, and if no point would be left; KeyError for a point that
     is missing; FileNotFoundError where no backup is; FormatError where a manifest that stays cannot be
-    read, so that it is not known what it needs; OSError.
+    read, so that it is not known what it needs, and, with `keep`, where any cannot; OSError.
 
     Example: see `PrunePlan`.
     """
+    points = chosen_names("points", points)
     if (keep is None) == (points is None) or (keep is not None and keep < 1):
         raise ValueError("give the number of points to keep, at least 1, or the points to delete")
     repository = Repository(target)
     repository.require()
-    names = repository.names()
-    if points is not None and (missing := set(points) - set(names)):
-        raise KeyError(f"{repository.target} has no point {', '.join(sorted(missing))}")
-    chosen = names[: -(keep or 0)] if points is None else sorted(points)
-    return _plan(repository, chosen)
+    if points is not None:
+        if missing := set(points) - set(repository.names()):
+            raise KeyError(f"{repository.target} has no point {', '.join(sorted(missing))}")
+        return _plan(repository, sorted(points))
+    known = list_points(target)
+    kept = {each.name for each in known[-(keep or 0) :]}
+    kept |= {each.name for each in [each for each in known if each.is_whole][-1:]}
+    return _plan(repository, [each.name for each in known if each.name not in kept])
 
 
 def _plan(repository: Repository, chosen: list[str]) -> PrunePlan:

@@ -36,6 +36,7 @@ from kodec.log.files.backup_point import (
 )
 from kodec.log.files.durable import make_root, sync_folder
 from kodec.runtime.errors import ArgumentError, FormatError, ReadFailed
+from kodec.runtime.foreign_json import read_json, whole_number
 from kodec.stores.storage import StorePath, entries, files_below, path_of, storage_of
 
 __all__ = ["PRUNING", "RUNNING", "Repository", "hash_of", "point_name"]
@@ -44,6 +45,8 @@ RUNNING, PRUNING = "running", "pruning"
 _CHUNK = 8 << 20
 _NAME = re.compile(r"[0-9]{8}T[0-9]{6}Z")
 _MOST_OF_A_MARK = 4096
+# The names of the marks of this process.
+_own_marks: set[str] = set()
 
 
 def hash_of(path: Path) -> tuple[int, str]:
@@ -82,12 +85,14 @@ class Repository:
             if MARK in names:
                 try:
                     with self._storage.open(self.target / MARK) as file:
-                        found = json.loads(file.read(_MOST_OF_A_MARK))
+                        found = read_json(file.read(_MOST_OF_A_MARK), most_values=_MOST_OF_A_MARK)
                     if found["format"] == "kodec-backup" and found["version"] == 1:
                         return True
                 except (ValueError, KeyError, TypeError):
                     pass
                 raise ArgumentError(f"{self.target / MARK}: not one that this version of kodec has written")
+            # what a killed first backup has left of the mark
+            names = [each for each in names if not (each.startswith(f".{MARK}.") and each.endswith(".part"))]
             if names:
                 reason = f"it holds {names[0]}, and is not a backup: name a new folder"
                 raise FileExistsError(errno.EEXIST, reason, str(self.target))
@@ -133,6 +138,13 @@ class Repository:
             return {}
         return {each.name: each.stat().st_size for each in found if not each.name.startswith(".")}
 
+    def is_right(self, folder: str, name: str, part: BackupPart) -> bool:
+        """Whether an object has the content that its name states. Raises OSError."""
+        try:
+            return hash_of(object_path(self.target, folder, name, part)) == (part.size, part.sha256)
+        except FileNotFoundError:
+            return False
+
     def put(self, folder: str, name: str, part: BackupPart, content: Path) -> bool:
         """Store the content of a file, or a part of it, read it back, and return whether it was new.
 
@@ -175,16 +187,26 @@ class Repository:
                 at = datetime.strptime(point.name, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp()
                 point.name = point_name(at + 1)
 
-    def newest_of(self, host: str, sources: list[str]) -> BackupPoint | None:
-        """The newest readable point with one of these log directories; of the last ten. Raises OSError."""
+    def newest_of(self, host: str, sources: list[str]) -> tuple[BackupPoint | None, int]:
+        """The newest readable point with one of these log directories, and the largest number seen.
+
+        Of the points with the last ten names. A name comes from a clock, and two points are compared: what
+        came after one whose clock was ahead has a larger number. Raises OSError.
+        """
+        newest, count, number = None, 0, 0
         for name in self.names()[:-11:-1]:
             try:
                 found = self.point(name)
             except (FileNotFoundError, FormatError):
                 continue
+            number = max(number, found.number)
             if any(each.host == host and each.source in sources for each in found.directories):
-                return found
-        return None
+                count += 1
+                if newest is None or found.number > newest.number:
+                    newest = found
+                if count == 2:
+                    break
+        return newest, number
 
     def remove_point(self, name: str) -> None:
         """Delete a point's manifest. Raises OSError."""
@@ -221,6 +243,7 @@ class Repository:
         """
         name = f"{socket.gethostname()[:100]}-{os.getpid()}-{uuid4().hex}.json"
         mark = self.target / kind / name
+        _own_marks.add(name)
         facts = {"host": socket.gethostname(), "pid": os.getpid(), "begun": point_name(time.time())}
         self._create(mark, json.dumps(facts).encode())
         try:
@@ -234,16 +257,20 @@ class Repository:
         finally:
             with suppress(FileNotFoundError):
                 self._storage.remove(mark)
+            _own_marks.discard(name)
 
     def _is_left(self, kind: str, name: str) -> bool:
         """Whether a mark is that of a process of this host that has ended; it is deleted then."""
         path = self.target / kind / name
         try:
             with self._storage.open(path) as file:
-                found = json.loads(file.read(_MOST_OF_A_MARK))
-            if found["host"] != socket.gethostname() or found["pid"] == os.getpid():
+                found = read_json(file.read(_MOST_OF_A_MARK), most_values=_MOST_OF_A_MARK)
+            if found["host"] != socket.gethostname() or name in _own_marks:
                 return False
-            os.kill(int(found["pid"]), 0)
+            if found["pid"] == os.getpid():
+                # of an earlier process with the same number, as each one in a container has
+                raise ProcessLookupError
+            os.kill(whole_number(found["pid"], 1, (1 << 31) - 1), 0)
         except FileNotFoundError:
             return True
         except ProcessLookupError:

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from kodec.generated.log.record_batch import Compression
 from kodec.log.batches.format import HEAD
+from kodec.log.batches.header import NO_EXTRA
 from kodec.log.batches.large import Compressed, InStored, Stored
-from kodec.log.batches.records import ControlRecordType, Record, TimestampType
+from kodec.log.batches.records import ControlRecordType, Owner, Record, TimestampType
 from kodec.runtime.compression.codec import joined
 from kodec.runtime.errors import CrcMismatch, FormatError
 
-__all__ = ["CODECS", "HEAD", "Batch"]
+__all__ = ["CODECS", "HEAD", "Batch", "last_sequence"]
+
+_MAX_SEQUENCE = 2**31 - 1
 
 CODECS = tuple(codec.name.lower() for codec in sorted(Compression))
 """The codecs by their number; those of magic 0 and 1 are the first of them."""
+
+
+def last_sequence(base: int, delta: int) -> int:
+    """The sequence of a batch's last record; 2147483647 is followed by 0. -1 where it has none."""
+    last = base + delta
+    return -1 if base < 0 else last if last <= _MAX_SEQUENCE else last - _MAX_SEQUENCE - 1
 
 
 class Batch(ABC):
@@ -24,7 +34,9 @@ class Batch(ABC):
     Attributes:
         position: where the batch starts in its source, in bytes.
         size: its whole size, in bytes.
-        magic: the message format, 0, 1 or 2.
+        magic: the message format, such as 2.
+        is_list: whether its records are a list after one header (magic 2); otherwise it is one message, or a
+            wrapper of such (magic 0 and 1).
         codec: one of `CODECS`: `none`, `gzip` and so on.
         crc: the checksum as stored, unsigned.
         last_offset: the offset of the last record that the batch was created with.
@@ -34,6 +46,7 @@ class Batch(ABC):
             and v1.
         is_transactional, is_control: false in v0 and v1.
         delete_horizon: ms since epoch from which tombstones may be removed (KIP-534); None if not set.
+        topic_partition: the topic-partition of its records; None if unknown.
 
     Example:
         >>> import kodec
@@ -48,6 +61,7 @@ class Batch(ABC):
     position: int
     size: int
     magic: int
+    is_list: bool = False
     codec: str
     crc: int
     last_offset: int
@@ -60,6 +74,7 @@ class Batch(ABC):
     is_transactional: bool = False
     is_control: bool = False
     delete_horizon: int | None = None
+    topic_partition: Owner = None
     _data: bytes | Stored
 
     @property
@@ -82,6 +97,14 @@ class Batch(ABC):
     @abstractmethod
     def reserved(self) -> int:
         """The attribute bits without a meaning in its format; Kafka and its clients set none."""
+
+    @property
+    def extra(self) -> Mapping[str, Any]:
+        """Fields and flags of its header that kodec gives no meaning, by name; None where its magic has none.
+
+        A newer format has some: what rewrites a batch keeps them.
+        """
+        return NO_EXTRA
 
     @property
     @abstractmethod
@@ -158,6 +181,15 @@ class Batch(ABC):
     def next_offset(self) -> int:
         """The offset after the last one of this batch."""
         return self.last_offset + 1
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the last offset is sure, as the header has as many records as offsets.
+
+        Compaction has removed records of another one, or its writer has set a wrong last offset, under a
+        right checksum: only its records show which.
+        """
+        return not self.is_list or self.count == self.next_offset - self.base_offset
 
     @property
     def last_sequence(self) -> int:

@@ -73,6 +73,7 @@ def control_record(record: Record) -> ControlRecord:
         key=record.key,
         value=record.value,
         headers=record.headers,
+        topic_partition=record.topic_partition,
         type=kind,
         data=data,
     )

@@ -1,19 +1,29 @@
-"""A batch of magic 2: a record batch."""
+"""A batch with a list of records after one header: a record batch."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
+from typing import Any
 
 from kodec.generated.log import record_batch as v2
-from kodec.log.batches.batch import HEAD, Batch
+from kodec.log.batches.batch import HEAD, Batch, last_sequence
 from kodec.log.batches.control import control_record, control_type
+from kodec.log.batches.format import KAFKA
 from kodec.log.batches.frame import Frame
+from kodec.log.batches.header import EXTRA, FLAGS, bits_of, changed, flags_of, name_of, numbers_of
 from kodec.log.batches.large import Compressed, Content, InStored, Parts, Pieces, Stored, moved
-from kodec.log.batches.records import ControlRecordType, Limits, Record, TimestampType
-from kodec.log.batches.sizes import BATCH_HEAD, COUNT
+from kodec.log.batches.records import (
+    TIMESTAMP_TYPES,
+    ControlRecordType,
+    Limits,
+    Owner,
+    Record,
+    belonging,
+)
+from kodec.log.batches.sizes import HEADS, MOST_HEAD
 from kodec.runtime.compression.codec import joined
 from kodec.runtime.crc import crc32c
 from kodec.runtime.dataclass import replace
@@ -22,23 +32,26 @@ from kodec.runtime.fields import ReadOptions, too_many
 
 __all__ = ["DefaultBatch", "RowReader", "read_rows"]
 
-RowReader = Callable[[v2.RecordBatch, bytes, bytes, Limits], list[Record]]
-"""Reads the records of a batch from its header, its bytes and its decompressed content.
+RowReader = Callable[[v2.RecordBatch, bytes, bytes, Limits, Owner], list[Record]]
+"""Reads the records of a batch of a topic-partition from its header, its bytes and its decompressed content.
 
 Raises FormatError, which counts bytes in the content.
 """
-_MAX_SEQUENCE = 2**31 - 1
+_TYPE, _RESERVED, _BASE_TIMESTAMP = map(name_of, ("timestamp_type", "reserved", "base_timestamp"))
 
 
-def read_rows(head: v2.RecordBatch, data: bytes, content: bytes, limits: Limits) -> list[Record]:
+def read_rows(
+    head: v2.RecordBatch, data: bytes, content: bytes, limits: Limits, topic_partition: Owner
+) -> list[Record]:
     """The records of a batch in pure Python, a `RowReader`."""
-    return v2.read_record_batch_rows(head, content, Record, ReadOptions(elements=limits.elements))
+    options = ReadOptions(elements=limits.elements)
+    return belonging(v2.read_record_batch_rows(head, content, Record, options), topic_partition)
 
 
 class DefaultBatch(Batch):
-    """A record batch of magic 2. Source: org.apache.kafka.common.record.DefaultRecordBatch."""
+    """A record batch. Source: org.apache.kafka.common.record.DefaultRecordBatch."""
 
-    magic = 2
+    is_list = True
 
     def __init__(
         self, data: bytes | Stored, position: int, limits: Limits, rows: RowReader = read_rows
@@ -47,64 +60,74 @@ class DefaultBatch(Batch):
         self._data = data
         self.size = size = data.size if isinstance(data, Stored) else len(data)
         # without the content, which is in `_data`
-        start = (data.head if isinstance(data, Stored) else data)[:BATCH_HEAD]
+        start = (data.head if isinstance(data, Stored) else data)[:MOST_HEAD]
         self._limits = limits
         self._read_rows = rows
+        self._first: int
+        self._count: int
         head, _ = v2.read_record_batch_head(start, 0, size, HEAD)
-        flags = head.attributes
-        # one enum for every format; the values are the same
-        kind = TimestampType(flags.timestamp_type)
-        flags.timestamp_type = kind
-        self.head = head
         self.codec = v2.codec_of_record_batch(head)
-        assert head.crc is not None and head.last_offset_delta is not None and head.max_timestamp is not None
-        self.crc = head.crc
-        self.last_offset = head.base_offset + head.last_offset_delta
-        self.max_timestamp = head.max_timestamp
-        self.timestamp_type = kind
-        self.partition_leader_epoch = head.partition_leader_epoch
-        self.producer_id = head.producer_id
-        self.producer_epoch = head.producer_epoch
-        self.base_sequence = head.base_sequence
-        self.is_transactional = flags.is_transactional
-        self.is_control = flags.is_control
-        self.delete_horizon = head.base_timestamp if flags.has_delete_horizon else None
+        (
+            self.magic,
+            self.crc,
+            self._first,
+            delta,
+            base,
+            self.max_timestamp,
+            self.partition_leader_epoch,
+            self.producer_id,
+            self.producer_epoch,
+            self.base_sequence,
+            self._count,
+        ) = numbers_of(head)
+        flags = getattr(head, FLAGS)
+        _, kind, self.is_transactional, self.is_control, horizon, _ = bits_of(flags)
+        # one enum for every format; the values are the same
+        self.timestamp_type = kind = TIMESTAMP_TYPES[kind]
+        setattr(flags, _TYPE, kind)
+        self.head = head
+        self.last_offset = self._first + delta
+        self.delete_horizon = base if horizon else None
         self._crc_ok: bool | None = None
 
+    @property
+    def _head_size(self) -> int:
+        return HEADS[self.magic].size
+
     def _name(self) -> str:
-        return f"RecordBatch(base_offset={self.head.base_offset})"
+        return KAFKA.kinds[0].place(self._first)
 
     @property
     def frame_offset(self) -> int:
-        return self.head.base_offset
+        return self._first
 
     @property
     def attributes(self) -> int:
-        return int.from_bytes(self.head.attributes.to_bytes(), "big")
+        return flags_of(self.head)
 
     @property
     def reserved(self) -> int:
-        return self.head.attributes.reserved
+        return int(getattr(getattr(self.head, FLAGS), _RESERVED))
+
+    @property
+    def extra(self) -> Mapping[str, Any]:
+        return {each.name: each.get(self.head) for each in EXTRA}
 
     @property
     def base_offset(self) -> int:
-        return self.head.base_offset
+        return self._first
 
     @property
     def base_timestamp(self) -> int:
-        return self.head.base_timestamp
+        return int(getattr(self.head, _BASE_TIMESTAMP))
 
     @property
     def count(self) -> int:
-        return self.head.num_records or 0
+        return self._count
 
     @property
     def last_sequence(self) -> int:
-        if self.base_sequence < 0:
-            return -1
-        delta = self.head.last_offset_delta or 0
-        last = self.base_sequence + delta
-        return last if last <= _MAX_SEQUENCE else last - _MAX_SEQUENCE - 1
+        return last_sequence(self.base_sequence, self.last_offset - self._first)
 
     @property
     def crc_ok(self) -> bool:
@@ -115,8 +138,8 @@ class DefaultBatch(Batch):
     def _crc_place(self) -> tuple[int, int]:
         data = self._data
         if isinstance(data, Stored):
-            head = v2.checksum_of_record_batch(data.head, 0, BATCH_HEAD)
-            return data.checksum(head, BATCH_HEAD, crc32c)
+            head = v2.checksum_of_record_batch(data.head, 0, self._head_size)
+            return data.checksum(head, self._head_size, crc32c)
         return v2.checksum_of_record_batch(data, 0, self.size)
 
     def records(self, *, control: bool = False, check_crc: bool = True) -> list[Record]:
@@ -126,7 +149,7 @@ class DefaultBatch(Batch):
     def record_parts(
         self, *, control: bool = False, check_crc: bool = True
     ) -> tuple[bool, Iterator[list[Record]]]:
-        if not self.head.num_records or (self.is_control and not control):
+        if not self._count or (self.is_control and not control):
             return False, iter(([],))
         large, parts = self._rows()
         return large, self._control_records(parts) if self.is_control else parts
@@ -161,9 +184,9 @@ class DefaultBatch(Batch):
         data = self._data
         stored: bytes | memoryview
         if isinstance(data, Stored):
-            stored = joined(data.pieces(BATCH_HEAD))
+            stored = joined(data.pieces(self._head_size))
         else:
-            stored = memoryview(data)[BATCH_HEAD:] if self.codec != "none" else data[BATCH_HEAD:]
+            stored = memoryview(data)[self._head_size :] if self.codec != "none" else data[self._head_size :]
         return Compressed(self.codec, stored, self._limits.decompressed_bytes)
 
     def _small(self, compressed: Compressed) -> bytes | None:
@@ -181,13 +204,14 @@ class DefaultBatch(Batch):
         self._require_count()
         data = self._data
         if self.codec == "none" and isinstance(data, Stored):
-            return True, self._large_rows(lambda: data.pieces(BATCH_HEAD))
+            return True, self._large_rows(lambda: data.pieces(self._head_size))
         with self._placing():
             compressed = self._compressed()
             content = self._small(compressed)
             if content is not None:
                 whole = self._holding(self.count) if isinstance(data, Stored) else data
-                return False, iter((self._reader(content)(self.head, whole, content, self._limits),))
+                read = self._reader(content)
+                return False, iter((read(self.head, whole, content, self._limits, self.topic_partition),))
         return True, self._large_rows(compressed.pieces)
 
     def _large_rows(self, pieces: Pieces) -> Iterator[list[Record]]:
@@ -195,15 +219,15 @@ class DefaultBatch(Batch):
         room = limits.elements
         with self._placing():
             for part, data in Parts.of(pieces, count, ReadOptions(elements=room)):
-                head = replace(self.head, num_records=part.records)
+                head = changed(self.head, count=part.records)
                 own = replace(limits, elements=room - count + part.records)
                 read, stored = self._reader(data), self._holding(part.records)
                 try:
                     try:
-                        rows = read(head, stored, data, own)
+                        rows = read(head, stored, data, own, self.topic_partition)
                     except struct.error:
                         assert isinstance(data, Content)
-                        rows = read(head, stored, data.whole(), own)
+                        rows = read(head, stored, data.whole(), own, self.topic_partition)
                 except FormatError as error:
                     raise moved(error, part) from None
                 room -= sum(len(row.headers) for row in rows)
@@ -216,8 +240,8 @@ class DefaultBatch(Batch):
     def _holding(self, count: int) -> bytes:
         """A batch with this one's header and `count` records, without content."""
         held = self._data.head if isinstance(self._data, Stored) else self._data
-        data = bytearray(Frame.framed(held[: BATCH_HEAD + 1], self.magic))
-        COUNT.put(data, count)
+        data = bytearray(Frame.framed(held[: self._head_size + 1], self.magic))
+        HEADS[self.magic].count.put(data, count)
         return bytes(data)
 
     def _control_records(self, parts: Iterator[list[Record]]) -> Iterator[list[Record]]:
@@ -239,11 +263,11 @@ class DefaultBatch(Batch):
         try:
             yield
         except InStored as found:
-            raise self.located(found.error.within("records"), shift=BATCH_HEAD) from None
+            raise self.located(found.error.within("records"), shift=self._head_size) from None
         except FormatError as error:
             if self.codec == "none":
-                raise self.located(error, shift=BATCH_HEAD) from None
-            raise self.located(error.within_codec(self.codec, BATCH_HEAD)) from None
+                raise self.located(error, shift=self._head_size) from None
+            raise self.located(error.within_codec(self.codec, self._head_size)) from None
 
     @property
     def control_type(self) -> ControlRecordType | None:

@@ -8,14 +8,16 @@ from operator import attrgetter
 
 from kodec.generated.log import message_set as legacy
 from kodec.generated.log import record_batch as v2
-from kodec.log.batches.frame import MAGICS
-from kodec.log.batches.options import EncodeOptions
+from kodec.log.batches.frame import LISTS, MAGICS, shown_magics
+from kodec.log.batches.header import EXTRA, FLAGS, changed, name_of
+from kodec.log.batches.options import EncodeOptions, LikeOptions
 from kodec.log.batches.records import Record, TimestampType, make_record
 from kodec.log.keywords import as_keywords
 from kodec.runtime.compression import compress
 from kodec.runtime.dataclass import replace
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import WriteOptions
+from kodec.runtime.near import meant
 
 __all__ = [
     "MAX_DELTA",
@@ -32,34 +34,50 @@ MAX_DELTA = 2**31 - 1
 SEQUENCES = 2**31
 _MAX_INT64 = 2**63 - 1
 _TYPES = frozenset(map(int, TimestampType))
+# the names of fields by their roles: looked up once, as they are set for each batch
+_OFFSET, _BASE_TIMESTAMP, _MAX_TIMESTAMP, _LAST_OFFSET, _COUNT, _SEQUENCE, _RECORDS = map(
+    name_of,
+    (
+        *("offset", "base_timestamp", "max_timestamp", "last_offset_delta", "count"),
+        *("base_sequence", "records"),
+    ),
+)
+_TYPE = name_of("timestamp_type")
 _timestamp = attrgetter("timestamp")
 # Approximate size of a record besides key, value and headers, in any format: accurate enough to cut batches.
 OVERHEAD = 34
 OVERHEAD_OF_HEADER = 10
 
 
-@as_keywords(EncodeOptions)
-def encode(records: Iterable[Record], options: EncodeOptions) -> bytes:
-    """Encode records as stored in a log: one record batch (magic 2) or message (magic 0, 1) after another.
+@as_keywords(LikeOptions, {"like": ("base_offset", "level")})
+def encode(records: Iterable[Record], options: LikeOptions) -> bytes:
+    """Encode records as stored in a log: one record batch, or message of magic 0 or 1, after another.
 
     Args:
         records: in ascending order of offset. An offset of -1 means the previous record's plus 1, or 0.
-        magic: the message format: 0, 1 or 2.
+        magic: the message format: 0, 1 or 2, or a newer one that the schema of record batches has.
         compression: a codec of the format, such as `none` or `gzip`; `zstd` needs magic 2.
         level: on the codec's own scale; None is its default.
         base_offset: renumber the records from here, regardless of their offsets. A producer sends 0.
         timestamp_type: None keeps each record's. LOG_APPEND_TIME gives all records of a batch one
             timestamp; a batch is cut where it changes.
         partition_leader_epoch, producer_id, producer_epoch, base_sequence, transactional, control: as in the
-            batch header (magic 2 only); -1: none. Further batches continue the sequence.
+            batch header (not in magic 0 and 1); -1: none. Further batches continue the sequence.
+        extra: fields and flags of the batch header that kodec gives no meaning, by name, as in `Batch.extra`.
         batch_records, batch_bytes: cut a batch before it holds more records, or more bytes before
             compression; a single larger record still makes one. The default keeps batches below a
             broker's default `message.max.bytes`. A produce request takes one batch for a partition.
         lossy: drop what the format does not support (headers before magic 2, timestamps before magic 1)
             instead of raising EncodeError.
+        like: the batch that the records come from, as a proxy changes it. Everything else stays: its header,
+            flags, codec, offsets, base timestamp, and the bytes of the records that did not change; with
+            none changed, its own bytes are returned. The records keep their offsets, and further ones need
+            free offsets, unless `base_offset` renumbers them; a batch without records keeps its offsets, as
+            after compaction. Only `base_offset` and `level` go with it.
 
     Returns: bytes that Kafka reads; empty without records.
-    Raises: EncodeError naming the record and the field.
+    Raises: EncodeError naming the record and the field, also for what `like` cannot hold; FormatError for a
+        damaged `like`.
 
     Example:
         >>> import kodec
@@ -68,23 +86,32 @@ def encode(records: Iterable[Record], options: EncodeOptions) -> bytes:
         >>> [record.value for record in kodec.read_records(data)]
         [b'v']
     """
-    return encode_with(records, options)
+    if options.like is None:
+        return encode_with(records, options)
+    from kodec.log.batches.like import encode_like
+
+    _require_records(records)
+    found = list(records)
+    for index, record in enumerate(found):
+        _size_of(record, index)
+    return encode_like(found, options.like, options.base_offset, options.level)
 
 
 def encode_with(records: Iterable[Record], options: EncodeOptions) -> bytes:
     """`encode` with its arguments as one object."""
     magic = options.magic
     if magic not in MAGICS:
-        raise EncodeError("magic", "unknown message format", need="0, 1 or 2", have=magic)
+        raise EncodeError("magic", "unknown message format", need=shown_magics(), have=magic)
     cut = _cut(records, options)
-    if magic == 2:
+    if magic in LISTS:
         return b"".join(_batches(cut, batch_head(options), options))
     for name in ("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence"):
         value = getattr(options, name)
         if value != -1:
             raise EncodeError(name, "needs magic 2", have=value)
-    if options.transactional or options.control:
-        raise EncodeError("transactional" if options.transactional else "control", "needs magic 2")
+    for name in ("transactional", "control", "extra"):
+        if getattr(options, name):
+            raise EncodeError(name, "needs magic 2")
     return b"".join(_messages(cut, options))
 
 
@@ -93,9 +120,7 @@ def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Rec
     base_offset, timestamp_type = options.base_offset, options.timestamp_type
     batch_records, batch_bytes = options.batch_records, options.batch_bytes
     timeless = options.magic == 0 and options.lossy
-    if isinstance(records, (Record, str, bytes)) or not isinstance(records, Iterable):
-        have = type(records).__name__
-        raise EncodeError("records", "not records", need="a list of kodec.Record", have=have)
+    _require_records(records)
     batch: list[Record] = []
     full = sys.maxsize if batch_records is None else max(batch_records, 1)
     room = 0
@@ -145,6 +170,12 @@ def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Rec
         expected = offset + 1
     if batch:
         yield batch
+
+
+def _require_records(records: object) -> None:
+    if isinstance(records, (Record, str, bytes)) or not isinstance(records, Iterable):
+        have = type(records).__name__
+        raise EncodeError("records", "not records", need="a list of kodec.Record", have=have)
 
 
 def _size_of(record: Record, index: int) -> int:
@@ -214,7 +245,8 @@ def codec_number(codecs: type[v2.Compression] | type[legacy.Compression], name: 
         raise KeyError(name)
     except KeyError:
         known = ", ".join(codec.name.lower() for codec in codecs)
-        raise EncodeError("compression", f"not a codec of magic {magic}", need=known, have=name) from None
+        why = f"not a codec of magic {magic}{meant(name, known.split(', '))}"
+        raise EncodeError("compression", why, need=known, have=name) from None
 
 
 def _name_size(name: str) -> int:
@@ -240,34 +272,43 @@ def batch_head(options: EncodeOptions) -> v2.RecordBatch:
         raise EncodeError(
             "producer_id", "needed for transactions and sequences", need="at least 0", have=producer_id
         )
-    attributes = v2.BatchAttributes(
-        compression=codec_number(v2.Compression, options.compression, 2),
-        is_transactional=options.transactional,
-        is_control=options.control,
-    )
-    return v2.RecordBatch(
-        partition_leader_epoch=options.partition_leader_epoch,
-        attributes=attributes,
+    head = changed(
+        v2.RecordBatch(),
+        form=options.magic,
+        leader_epoch=options.partition_leader_epoch,
+        codec=codec_number(v2.Compression, options.compression, options.magic),
+        transactional=options.transactional,
+        control=options.control,
         producer_id=producer_id,
         producer_epoch=options.producer_epoch,
         base_sequence=options.base_sequence,
     )
+    known = {each.name: each for each in EXTRA if options.magic in each.magics}
+    for name, value in options.extra.items():
+        if name not in known:
+            need = f"one of {', '.join(known)}" if known else "none"
+            why = f"not a field of magic {options.magic}{meant(name, known)}"
+            raise EncodeError("extra", why, need=need, have=name)
+        known[name].put(head, value)
+    return head
 
 
 def _batches(
     batches: Iterable[list[Record]], head: v2.RecordBatch, options: EncodeOptions
 ) -> Iterator[bytes]:
-    compression, level = options.compression, options.level
+    compression, level, sequence = options.compression, options.level, options.base_sequence
+    flags = getattr(head, FLAGS)
     done = 0
     for records in batches:
         first, last = records[0], records[-1]
-        head.base_offset = first.offset
-        head.base_timestamp = first.timestamp
-        head.max_timestamp = max(map(_timestamp, records))
-        head.last_offset_delta = last.offset - first.offset
-        head.num_records = len(records)
+        delta = last.offset - first.offset
+        setattr(head, _OFFSET, first.offset)
+        setattr(head, _BASE_TIMESTAMP, first.timestamp)
+        setattr(head, _MAX_TIMESTAMP, max(map(_timestamp, records)))
+        setattr(head, _LAST_OFFSET, delta)
+        setattr(head, _COUNT, len(records))
         # LogAppendTime is set after writing the rows: their deltas are written either way
-        head.attributes.timestamp_type = first.timestamp_type
+        setattr(flags, _TYPE, first.timestamp_type)
         try:
             content = v2.write_record_batch_rows(head, records)
         except EncodeError as error:
@@ -275,12 +316,14 @@ def _batches(
             if isinstance(error.have, str):
                 raise _unwritable_key(records, done) from None
             raise _renumbered(error, done) from None
-        head.records = content if compression == "none" else compress(compression, content, level=level)
+        stored = content if compression == "none" else compress(compression, content, level=level)
+        setattr(head, _RECORDS, stored)
         if compression == "none" and level is not None:
             compress(compression, b"", level=level)
         yield head.to_bytes(WriteOptions(level))
-        if head.base_sequence >= 0:
-            head.base_sequence = (head.base_sequence + head.last_offset_delta + 1) % SEQUENCES
+        if sequence >= 0:
+            sequence = (sequence + delta + 1) % SEQUENCES
+            setattr(head, _SEQUENCE, sequence)
         done += len(records)
 
 

@@ -7,7 +7,8 @@ come from the schemas.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
 from struct import Struct
 from typing import Any
 
@@ -16,7 +17,7 @@ from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import ReadOptions
 
-__all__ = ["HEAD", "KAFKA", "BatchKind", "FileNames", "Number", "RecordFormat"]
+__all__ = ["HEAD", "KAFKA", "BatchKind", "FileNames", "Number", "RecordFormat", "plausible"]
 
 HEAD = ReadOptions(check_crc=False)
 """A header is read first; its checksum is verified on request."""
@@ -32,10 +33,10 @@ class Number:
         most: the largest value that fits.
     """
 
-    def __init__(self, kind: type[Any], name: str) -> None:
-        self.at: int
-        self.format: str
-        self.at, self.format = kind.PLACES[name]
+    def __init__(self, places: Mapping[str, tuple[int, str]], name: str) -> None:
+        self.at, self.format = places.get(name, (-1, ""))
+        if self.at < 0 or not self.format:
+            raise ValueError(f"{name} is no number at a fixed place")
         self._struct = Struct(self.format)
         self.size = self._struct.size
         self.most = (1 << 8 * self.size - self.format[-1].islower()) - 1
@@ -72,23 +73,46 @@ class Number:
 
 
 @dataclass(frozen=True)
+class ListHead:
+    """The header of a batch that is followed by a list of records, in one magic.
+
+    Attributes:
+        size: in bytes.
+        epoch, last_delta, max_timestamp, count: the leader's epoch; the last offset, relative to the first;
+            the largest timestamp; how many records.
+        flags: where the flags are.
+    """
+
+    size: int
+    epoch: Number
+    last_delta: Number
+    max_timestamp: Number
+    count: Number
+    flags: slice
+
+
+@dataclass(frozen=True)
 class BatchKind:
     """The batches of some magics.
 
     Attributes:
         magics: their magics.
+        heads: of batches with a list of records, the header by magic; empty where a batch is one message.
         name, offset_name: of the type, and of its field for the frame's offset.
         start: where the type starts in the batch, in bytes.
+        codecs: the names of its codecs, by their numbers.
         kernel: the module that reads it natively.
         codec: which one a head names; raises FormatError.
     """
 
     magics: tuple[int, ...]
+    heads: Mapping[int, ListHead]
     name: str
     offset_name: str
     start: int
+    codecs: tuple[str, ...]
     kernel: str
-    _crc: Number
+    _crc: Mapping[int, Number]
     _head: Callable[..., tuple[Any, int]]
     codec: Callable[[Any], str]
     _checksum: Callable[[Any, int, int], tuple[int, int]]
@@ -101,7 +125,7 @@ class BatchKind:
         """For the batch in `data[start:stop]`: the place of its checksum, the stored and the right one."""
         begin = start + self.start
         at, computed = self._checksum(data, begin, stop)
-        return at, self._crc.get(data, begin), computed
+        return at, self._crc[KAFKA.magic.get(data, start)].get(data, begin), computed
 
     def seal(self, data: memoryview) -> None:
         """Set the length and the checksum of the batch that fills `data`. Raises EncodeError."""
@@ -111,7 +135,7 @@ class BatchKind:
             raise EncodeError("batch", "too large", need=f"at most {length.most} bytes", have=size)
         length.put(data, size)
         _, computed = self._checksum(data, self.start, len(data))
-        self._crc.put(data[self.start :], computed)
+        self._crc[KAFKA.magic.get(data)].put(data[self.start :], computed)
 
     def read_head(self, data: bytes, start: int, stop: int, options: ReadOptions = HEAD) -> tuple[Any, int]:
         """The head of the batch in `data[start:stop]`, and where the batch ends. Raises FormatError."""
@@ -168,9 +192,7 @@ class RecordFormat:
         places: the positions of the length and the magic, by their names in the schema.
         offset, length, magic: these, as numbers in a batch.
         least_body: the fewest bytes that a batch's length can count.
-        head: the size of the newest kind before its records.
-        last_delta, count, epoch: of that one: the last offset, relative to the first; how many records; the
-            leader's epoch.
+        written: the magic in which batches are written if none is given.
         files: the names of files.
     """
 
@@ -182,16 +204,18 @@ class RecordFormat:
     length: Number
     magic: Number
     least_body: int
-    head: int
-    last_delta: Number
-    count: Number
-    epoch: Number
+    written: int
     files: FileNames
 
     @property
     def magics(self) -> tuple[int, ...]:
         """All magics, in order."""
         return tuple(sorted(magic for kind in self.kinds for magic in kind.magics))
+
+    @property
+    def heads(self) -> Mapping[int, ListHead]:
+        """The headers that a list of records follows, by magic."""
+        return {magic: head for kind in self.kinds for magic, head in kind.heads.items()}
 
     @property
     def before_body(self) -> int:
@@ -204,63 +228,83 @@ class RecordFormat:
 
     def plausible(self) -> re.Pattern[bytes]:
         """Matches, without consuming bytes, where a batch may start: its length fits, its magic is known."""
-        parts = sorted(
-            [
-                (self.length.at, self.length.size, self.length.at_least(self.least_body)),
-                (
-                    self.magic.at,
-                    self.magic.size,
-                    b"[%s]" % b"".join(b"\\x%02x" % each for each in self.magics),
-                ),
-            ]
-        )
-        text, at = b"", 0
-        for start, size, part in parts:
-            text += b".{%d}" % (start - at) + part
-            at = start + size
-        return re.compile(b"(?s)(?=%s)" % text)
+        return plausible(self.length, self.least_body, self.magic, self.magics)
 
 
-_V2 = BatchKind(
-    (record_batch.RecordBatch().magic,),
+def plausible(length: Number, least: int, form: Number, forms: Sequence[int]) -> re.Pattern[bytes]:
+    """Matches, without consuming bytes, where a `length` of at least `least` and a known `form` are."""
+    known = b"[%s]" % b"".join(b"\\x%02x" % each for each in forms)
+    parts = sorted([(length.at, length.size, length.at_least(least)), (form.at, form.size, known)])
+    text, at = b"", 0
+    for start, size, part in parts:
+        text += b".{%d}" % (start - at) + part
+        at = start + size
+    return re.compile(b"(?s)(?=%s)" % text)
+
+
+def _list_head(places: Mapping[str, tuple[int, str]]) -> ListHead:
+    role = record_batch.RecordBatch.ROLES
+    flags = places[role["flags"]][0]
+    return ListHead(
+        size=places[role["records"]][0],
+        epoch=Number(places, role["leader_epoch"]),
+        last_delta=Number(places, role["last_offset_delta"]),
+        max_timestamp=Number(places, role["max_timestamp"]),
+        count=Number(places, role["count"]),
+        flags=slice(flags, flags + record_batch.BatchAttributes.SIZE),
+    )
+
+
+def _codecs(enum: type[IntEnum]) -> tuple[str, ...]:
+    return tuple(codec.name.lower() for codec in sorted(enum))
+
+
+_ROLES = record_batch.RecordBatch.ROLES
+_PLACES = record_batch.RecordBatch.PLACES
+_LISTS = BatchKind(
+    tuple(record_batch.RecordBatch.FORMS),
+    {magic: _list_head(places) for magic, places in record_batch.RecordBatch.FORMS.items()},
     "RecordBatch",
-    "base_offset",
+    _ROLES["offset"],
     0,
+    _codecs(record_batch.Compression),
     "kodec.generated.kernels.record_batch",
-    Number(record_batch.RecordBatch, "crc"),
+    {magic: Number(form, _ROLES["checksum"]) for magic, form in record_batch.RecordBatch.FORMS.items()},
     record_batch.read_record_batch_head,
     record_batch.codec_of_record_batch,
     record_batch.checksum_of_record_batch,
 )
-_LEGACY = BatchKind(
-    (0, 1),
+_MESSAGES = BatchKind(
+    tuple(message_set.Message.FORMS),
+    {},
     "Message",
     "offset",
     message_set.Entry.PLACES["message"][0],
+    _codecs(message_set.Compression),
     "kodec.generated.kernels.message_set",
-    Number(message_set.Message, "crc"),
+    {
+        magic: Number(form, message_set.Message.ROLES["checksum"])
+        for magic, form in message_set.Message.FORMS.items()
+    },
     message_set.read_message_head,
     message_set.codec_of_message,
     message_set.checksum_of_message,
 )
 KAFKA = RecordFormat(
-    kinds=(_V2, _LEGACY),
+    kinds=(_LISTS, _MESSAGES),
     peek=log_segment.peek_entry,
     whole=log_segment.peek_entry_len_entry,
     peeked=log_segment.PEEK_ENTRY_SIZE,
-    offset=Number(record_batch.RecordBatch, "base_offset"),
-    length=Number(record_batch.RecordBatch, "len_batch"),
-    magic=Number(record_batch.RecordBatch, "magic"),
-    least_body=len(message_set.Message(magic=0).to_bytes()),
-    head=record_batch.RecordBatch.PLACES["records"][0],
-    last_delta=Number(record_batch.RecordBatch, "last_offset_delta"),
-    count=Number(record_batch.RecordBatch, "num_records"),
-    epoch=Number(record_batch.RecordBatch, "partition_leader_epoch"),
+    offset=Number(_PLACES, _ROLES["offset"]),
+    length=Number(_PLACES, _ROLES["length"]),
+    magic=Number(_PLACES, _ROLES["form"]),
+    least_body=len(message_set.Message(magic=min(message_set.Message.FORMS)).to_bytes()),
+    written=record_batch.RecordBatch().magic,
     files=FileNames(
         20, "log", ("index", "timeindex", "txnindex"), "snapshot", ("deleted", "cleaned", "swap")
     ),
 )
-"""Kafka's message formats 0, 1 and 2.
+"""Kafka's message formats: those that `message_set` and `record_batch` have in their schemas.
 
 Source: org.apache.kafka.common.record; for files, org.apache.kafka.storage.internals.log.LogFileUtils.
 """

@@ -13,17 +13,19 @@ __all__ = [
     "LEAST_SIZE",
     "LEGACY",
     "LENGTH_AT",
+    "LISTS",
     "MAGICS",
     "MAGIC_AT",
-    "NEWEST",
     "PLAUSIBLE",
     "Frame",
+    "shown_magics",
 ]
 
 MAGICS = KAFKA.magics
 """The supported message formats."""
-(NEWEST,) = KAFKA.kinds[0].magics
-LEGACY = KAFKA.kinds[1].magics
+LISTS = frozenset(KAFKA.heads)
+"""The formats in which a batch is a header and a list of records."""
+LEGACY = tuple(magic for magic in MAGICS if magic not in LISTS)
 """The formats in which each message, alone or a wrapper, is a batch."""
 FRAME_SIZE = KAFKA.peeked
 """The bytes that hold offset, length and magic, the same in each format."""
@@ -41,11 +43,17 @@ _peek, _whole = KAFKA.peek, KAFKA.whole
 _new = tuple.__new__  # a third of the time
 
 
+def shown_magics() -> str:
+    """The supported magics, for an error: `0, 1 or 2`."""
+    *first, last = map(str, MAGICS)
+    return f"{', '.join(first)} or {last}"
+
+
 class Frame(NamedTuple):
     """The contents of the first bytes of a batch; nothing is checked.
 
     Attributes:
-        offset: the base offset of a batch of magic 2; the offset of a message, the last one of a wrapper.
+        offset: the base offset of a list of records; the offset of a message, the last one of a wrapper.
         size: of the whole batch, in bytes; may be any number, even negative.
         magic: the message format, which determines the kind of batch.
     """
@@ -71,6 +79,11 @@ class Frame(NamedTuple):
     def known(self) -> bool:
         """Whether the format is supported."""
         return self.magic in MAGICS
+
+    @property
+    def is_list(self) -> bool:
+        """Whether a list of records follows its header; otherwise it is a message, or a wrapper of such."""
+        return self.magic in LISTS
 
     @staticmethod
     def framed(data: bytes, magic: int) -> bytes:

@@ -22,7 +22,14 @@ from kodec.log.batches.large import (
     explained,
     moved,
 )
-from kodec.log.batches.records import Limits, Record, TimestampType, make_record
+from kodec.log.batches.records import (
+    TIMESTAMP_TYPES,
+    Limits,
+    Record,
+    TimestampType,
+    belonging,
+    make_record,
+)
 from kodec.log.batches.wrapper import Wrapper
 from kodec.runtime.compression.codec import joined
 from kodec.runtime.crc import crc32
@@ -33,7 +40,6 @@ __all__ = ["LegacyBatch"]
 
 # The codec without the variant for old messages. A look-up: there is one for each message.
 _PLAIN_CODECS = {codec.value: codec.name.lower() for codec in legacy.Compression}
-_KINDS = (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
 _HEAD = 4096  # bytes: all of a message but its value, unless its key is large
 
 
@@ -72,7 +78,9 @@ class LegacyBatch(Batch):
         self.last_offset = frame.offset
         self.max_timestamp = message.timestamp
         self.timestamp_type = (
-            _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NO_TIMESTAMP_TYPE
+            TIMESTAMP_TYPES[message.attributes.timestamp_type]
+            if message.magic
+            else TimestampType.NO_TIMESTAMP_TYPE
         )
         self._crc_ok: bool | None = None
         self._records: list[Record] | None = None
@@ -138,7 +146,7 @@ class LegacyBatch(Batch):
         record = make_record(
             self.last_offset, message.timestamp, self.timestamp_type, message.key, self._value()
         )
-        return isinstance(self._data, Stored), iter(([record],))
+        return isinstance(self._data, Stored), iter((belonging([record], self.topic_partition),))
 
     def _read(self, check_crc: bool) -> list[Record]:
         if self._records is None or check_crc:
@@ -206,7 +214,7 @@ class LegacyBatch(Batch):
                 last = records[-1].offset
                 if not self._wrapper.place(records):
                     raise self._beyond(len(records), last)
-                return False, iter((records,))
+                return False, iter((belonging(records, self.topic_partition),))
         return True, self._large_records(compressed, options)
 
     def _large_records(self, compressed: Compressed, options: ReadOptions) -> Iterator[list[Record]]:
@@ -221,7 +229,7 @@ class LegacyBatch(Batch):
                 except FormatError as error:
                     raise moved(error, part) from None
                 if self._wrapper.place(records, last):
-                    yield records
+                    yield belonging(records, self.topic_partition)
             if self._wrapper.base(last) < 0:
                 raise self._beyond(part.first + part.records, last)
 
@@ -250,7 +258,11 @@ def _large_message(content: Content, options: ReadOptions) -> list[Record] | Non
     crc = legacy.checksum_of_message(head[:at], BEFORE_BODY, at)[1]
     if options.check_crc and crc32(value, crc) != message.crc:
         return None
-    kind = _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NO_TIMESTAMP_TYPE
+    kind = (
+        TIMESTAMP_TYPES[message.attributes.timestamp_type]
+        if message.magic
+        else TimestampType.NO_TIMESTAMP_TYPE
+    )
     frame = _inner_frame(head, 0, "", 0)
     return [make_record(frame.offset, message.timestamp, kind, message.key, value)]
 
@@ -324,7 +336,11 @@ def _inner_records(data: bytes, options: ReadOptions) -> list[Record]:
             )
         if len(found) == options.elements:
             raise too_many("", pos, options)
-        kind = _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NO_TIMESTAMP_TYPE
+        kind = (
+            TIMESTAMP_TYPES[message.attributes.timestamp_type]
+            if message.magic
+            else TimestampType.NO_TIMESTAMP_TYPE
+        )
         assert not isinstance(message.value, legacy.MessageSet)
         found.append(make_record(offset, message.timestamp, kind, message.key, message.value))
         pos += size

@@ -5,10 +5,10 @@ from __future__ import annotations
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import DefaultBatch, RowReader, read_rows
 from kodec.log.batches.format import KAFKA
-from kodec.log.batches.frame import FRAME_SIZE, LEGACY, MAGIC_AT, Frame
+from kodec.log.batches.frame import FRAME_SIZE, LEGACY, LISTS, MAGIC_AT, Frame, shown_magics
 from kodec.log.batches.large import Stored
 from kodec.log.batches.legacy_batch import LegacyBatch
-from kodec.log.batches.records import Limits
+from kodec.log.batches.records import Limits, Owner
 from kodec.runtime.errors import CrcMismatch, FormatError, Truncated, Unsupported
 
 __all__ = ["open_batch", "wrong_checksum"]
@@ -20,11 +20,12 @@ def open_batch(
     limits: Limits,
     rows: RowReader = read_rows,
     frame: Frame | None = None,
+    topic_partition: Owner = None,
 ) -> Batch:
     """The batch whose bytes are `data`, found at `position` of its source; its checksum is not yet verified.
 
-    `rows` reads its records, if it is of magic 2; `frame` is its frame, if already read. Raises
-    FormatError with positions in the source.
+    `rows` reads its records, if they are a list; `frame` is its frame, if already read; `topic_partition` the
+    topic-partition, if known. Raises FormatError with positions in the source.
     """
     first = data.head if isinstance(data, Stored) else data
     frame = frame or Frame.peek(first)
@@ -32,16 +33,18 @@ def open_batch(
         raise Truncated("batch", at=position, need=FRAME_SIZE, have=len(first))
     base_offset, _, magic = frame
     try:
-        if magic == DefaultBatch.magic:
-            return DefaultBatch(data, position, limits, rows)
-        if magic in LEGACY:
-            return LegacyBatch(data, position, limits, frame)
+        found: Batch | None = None
+        if magic in LISTS:
+            found = DefaultBatch(data, position, limits, rows)
+        elif magic in LEGACY:
+            found = LegacyBatch(data, position, limits, frame)
+        if found is not None:
+            found.topic_partition = topic_partition
+            return found
     except FormatError as error:
-        raise error.within(
-            f"{'RecordBatch' if magic == 2 else 'Message'}({base_offset=})", shift=position
-        ) from None
+        raise error.within(KAFKA.kind(magic).place(base_offset), shift=position) from None
     at = position + MAGIC_AT
-    raise Unsupported("magic", "unknown message format", at=at, need="0, 1 or 2", have=magic)
+    raise Unsupported("magic", "unknown message format", at=at, need=shown_magics(), have=magic)
 
 
 def wrong_checksum(data: bytes, start: int, stop: int, origin: int) -> CrcMismatch:

@@ -18,16 +18,16 @@ _M = 0x5BD1E995
 _WORD = 0xFFFFFFFF
 
 
-def partition_of(key: bytes, partitions: int) -> int:
+def partition_of(key: bytes, partition_count: int) -> int:
     """The partition to which Kafka's producers send records with a key.
 
     It does not apply to records without a key, or to producers with their own partitioner.
 
     Args:
         key: as stored, that is, serialized.
-        partitions: the topic's number of partitions.
+        partition_count: the topic's number of partitions.
 
-    Returns: a number from 0 to `partitions` - 1.
+    Returns: a number from 0 to `partition_count` - 1.
     Raises: ArgumentError if there are no partitions, and for a key that is not bytes.
 
     Example:
@@ -37,8 +37,8 @@ def partition_of(key: bytes, partitions: int) -> int:
     """
     if not isinstance(key, (bytes, bytearray, memoryview)):
         raise ArgumentError(f"a key is bytes, not {type(key).__name__}")
-    require_integer("partitions", partitions, 1)
-    return (_murmur2(bytes(key)) & POSITIVE) % partitions
+    require_integer("partition_count", partition_count, 1)
+    return (_murmur2(bytes(key)) & POSITIVE) % partition_count
 
 
 def _murmur2(data: bytes) -> int:

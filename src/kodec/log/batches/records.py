@@ -6,21 +6,27 @@ import enum
 
 from kodec.generated.control.control_record_key import ControlRecordType as _StoredControlType
 from kodec.log.arguments import require_integer
-from kodec.runtime.dataclass import dataclass, field
+from kodec.runtime.dataclass import dataclass, field, fields
 from kodec.runtime.errors import FormatError, ReadFailed
 from kodec.runtime.fields import MIB
 
 __all__ = [
+    "TIMESTAMP_TYPES",
     "ControlRecord",
     "ControlRecordType",
     "Limits",
+    "Owner",
     "Record",
     "SkippedRange",
     "SkippedRanges",
     "TimestampType",
     "TornTail",
+    "belonging",
     "make_record",
 ]
+
+Owner = tuple[str, int] | None
+"""The topic-partition that records are of; None: unknown."""
 
 
 class TimestampType(enum.IntEnum):
@@ -40,6 +46,10 @@ class TimestampType(enum.IntEnum):
 
     def __str__(self) -> str:
         return self.name.title().replace("_", "")
+
+
+TIMESTAMP_TYPES = (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
+"""Those that a batch can have, by the number in its header."""
 
 
 class ControlRecordType(enum.IntEnum):
@@ -62,7 +72,8 @@ class ControlRecordType(enum.IntEnum):
 class Record:
     """One logical record; its fields are keyword arguments.
 
-    Equal records have the same hash; do not change one that is in a set or a key of a dict.
+    Equal records have the same hash; do not change one that is in a set or a key of a dict. Where a record
+    was read is no part of what is stored: `encode` ignores it, and a record equals its copy in another topic.
 
     Attributes:
         offset: absolute offset in its partition; -1: not yet assigned (for `encode`).
@@ -72,6 +83,8 @@ class Record:
         value: None is a tombstone in a compacted topic; b"" is an empty value.
         headers: (key, value) pairs in order; keys may repeat, a value may be None. Bytes of a key that are
             not UTF-8 are kept as surrogate escapes, so that they are written back unchanged.
+        topic_partition: of the log that it was read from, also as `topic` and `partition`; None if the source
+            does not show it, as bytes do not.
 
     Example:
         >>> import kodec
@@ -86,9 +99,26 @@ class Record:
     key: bytes | None = None
     value: bytes | None = None
     headers: tuple[tuple[str, bytes | None], ...] = ()
+    topic_partition: Owner = field(default=None, compare=False)
+
+    @property
+    def topic(self) -> str | None:
+        """The topic of the log that it was read from; None if the source does not show it."""
+        return None if self.topic_partition is None else self.topic_partition[0]
+
+    @property
+    def partition(self) -> int | None:
+        """The partition of the log that it was read from; None if the source does not show it."""
+        return None if self.topic_partition is None else self.topic_partition[1]
+
+    def __repr__(self) -> str:
+        values = ((each.name, getattr(self, each.name)) for each in fields(self))
+        known = (each for each in values if each != ("topic_partition", None))
+        shown = (f"{name}={value!r}" for name, value in known)
+        return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-@dataclass(slots=True, kw_only=True, unsafe_hash=True)
+@dataclass(slots=True, kw_only=True, unsafe_hash=True, repr=False)
 class ControlRecord(Record):
     """A control record, written by Kafka itself: a transaction marker, or one of KRaft's.
 
@@ -96,7 +126,7 @@ class ControlRecord(Record):
         type: its type.
         data: the decoded value (an `EndTxnMarker`, a `LeaderChangeMessage`, ...); None if the type
             is UNKNOWN, or the value of a version that kodec does not know.
-        offset, timestamp, timestamp_type, key, value, headers: as in `Record`.
+        offset, timestamp, timestamp_type, key, value, headers, topic_partition: as in `Record`.
 
     Example:
         >>> import kodec
@@ -120,6 +150,7 @@ def make_record(
     key: bytes | None,
     value: bytes | None,
     headers: tuple[tuple[str, bytes | None], ...] = (),
+    topic_partition: Owner = None,
 ) -> Record:
     """A record from positional arguments, for millions of them: keywords take three times as long."""
     record = _new(Record)
@@ -129,7 +160,15 @@ def make_record(
     record.key = key
     record.value = value
     record.headers = headers
+    record.topic_partition = topic_partition
     return record
+
+
+def belonging(records: list[Record], topic_partition: Owner) -> list[Record]:
+    """The records, which are given the topic-partition that they are of."""
+    for record in records:
+        record.topic_partition = topic_partition
+    return records
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from kodec.generated.log import transaction_index
 from kodec.log.cleaning.rules import LastRecord
 from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.offline import high_watermark, newest_snapshot, newest_time, require_whole
+from kodec.log.directories.offline import high_watermark, newest_time, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
+from kodec.log.directories.snapshots import newest_state
 from kodec.log.files.checkpoints import write_offsets
 from kodec.log.files.names import CLEANER_OFFSETS
 from kodec.runtime.dataclass import dataclass
@@ -29,26 +30,32 @@ class Known:
 
     @classmethod
     def of(cls, log: PartitionLog, *, now: int, producer_expiration_ms: int) -> Known:
-        """From the headers of all batches; the transaction indexes and the newest snapshot are trusted.
-
-        A snapshot may describe batches that are gone.
+        """From the headers of all batches: transaction indexes may be incomplete, and then aborted records
+        would replace committed ones. An entry that agrees with the log is kept as it is: the first record of
+        its transaction may be gone. Of producers whose batches are gone only the newest snapshot is left
+        that agrees with the log.
         """
-        told_from, state = newest_snapshot(log)
+        told_from, state = newest_state(log.segments, log.files.snapshots, log.end_offset)
         going = OpenTransactions()
         aborted: list[transaction_index.Entry] = []
+        # by producer, the offset of its last marker
+        passed: dict[int, int] = {}
         for segment in log.segments:
-            derived: list[transaction_index.Entry] = []
+            told = {(each.producer_id, each.last_offset): each for each in segment.aborted() or ()}
             for head in segment.headers():
                 if head.producer_id < 0:
                     continue
                 marker = marker_of(segment.batch_at(head)) if head.is_control and head.count else None
                 ended = going.take(head, marker)
                 if ended is not None and ended.aborted:
-                    derived.append(ended.index_entry())
+                    entry = ended.index_entry()
+                    found = told.get((ended.producer_id, ended.last_offset), entry)
+                    agrees = passed.get(ended.producer_id, -1) < found.first_offset <= entry.first_offset
+                    aborted.append(found if agrees else entry)
+                if marker is not None:
+                    passed[head.producer_id] = head.last_offset
                 if head.first_known >= told_from:
                     state.take_batch(segment.batch_at(head))
-            told = segment.aborted()
-            aborted += derived if told is None else told
             if segment is not log.segments[-1]:
                 require_whole(segment)
             segment.close()
@@ -57,7 +64,7 @@ class Known:
             stable = min(stable, decided)
         oldest = now - producer_expiration_ms
         active = {
-            producer: LastRecord(each.last_offset, each.epoch)
+            producer: LastRecord(each.last_offset, each.producer_epoch)
             for producer, each in state.known.items()
             if producer in state.open or each.timestamp > oldest
         }

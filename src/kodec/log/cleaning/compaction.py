@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -23,15 +23,27 @@ from kodec.log.cleaning.offset_map import OffsetMap
 from kodec.log.cleaning.rules import BatchCleaner, CleanedTransactions, Counts
 from kodec.log.cleaning.segments import CleanedSegments
 from kodec.log.cleaning.swap import replace_segments
-from kodec.log.directories.gaps import cleaned_up_to, warn_of_gaps
+from kodec.log.directories.gaps import (
+    Gap,
+    cleaned_up_to,
+    joined_ranges,
+    lost_gaps,
+    note_missing,
+    omitted_offsets,
+    require_no_gaps,
+)
 from kodec.log.directories.offline import modified, require_in_order, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
+from kodec.log.files.checkpoints import offset_ranges_bytes
+from kodec.log.files.durable import replace_file
 from kodec.log.files.exclusive import changing
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.indexes import MAX_INDEX
 from kodec.log.files.listing import TopicPartition
+from kodec.log.files.names import OMITTED_OFFSETS
 from kodec.log.kernel import backend
+from kodec.log.omissions import Omissions
 from kodec.log.tables.table import scan_table
 from kodec.runtime.dataclass import dataclass, field, fields
 from kodec.runtime.errors import FormatError
@@ -59,6 +71,7 @@ class CompactionReport:
         keys: the largest number of keys in the buffer.
         segments_before, segments_after, bytes_before, bytes_after: of the whole log.
         counts: of all rounds together.
+        omissions: what the log itself lacks: offsets that are lost.
         topic_partition, path: of the log.
 
     Example: see `plan_compaction`.
@@ -77,6 +90,7 @@ class CompactionReport:
     rounds: int = 0
     keys: int = 0
     counts: Counts = field(default_factory=Counts)
+    omissions: Omissions = field(default_factory=Omissions)
 
     @property
     def complete(self) -> bool:
@@ -100,6 +114,7 @@ class CompactionOptions:
     now: int
     limits: Limits
     progress: Callable[[int], None] | None = None
+    over_gaps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +156,8 @@ class CompactionPlan:
         Raises: StalePlan if the log, or its entries in checkpoints, have changed since the plan was
         made; OSError (BlockingIOError if a broker holds the directory's lock or has the log open);
         FormatError for a damaged batch and for a segment with a torn tail, which must be recovered
-        first; ValueError for a symbolic link. A note of the error states what was compacted before.
+        first; OffsetsMissing for a log that has lost offsets, without `over_gaps`; ValueError for a
+        symbolic link. A note of the error states what was compacted before.
         """
         with changing(self.path) as folder:
             self.fingerprint.require()
@@ -160,6 +176,7 @@ def plan_compaction(
     producer_expiration_ms: int = _DAY,
     from_start: bool = False,
     keep_format: bool = False,
+    over_gaps: bool = False,
     now: int | None = None,
     limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
@@ -182,6 +199,8 @@ def plan_compaction(
             This also removes expired tombstones from a log that has nothing new.
         keep_format: messages of magic 0 and 1 keep their format, for brokers before 4.0, which did the same.
             Otherwise they become batches of magic 2, as with brokers since.
+        over_gaps: go on where offsets have been lost. They stay recorded as lost: `kodec-omitted-offsets`
+            then lists what compaction may have removed, and `cleaner-offset-checkpoint` ends before them.
         now: ms since epoch; the current time by default.
         progress: called regularly, by `preview` and `apply`, with the bytes read since the last call.
         limits: how much may be allocated for one batch.
@@ -215,6 +234,7 @@ def plan_compaction(
         time.time_ns() // 1_000_000 if now is None else now,
         limits,
         progress,
+        over_gaps,
     )
     fingerprint = Fingerprint.of(path)
     with PartitionLog(fingerprint.folder, limits=limits) as log:
@@ -237,17 +257,21 @@ def _dirty_range(
 
 def _compact(path: Path, options: CompactionOptions, *, apply: bool) -> CompactionReport:
     report: CompactionReport | None = None
+    gaps: list[Gap] = []
     while True:
         with PartitionLog(path, limits=options.limits) as log:
             known, dirty, end = _dirty_range(log, options, None if report is None else report.end_offset)
             if report is None:
-                warn_of_gaps(log, "a compaction")
+                gaps = lost_gaps(log)
                 size = sum(segment.path.stat().st_size for segment in log.segments)
                 report = CompactionReport(
                     log.topic_partition, log.path, apply, dirty, end, dirty, len(log.segments), size
                 )
+                note_missing(log, report.omissions)
             if dirty < end:
-                work = _Round(log, known, options, dirty, end)
+                hidden = [each for each in gaps if each.lost < end]
+                require_no_gaps(log, () if options.over_gaps else hidden, "over_gaps (--over-gaps)")
+                work = _Round(log, known, options, dirty, end, hidden)
                 work.run(apply)
                 _add(report, work)
                 if apply and not report.complete:
@@ -301,8 +325,10 @@ class _Round:
         settings: CompactionOptions,
         dirty: int,
         end: int,
+        lost: Sequence[Gap],
     ) -> None:
         self.log = log
+        self._lost = lost
         self.settings = settings
         self.segments = self.new_segments = 0
         self._dirty = dirty
@@ -330,10 +356,13 @@ class _Round:
         clean = [segment for segment in segments if segment.base_offset < self._dirty]
         oldest = modified(clean[-1]) - self.settings.delete_retention_ms if clean else 0
         self.segments = len(segments)
-        for group in _groups(self.log, segments, self._end, self.settings):
+        behind = {gap.last + 1 for gap in self._lost}
+        for group in _groups(self.log, segments, self._end, self.settings, behind):
             try:
-                made = self._clean(group, oldest, apply)
+                output = self._clean(group, oldest, apply)
+                made = output.made
                 if apply:
+                    self._note_omitted(output, group[-1])
                     old = [segment.base_offset for segment in group]
                     replace_segments(self.log.path, made, old, decided=partial(self._note, group[-1]))
             except BaseException as error:
@@ -349,9 +378,25 @@ class _Round:
         That is true even if the round ends here: the replaced segments have no key of the round twice.
         """
         ends = (each.base_offset for each in self.log.segments if each.base_offset > last.base_offset)
-        offset = min(next(ends, self.reached), self.reached)
+        offset = min(next(ends, self.reached), self.reached, *(gap.lost for gap in self._lost))
         if offset > cleaned_up_to(self.log):
             note_cleaned(self.log, offset)
+
+    def _note_omitted(self, output: CleanedSegments, last: Segment) -> None:
+        """List what the new segments lack, before they replace others, and not what was lost before.
+
+        Only where `cleaner-offset-checkpoint` and what the batches show do not explain it: beside lost
+        offsets, which they would hide, and in a log that has such a list, where batches show nothing.
+        """
+        path = self.log.path / OMITTED_OFFSETS
+        if not self._lost and not path.exists():
+            return
+        following = (each.base_offset for each in self.log.segments if each.base_offset > last.base_offset)
+        lost = (gap.lost for gap in self._lost if gap.lost >= output.end)
+        after = min(*following, *lost, self.log.end_offset)
+        tail = [(output.end, after - 1)] if output.end < after else []
+        omitted = joined_ranges([*omitted_offsets(self.log), *output.gaps, *tail])
+        replace_file(path, offset_ranges_bytes(omitted))
 
     def _passed(self, size: int) -> None:
         self._untold += size
@@ -410,8 +455,8 @@ class _Round:
                 at = reader.position
         return True
 
-    def _clean(self, group: Sequence[Segment], oldest: int, apply: bool) -> list[int]:
-        """Write the remaining data of some segments; return the base offsets of the new segments."""
+    def _clean(self, group: Sequence[Segment], oldest: int, apply: bool) -> CleanedSegments:
+        """Write the remaining data of some segments."""
         output = CleanedSegments(
             self.log, group[0].base_offset, max_index_bytes=self.settings.max_index_bytes, write=apply
         )
@@ -429,7 +474,7 @@ class _Round:
         except BaseException:
             output.abandon()
             raise
-        return output.made
+        return output
 
     def _cleaned(self, segment: Segment, batch: Batch, keep_old: bool) -> bytes:
         try:
@@ -439,9 +484,16 @@ class _Round:
 
 
 def _groups(
-    log: PartitionLog, segments: Sequence[Segment], end: int, settings: CompactionOptions
+    log: PartitionLog,
+    segments: Sequence[Segment],
+    end: int,
+    settings: CompactionOptions,
+    apart: Collection[int],
 ) -> Iterator[list[Segment]]:
-    """Neighbouring segments that one segment can replace, by their present sizes."""
+    """Neighbouring segments that one segment can replace, by their present sizes.
+
+    Those whose base offsets are in `apart` are not merged with the one before.
+    """
     bases = [segment.base_offset for segment in log.segments]
     group: list[Segment] = []
     sizes = [0, 0, 0]
@@ -451,6 +503,7 @@ def _groups(
         last = (bases[number + 1] if number + 1 < len(segments) else end) - 1
         total = [one + other for one, other in zip(sizes, own, strict=True)]
         fits = all(have <= most for have, most in zip(total, limits, strict=True))
+        fits &= segment.base_offset not in apart
         if group and not (fits and (not segment.size or last - group[0].base_offset <= MAX_RELATIVE)):
             yield group
             group, total = [], own

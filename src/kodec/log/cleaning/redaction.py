@@ -13,23 +13,34 @@ from pathlib import Path
 from kodec.generated.log import transaction_index
 from kodec.log.arguments import require
 from kodec.log.batches.batch import Batch
+from kodec.log.batches.like import empty_batch
 from kodec.log.batches.records import Limits
 from kodec.log.cleaning.cleanable import Known
 from kodec.log.cleaning.remains import Holder, Place, find_holders, matching
 from kodec.log.cleaning.rules import tells_of_producer
 from kodec.log.cleaning.segments import CleanedSegments
-from kodec.log.cleaning.swap import replace_segments
-from kodec.log.directories.gaps import warn_of_gaps
-from kodec.log.directories.offline import require_in_order, require_whole
+from kodec.log.cleaning.swap import Unfinished, replace_segments
+from kodec.log.directories.gaps import (
+    joined_ranges,
+    lost_gaps,
+    note_missing,
+    omitted_offsets,
+    require_no_gaps,
+)
+from kodec.log.directories.offline import require_files, require_live, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.segment import Segment
-from kodec.log.files.durable import sync_folder
+from kodec.log.files.checkpoints import offset_ranges_bytes
+from kodec.log.files.durable import replace_file
 from kodec.log.files.exclusive import changing
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.indexes import MAX_INDEX
-from kodec.log.files.listing import LeftoverKind, TopicPartition
-from kodec.log.writing.rebuild import empty_batch, same_format, with_records
+from kodec.log.files.listing import LeftoverKind, TopicPartition, list_partition
+from kodec.log.files.names import OMITTED_OFFSETS
+from kodec.log.omissions import Omissions
+from kodec.log.writing.rebuild import same_format, with_records
+from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import ArgumentError, FormatError
 
@@ -48,9 +59,13 @@ class RedactionReport:
         rewritten, emptied, removed: batches that lost some of their records, were kept without records, or
             are gone; counted when they are written.
         bytes_before, bytes_after: of these segments.
-        deleted_files: files marked for deletion, which were deleted (or would be).
+        deleted_files: files marked for deletion, or left by an interrupted replacement of segments, which
+            were deleted (or would be).
         holders: the files that hold matches: before, or, once applied, after. Files whose bytes
             hold the key or the value only in other records are included; see `Holder`.
+        rolls: whether the active segment holds matches and is rolled first.
+        finishes: whether a replacement of segments that was interrupted is completed first.
+        omissions: what the log itself lacks: offsets that are lost.
         topic_partition, path: of the log.
 
     Example: see `plan_redaction`.
@@ -68,11 +83,14 @@ class RedactionReport:
     bytes_after: int = 0
     deleted_files: list[Path] = field(default_factory=list)
     holders: list[Holder] = field(default_factory=list)
+    rolls: bool = False
+    finishes: bool = False
+    omissions: Omissions = field(default_factory=Omissions)
 
     @property
     def has_changes(self) -> bool:
         """Whether there is something to remove."""
-        return bool(self.records or self.deleted_files)
+        return bool(self.records or self.deleted_files or self.finishes)
 
     @property
     def left(self) -> list[Holder]:
@@ -80,10 +98,11 @@ class RedactionReport:
         left = [each for each in self.holders if each.matches]
         if self.applied:
             return left
+        changed = {Place.CLOSED, *([Place.ACTIVE] if self.rolls else [])}
         return [
             each
             for each in left
-            if each.place is not Place.DELETED and (each.place is not Place.CLOSED or each.problem)
+            if each.place is not Place.DELETED and (each.place not in changed or each.problem)
         ]
 
 
@@ -96,6 +115,8 @@ class RedactionPlan:
         wanted: the records to remove. fingerprint: of the files when the plan was made.
         progress: called with the bytes looked at since the last call.
         limits: how much may be allocated for one batch.
+        roll: whether the active segment is rolled first, so that it is redacted too.
+        over_gaps: whether to go on where the log has lost offsets.
 
     Example: see `plan_redaction`.
     """
@@ -106,6 +127,8 @@ class RedactionPlan:
     limits: Limits
     fingerprint: Fingerprint = field(repr=False)
     progress: Callable[[int], None] | None = None
+    roll: bool = False
+    over_gaps: bool = False
 
     def preview(self) -> RedactionReport:
         """Read all of the log and return what would be removed; write nothing. Errors as in `apply`."""
@@ -116,30 +139,39 @@ class RedactionPlan:
 
         Segments are exchanged one by one, each in the steps of `replace_segments`: if this is killed at any
         moment, a starting broker, or `recover`, finds the old segment or the new one, and a further redaction
-        completes it. Old files are deleted before it returns.
+        completes it. Old files are deleted before it returns. What is erased is listed in
+        `kodec-omitted-offsets` first, so that it is not taken for compaction, nor brought back by a salvage.
 
         Raises: StalePlan if anything has changed since the plan was made; OSError (BlockingIOError if a
         broker holds the directory's lock or has the log open); FormatError for a damaged batch and
-        for a segment with a torn tail, which must be recovered first; ValueError for a symbolic link.
+        for a segment with a torn tail, which must be recovered first; OffsetsMissing for a log that has lost
+        offsets, without `over_gaps`; ValueError for a symbolic link.
         """
         with changing(self.path) as folder:
             self.fingerprint.require()
             report, affected = self._survey()
+            if report.has_changes:
+                self._unfinished().end(folder.path)
+                # a replacement that is now complete has other names
+                affected = {_final(path) for path in affected}
+                if report.rolls:
+                    with PartitionLog(folder.path, limits=self.limits) as log:
+                        SegmentWriter(folder.path, log.end_offset).close()
             report.applied = True
             with PartitionLog(folder.path, limits=self.limits) as log:
-                known = _known(log)
+                known = _known(log) if affected else None
                 for segment in log.segments[:-1]:
                     if segment.path in affected:
+                        assert known is not None
                         _Redaction(log, segment, self.wanted, known, report).run()
-            if report.has_changes:
-                for path in report.deleted_files:
-                    path.unlink(missing_ok=True)
-                sync_folder(folder.path)
             with PartitionLog(folder.path, limits=self.limits) as log:
                 report.holders = list(find_holders(log, self.wanted, self.progress))
                 sizes = {segment.path: segment.size for segment in log.segments}
                 report.bytes_after = sum(sizes.get(path, 0) for path in affected)
             return report
+
+    def _unfinished(self) -> Unfinished:
+        return Unfinished.of(list_partition(self.path), self.limits)
 
     def _survey(self) -> tuple[RedactionReport, set[Path]]:
         """The plan and the affected segments."""
@@ -147,27 +179,41 @@ class RedactionPlan:
             _require_redactable(log)
             report = RedactionReport(self.topic_partition, log.path, False)
             report.holders = list(find_holders(log, self.wanted, self.progress))
-            closed = [each for each in report.holders if each.place is Place.CLOSED and each.records]
-            if any(each.place is Place.DELETED and each.matches for each in report.holders):
-                left = (each.path for each in log.leftovers if each.kind is LeftoverKind.DELETED)
-                report.deleted_files = list(left)
-            affected = {each.path for each in closed}
+            active = [each for each in report.holders if each.place is Place.ACTIVE and each.records]
+            report.rolls = self.roll and bool(active)
+            erased = [each for each in report.holders if each.place is Place.CLOSED and each.records]
+            erased += active if report.rolls else []
+            affected = {each.path for each in erased}
+            unfinished = self._unfinished()
+            report.finishes = bool(unfinished.renamed)
+            # also before any other replacement, of which it would look like a part
+            matches = any(each.place is Place.DELETED and each.matches for each in report.holders)
+            if affected or matches or report.finishes:
+                report.deleted_files = unfinished.deleted
+            gaps = lost_gaps(log)
             if affected:
-                warn_of_gaps(log, "a redaction")
+                require_no_gaps(log, () if self.over_gaps else gaps, "over_gaps (--over-gaps)")
                 _known(log)
+            note_missing(log, report.omissions)
             for segment in log.segments:
                 if segment.path in affected:
                     _require_sound(segment)
-            report.records = sum(each.records for each in closed)
+            report.records = sum(each.records for each in erased)
             report.segments = len(affected)
             report.bytes_before = sum(each.size for each in log.segments if each.path in affected)
             return report, affected
+
+
+def _final(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(f".{LeftoverKind.SWAP.value}"))
 
 
 def plan_redaction(
     path: str | os.PathLike[str],
     wanted: RecordFilter,
     *,
+    roll: bool = False,
+    over_gaps: bool = False,
     limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
 ) -> RedactionPlan:
@@ -183,6 +229,8 @@ def plan_redaction(
     Args:
         path: the topic-partition's folder.
         wanted: which records go.
+        roll: roll the active segment first if it holds matches: it is closed then, and redacted too.
+        over_gaps: go on where offsets have been lost; they stay recorded as lost.
         limits: how much may be allocated for one batch.
         progress: called with the bytes read since the last call.
 
@@ -209,12 +257,21 @@ def plan_redaction(
     fingerprint = Fingerprint.of(path)
     of_topic = wanted.of_topic(fingerprint.topic_partition.topic)
     return RedactionPlan(
-        fingerprint.folder, fingerprint.topic_partition, of_topic, limits, fingerprint, progress
+        fingerprint.folder,
+        fingerprint.topic_partition,
+        of_topic,
+        limits,
+        fingerprint,
+        progress,
+        roll,
+        over_gaps,
     )
 
 
 def _require_redactable(log: PartitionLog) -> None:
-    require_in_order(log)
+    # what an interrupted replacement has left is finished first
+    require_files(log)
+    require_live(log)
     if log.topic_partition.topic == METADATA:
         raise ValueError(f"{log.path}: the log of the metadata quorum is not edited")
 
@@ -244,6 +301,7 @@ class _Redaction:
         self._known = known
         self._report = report
         self._next = segment.next_offset
+        self._erased: list[tuple[int, int]] = []
 
     def run(self) -> None:
         segment = self._segment
@@ -256,6 +314,9 @@ class _Redaction:
                     output.add_aborted(entry)
             require_whole(segment)
             output.close(segment)
+            # before the records go: without it their absence would be taken for compaction
+            omitted = joined_ranges([*omitted_offsets(self._log), *self._erased])
+            replace_file(self._log.path / OMITTED_OFFSETS, offset_ranges_bytes(omitted))
         except BaseException:
             output.abandon()
             raise
@@ -271,15 +332,18 @@ class _Redaction:
     def _redacted(self, batch: Batch) -> list[bytes]:
         """The batches to write for one: none, one, or a message and an empty batch."""
         try:
-            gone = {record.offset for record in matching(batch, self._wanted)}
-            if not gone:
+            matches = matching(batch, self._wanted)
+            if not matches:
                 return [batch.data]
-            kept = [record for record in batch.records() if record.offset not in gone]
+            kept = [record for record in batch.records() if not self._wanted.matches(record)]
         except FormatError as error:
             raise error.in_source(str(self._segment.path)) from None
+        # two records of a batch may have one offset
+        gone = {record.offset for record in matches} - {record.offset for record in kept}
+        self._erased += joined_ranges((offset, offset) for offset in gone)
         if kept:
             self._report.rewritten += 1
-            if batch.magic == 2:
+            if batch.is_list:
                 return [with_records(batch, kept)]
             # A wrapper ends with a record, and the segment with its last offset.
             is_end = batch.next_offset >= self._next and kept[-1].offset < batch.last_offset
@@ -287,6 +351,7 @@ class _Redaction:
         if self._must_stay(batch):
             self._report.emptied += 1
             return [empty_batch(batch)]
+        self._erased.append((batch.base_offset, batch.last_offset))
         self._report.removed += 1
         return []
 

@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import enum
+import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+from kodec.generated.log import record_batch as v2
 from kodec.log.batches.batch import Batch
+from kodec.log.batches.frame import Frame
+from kodec.log.batches.header import name_of
 from kodec.log.batches.records import Limits, Record
+from kodec.log.batches.sizes import HEADS, LEAST_HEAD, MOST_HEAD
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.files.descriptors import open_regular
-from kodec.log.files.listing import LeftoverKind, ReplicaKind, find_replicas, is_segment_or_left
+from kodec.log.files.listing import (
+    LeftoverKind,
+    ReplicaKind,
+    find_replicas,
+    is_segment_or_left,
+    parse_file_name,
+)
+from kodec.log.files.names import LEADER_EPOCHS, OMITTED_OFFSETS, PARTITION_METADATA
+from kodec.log.files.paths import resolved
+from kodec.log.files.quarantine import default_quarantine
 from kodec.log.reading.reader import read_batches
-from kodec.runtime.dataclass import dataclass
-from kodec.runtime.errors import FormatError
+from kodec.runtime.dataclass import dataclass, replace
+from kodec.runtime.errors import FormatError, LimitExceeded
 
 __all__ = ["Holder", "Place", "find_holders", "matching"]
 
 _PIECE = 1 << 20
-_DELETED = f".{LeftoverKind.DELETED.value}"
+_LEFT = tuple(f".{kind.value}" for kind in LeftoverKind)
+_UNFINISHED = ".tmp"
+_WITHOUT_RECORDS = (LEADER_EPOCHS, PARTITION_METADATA, OMITTED_OFFSETS)
 
 
 class Place(enum.Enum):
@@ -57,8 +73,13 @@ class Holder:
 
 
 def matching(batch: Batch, wanted: RecordFilter) -> list[Record]:
-    """The records of a batch that match, as a search finds them. Raises FormatError."""
-    if wanted.excludes(batch) or not _may_hold(batch, wanted.needles):
+    """The records of a batch that match. Raises FormatError.
+
+    A search leaves out a batch whose header has another time; here each record is checked: no checksum shows
+    that a header is right about its records.
+    """
+    by_header = replace(wanted, offsets=None, timestamps=None)
+    if by_header.excludes(batch) or not _may_hold(batch, wanted.needles):
         return []
     return [record for record in batch.records() if wanted.matches(record)]
 
@@ -73,31 +94,70 @@ def find_holders(
     """Search all files of a log, by content, for records and for the bytes common to all of them.
 
     All means: segments and remains of former ones in the topic-partition's folder, all other files in
-    there, and folders of the same topic-partition that are deleted, stray or moving. Indexes and
-    the times in headers are not used. Raises OSError.
+    there and in folders in there, folders of the same topic-partition that are deleted, stray or moving, and
+    the quarantine of `kodec recover`. What cannot be searched is a holder with a problem: damage, a batch
+    that cannot be read or is over the limits, a file that is none of Kafka's, a link, what cannot be opened.
+    Indexes and the times in headers are not used. Raises OSError.
     """
+    segments = {each.path for each in log.segments}
     active = log.segments[-1].path if log.segments else None
-    for folder in (log.path, *_other_folders(log)):
-        for path in sorted(folder.iterdir()):
-            if not path.is_file():
-                continue
-            if folder != log.path:
-                place = Place.OTHER
-            elif path == active:
-                place = Place.ACTIVE
-            elif path.name.endswith(_DELETED):
+    quarantine = default_quarantine(resolved(log.path).parent) / log.path.name
+    for folder in (log.path, *_other_folders(log), *([quarantine] if quarantine.is_dir() else [])):
+        for path, problem in _files_below(folder):
+            place = Place.OTHER
+            if path in segments:
+                place = Place.ACTIVE if path == active else Place.CLOSED
+            elif path.parent == log.path and _is_left(path.name):
                 place = Place.DELETED
-            else:
-                place = Place.CLOSED if path.suffix == ".log" else Place.OTHER
-            found = Holder(path, place)
-            if is_segment_or_left(path.name):
-                _look_into(found, wanted, log.limits)
-            elif _holds(path, wanted.needles):
-                found.problem = "the bytes that are searched for are in it"
+            found = Holder(path, place, problem=problem)
+            try:
+                if not problem:
+                    _search(found, wanted, log.limits)
+                if progress is not None:
+                    progress(path.stat().st_size)
+            except OSError as error:
+                found.problem = found.problem or f"it cannot be read: {error.strerror or error}"
             if found.matches or found.others:
                 yield found
-            if progress is not None:
-                progress(path.stat().st_size)
+
+
+def _files_below(folder: Path) -> Iterator[tuple[Path, str]]:
+    """The files in a folder and in folders in it, by path; with why one cannot be searched, or ""."""
+    try:
+        with os.scandir(folder) as listed:
+            entries = sorted(listed, key=lambda each: each.name)
+    except OSError as error:
+        yield folder, f"it cannot be listed: {error.strerror or error}"
+        return
+    for each in entries:
+        path = folder / each.name
+        try:
+            if each.is_symlink():
+                yield path, "it is a link, and what it leads to is not searched"
+            elif each.is_dir():
+                yield from _files_below(path)
+            else:
+                yield path, "" if each.is_file() else "it is not a regular file, and is not searched"
+        except OSError as error:
+            yield path, f"it cannot be read: {error.strerror or error}"
+
+
+def _is_left(name: str) -> bool:
+    """Whether a file is of a segment that is not, or no longer, part of the log."""
+    return is_segment_or_left(name) or name.endswith(_LEFT)
+
+
+def _search(found: Holder, wanted: RecordFilter, limits: Limits) -> None:
+    """Look for the matches in a file. Raises OSError."""
+    name = found.path.name
+    for ending in (*_LEFT, _UNFINISHED):
+        name = name.removesuffix(ending)
+    parsed = parse_file_name(name)
+    if name in _WITHOUT_RECORDS or (parsed is not None and parsed[1] != "log"):
+        if _holds(found.path, wanted.needles):
+            found.problem = "the bytes that are searched for are in it"
+    else:
+        _look_into(found, wanted, limits)
 
 
 def _other_folders(log: PartitionLog) -> list[Path]:
@@ -117,28 +177,53 @@ def _is_cut(told: str, topic: str, folder: Path) -> bool:
 
 
 def _look_into(found: Holder, wanted: RecordFilter, limits: Limits) -> None:
-    """Count the matches in a log file; its unreadable parts are searched as raw bytes."""
+    """Count the matches in a log file; its unreadable parts may hold more, unless they are zeros."""
     needles = wanted.needles
-    unread: list[tuple[int, int]] = []
+    unread: list[tuple[int, int, str]] = []
     with closing(read_batches(found.path, on_error="skip", limits=limits)) as reader:
         for batch in reader:
             try:
                 records = matching(batch, wanted)
-            except FormatError:
-                unread.append((batch.position, batch.position + batch.size))
+            except FormatError as error:
+                why = "is over a limit" if isinstance(error, LimitExceeded) else "cannot be read"
+                unread.append((batch.position, batch.position + batch.size, f"{why}: {error}"))
                 continue
             found.records += len(records)
             found.batches += bool(records)
             found.others += bool(needles) and not records and _may_hold(batch, needles)
-        unread += [(each.start, each.end) for each in reader.skipped]
+        unread += [(each.start, each.end, str(each.error)) for each in reader.skipped]
         if reader.skipped.omitted:
-            unread.append((reader.skipped[-1].end, found.path.stat().st_size))
+            end = found.path.stat().st_size
+            unread.append((reader.skipped[-1].end, end, f"{reader.skipped.omitted} further ranges"))
         if (tail := reader.torn_tail) is not None:
-            unread.append((tail.position, tail.position + tail.size))
-    for start, end in unread:
-        if _holds(found.path, needles, start, end) if needles else not _is_zero(found.path, start, end):
-            what = "the bytes that are searched for are in it" if needles else "it may hold records"
-            found.problem = f"bytes {start} to {end} are no sound batch: {what}"
+            place = tail.position, tail.position + tail.size
+            # what a broker was writing is searched as it is, unless it is compressed
+            if (
+                found.place is not Place.ACTIVE
+                or not _is_plain(found.path, tail.position)
+                or (not needles or _holds(found.path, needles, *place))
+            ):
+                unread.append((*place, tail.reason))
+    left = [each for each in unread if not _is_zero(found.path, *each[:2])]
+    if left:
+        start, end, why = left[0]
+        more = f", and {len(left) - 1} more" if len(left) > 1 else ""
+        found.problem = f"bytes {start} to {end}{more} are no sound batch, and cannot be searched: {why}"
+        if any(_holds(found.path, needles, *each[:2]) for each in left):
+            found.problem += "; the bytes that are searched for are in it"
+
+
+def _is_plain(path: Path, position: int) -> bool:
+    """Whether a batch is not compressed by its header, or is too short to hold a record."""
+    with open_regular(path) as file:
+        file.seek(position)
+        data = file.read(MOST_HEAD)
+    frame = Frame.peek(data)
+    head = None if frame is None else HEADS.get(frame.magic)
+    if head is None or len(data) < head.size:
+        return len(data) < LEAST_HEAD
+    flags = v2.BatchAttributes.from_bytes(data[head.flags])
+    return bool(getattr(flags, name_of("codec")) == v2.Compression.NONE)
 
 
 def _pieces(path: Path, start: int, end: int | None, overlap: int) -> Iterator[bytes]:

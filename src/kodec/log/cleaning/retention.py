@@ -17,16 +17,19 @@ from kodec.log.arguments import require_integer
 from kodec.log.batches.records import Limits
 from kodec.log.cleaning.swap import delete_files, segment_files
 from kodec.log.directories.epochs import from_start
-from kodec.log.directories.offline import high_watermark, newest_snapshot, newest_time, require_in_order
+from kodec.log.directories.gaps import note_missing
+from kodec.log.directories.offline import high_watermark, newest_time, require_in_order
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.directories.segment import Segment
+from kodec.log.directories.snapshots import newest_state
 from kodec.log.files.checkpoints import read_offsets, write_leader_epochs, write_offsets
 from kodec.log.files.durable import NO_SPACE, replace_file
 from kodec.log.files.exclusive import changing
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition, list_partition
 from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, file_name
+from kodec.log.omissions import Omissions
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import OffsetOutOfRange
@@ -82,6 +85,7 @@ class TrimPlan:
         deleted: the segments to delete, oldest first.
         new_segment: the base offset of the empty segment created if all are deleted; None if one stays.
         options: as given. fingerprint: of the files when the plan was made.
+        omissions: what the log itself lacks: offsets that are lost, torn closed segments.
 
     Example: see `plan_trim`.
     """
@@ -97,6 +101,7 @@ class TrimPlan:
     new_segment: int | None
     options: TrimOptions
     fingerprint: Fingerprint = field(repr=False)
+    omissions: Omissions = field(default_factory=Omissions, repr=False, compare=False)
 
     @property
     def has_changes(self) -> bool:
@@ -175,11 +180,25 @@ def plan_trim(
 
 def _planned(log: PartitionLog, options: TrimOptions, fingerprint: Fingerprint) -> TrimPlan:
     require_in_order(log)
-    return trim_of(log, options, fingerprint)
+    plan = trim_of(log, options, fingerprint)
+    note_missing(log, plan.omissions)
+    return plan
 
 
-def trim_of(log: PartitionLog, options: TrimOptions, fingerprint: Fingerprint) -> TrimPlan:
-    """Like `plan_trim`, for a log as it is read, even while a broker uses it. Raises the same."""
+def _by_records(segment: Segment, _: int | None) -> int:
+    return newest_time(segment)
+
+
+def trim_of(
+    log: PartitionLog,
+    options: TrimOptions,
+    fingerprint: Fingerprint,
+    time_of: Callable[[Segment, int | None], int] = _by_records,
+) -> TrimPlan:
+    """Like `plan_trim`, for a log as it is read, even while a broker uses it. Raises the same.
+
+    `time_of` is what counts as the largest timestamp of a segment, given the offset of the next one.
+    """
     choice = _Choice(log)
     start = log.start_offset
     if (before := options.before_offset) is not None:
@@ -190,7 +209,7 @@ def trim_of(log: PartitionLog, options: TrimOptions, fingerprint: Fingerprint) -
     if options.retention_bytes is not None:
         choice.delete(Reason.SIZE, choice.over(options.retention_bytes))
     if options.retention_ms is not None:
-        choice.delete(Reason.TIME, choice.older_than(options.now - options.retention_ms))
+        choice.delete(Reason.TIME, _older_than(options.now - options.retention_ms, time_of))
     if choice.deleted:
         start = max(start, choice.deleted[-1].end_offset)
     return TrimPlan(
@@ -237,8 +256,11 @@ class _Choice:
     def over(self, most: int) -> Callable[[Segment, int | None], bool]:
         return lambda segment, _: self._size - segment.size >= most
 
-    def older_than(self, moment: int) -> Callable[[Segment, int | None], bool]:
-        return lambda segment, _: newest_time(segment) < moment
+
+def _older_than(
+    moment: int, time_of: Callable[[Segment, int | None], int]
+) -> Callable[[Segment, int | None], bool]:
+    return lambda segment, after: time_of(segment, after) < moment
 
 
 class _Trim:
@@ -304,7 +326,7 @@ class _Trim:
 
 def _producers_at_end(log: PartitionLog) -> ProducerState:
     """The state of the producers at the end of the log."""
-    told_from, state = newest_snapshot(log)
+    told_from, state = newest_state(log.segments, log.files.snapshots, log.end_offset)
     for segment in log.segments:
         for head in segment.headers():
             if head.producer_id >= 0 and head.first_known >= told_from:

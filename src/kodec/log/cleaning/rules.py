@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from kodec.generated.log import transaction_index
 from kodec.log.batches.batch import Batch
+from kodec.log.batches.like import empty_batch
 from kodec.log.batches.records import ControlRecordType, Record
 from kodec.log.cleaning.offset_map import OffsetMap
-from kodec.log.writing.rebuild import empty_batch, same_format, with_records
+from kodec.log.writing.rebuild import same_format, with_records
 from kodec.runtime.dataclass import dataclass
 
 __all__ = ["BatchCleaner", "CleanedTransactions", "Counts", "LastRecord", "tells_of_producer"]
@@ -181,7 +182,7 @@ class BatchCleaner:
             if out is _Fate.GONE and not self._must_stay(batch):
                 counts.removed += 1
                 return b""
-            was_empty = batch.magic == 2 and not batch.count
+            was_empty = batch.is_list and not batch.count
             out = batch.data if was_empty else empty_batch(batch)
             counts.emptied += not was_empty
             counts.copied += was_empty
@@ -213,7 +214,7 @@ class BatchCleaner:
 
     def _data(self, batch: Batch, keep_old_tombstones: bool) -> bytes | _Fate:
         counts = self.counts
-        modern = batch.magic == 2
+        modern = batch.is_list
         if self._transactions.drops(batch):
             counts.records += batch.count
             counts.aborted += batch.count

@@ -23,11 +23,16 @@ class CleanedSegments:
 
     They are written with the suffix `.cleaned`, for `replace_segments`; not at all without `write`.
 
-    Attributes: `made` holds their base offsets.
+    Attributes:
+        made: their base offsets.
+        gaps: the offsets before and between their batches that no batch has.
+        end: the offset after their last batch.
     """
 
     def __init__(self, log: PartitionLog, base_offset: int, *, max_index_bytes: int, write: bool) -> None:
         self.made: list[int] = []
+        self.gaps: list[tuple[int, int]] = []
+        self.end = base_offset
         self._folder = log.path
         self._limits = log.limits
         self._max_index_bytes = max_index_bytes
@@ -55,6 +60,9 @@ class CleanedSegments:
         if self._size + len(data) > MAX_SEGMENT or batch.last_offset - self.made[-1] > MAX_RELATIVE:
             self._finish()
             self._open(batch.base_offset)
+        if self.end < batch.base_offset:
+            self.gaps.append((self.end, batch.base_offset - 1))
+        self.end = batch.next_offset
         self._size += len(data)
         if self._writer is not None:
             self._writer.append(data, batch)

@@ -9,11 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from kodec.log.batches.records import Limits
+from kodec.log.directories.segment import Segment
 from kodec.log.files.durable import NO_SPACE, sync_folder
-from kodec.log.files.listing import LeftoverKind
+from kodec.log.files.listing import Leftover, LeftoverKind, PartitionFiles
 from kodec.log.files.names import INDEXES, file_name
+from kodec.runtime.dataclass import dataclass, field
 
-__all__ = ["CLEANED", "delete_files", "remove_cleaned", "replace_segments", "segment_files"]
+__all__ = [
+    "CLEANED",
+    "Unfinished",
+    "delete_files",
+    "remove_cleaned",
+    "replace_segments",
+    "segment_files",
+]
 
 CLEANED = f".{LeftoverKind.CLEANED.value}"
 _SWAP = f".{LeftoverKind.SWAP.value}"
@@ -98,3 +108,67 @@ def remove_cleaned(folder: Path, base_offsets: Iterable[int]) -> None:
     for base_offset in base_offsets:
         for path in segment_files(folder, base_offset, CLEANED):
             path.unlink()
+
+
+@dataclass(slots=True)
+class Unfinished:
+    """What ends an interrupted replacement of segments, as a starting broker ends it.
+
+    Attributes:
+        deleted: files that are deleted, in this order: those marked for deletion, those of an incomplete
+            replacement, and the segments that a complete one replaces.
+        renamed: the files of a complete replacement, and their final names.
+    """
+
+    deleted: list[Path] = field(default_factory=list)
+    renamed: list[tuple[Path, Path]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, files: PartitionFiles, limits: Limits) -> Unfinished:
+        """What is left in a folder; `files` as it is listed. Raises OSError, FormatError.
+
+        Source: org.apache.kafka.storage.internals.log.LogLoader.removeTempFilesAndCollectSwapFiles.
+        """
+        kinds: dict[LeftoverKind, list[Leftover]] = {kind: [] for kind in LeftoverKind}
+        for each in files.leftovers:
+            kinds[each.kind].append(each)
+        cleaned = kinds[LeftoverKind.CLEANED]
+        least = min((_offset(each) for each in cleaned), default=_NO_OFFSET)
+        swaps = [each for each in kinds[LeftoverKind.SWAP] if _offset(each) < least]
+        incomplete = [each for each in kinds[LeftoverKind.SWAP] if _offset(each) >= least]
+        # the .cleaned last: they show that the others are incomplete
+        found = cls([each.path for each in (*kinds[LeftoverKind.DELETED], *incomplete, *cleaned)])
+        logs = [each for each in swaps if each.path.name.endswith(f".log{_SWAP}")]
+        if logs:
+            first = min(map(_offset, logs))
+            end = max(Segment.of(each.path, _offset(each), limits=limits).next_offset for each in logs)
+            new = {_offset(each) for each in logs}
+            folder = logs[0].path.parent
+            for old in files.segments:
+                if first <= old.base_offset < end:
+                    found.deleted += old.paths
+                    snapshot = folder / file_name(old.base_offset, "snapshot")
+                    found.deleted += [snapshot] if old.base_offset not in new and snapshot.is_file() else []
+        swaps.sort(key=lambda each: (f".log{_SWAP}" not in each.path.name, each.path.name))
+        found.renamed = [
+            (each.path, each.path.with_name(each.path.name.removesuffix(_SWAP))) for each in swaps
+        ]
+        return found
+
+    def end(self, folder: Path) -> None:
+        """Do it; a crash at any step leaves something that can be ended in the same way. Raises OSError."""
+        for path in self.deleted:
+            path.unlink(missing_ok=True)
+        if self.deleted:
+            sync_folder(folder)
+        for path, target in self.renamed:
+            path.replace(target)
+        if self.renamed:
+            sync_folder(folder)
+
+
+_NO_OFFSET = 2**63
+
+
+def _offset(leftover: Leftover) -> int:
+    return _NO_OFFSET if leftover.base_offset is None else leftover.base_offset

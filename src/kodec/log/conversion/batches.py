@@ -13,6 +13,9 @@ from kodec.log.arguments import require
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import DefaultBatch
 from kodec.log.batches.encode import encode
+from kodec.log.batches.format import KAFKA
+from kodec.log.batches.frame import LISTS
+from kodec.log.batches.header import EXTRA, changed
 from kodec.log.batches.legacy_batch import LegacyBatch
 from kodec.log.batches.records import Record, make_record
 from kodec.log.conversion.options import ConvertOptions
@@ -39,10 +42,10 @@ def convert_batches(
     magic 0 and 1 have no batches without compression. Messages one after another become batches of up to
     `batch_bytes` if they are converted to magic 2 or compressed.
 
-    To magic 2: nothing is lost; records of magic 0 have no timestamp. To magic 0 and 1: control batches and
-    batches without records are left out, so that a reader sees aborted records, as old consumers did when a
-    broker converted for them. Within one magic only the compression changes: every other field of a header
-    stays, and control batches are copied.
+    To magic 2: nothing is lost but fields of a newer header; records of magic 0 have no timestamp. To magic 0
+    and 1: control batches and batches without records are left out, so that a reader sees aborted records, as
+    old consumers did when a broker converted for them. Within one magic only the compression changes: every
+    other field of a header stays, and control batches are copied.
 
     Args:
         transactions: aborted and undecided ones, to report them.
@@ -85,7 +88,7 @@ class Converter:
         self.transactions = transactions
         self.segment = ""
         self._waiting: list[Record] = []
-        self._waiting_for = 2
+        self._waiting_for = KAFKA.written
         self._room = options.batch_bytes
 
     def convert(self, batches: Iterable[Batch]) -> Iterator[bytes]:
@@ -105,7 +108,7 @@ class Converter:
         report.bytes += batch.size
         magic = batch.magic if self.options.magic is None else self.options.magic
         codec = self.options.compression or batch.codec
-        if batch.magic != 2 and batch.codec == "none" and (magic == 2 or codec != "none"):
+        if not batch.is_list and batch.codec == "none" and (magic in LISTS or codec != "none"):
             if magic != self._waiting_for or batch.size > self._room:
                 yield from self._flush()
             self._waiting_for = magic
@@ -113,6 +116,10 @@ class Converter:
             self._room -= batch.size
             return
         yield from self._flush()
+        if magic == batch.magic or (batch.is_list and magic in LISTS):
+            # a right checksum is no proof that the records can be read
+            for _ in batch.record_parts(control=True)[1]:
+                pass
         if magic == batch.magic and self._stays(batch, codec):
             report.records += batch.count
             report.records_written += batch.count
@@ -166,9 +173,29 @@ class Converter:
 
     def _other(self, batch: Batch, magic: int, codec: str) -> bytes:
         """A batch, or a single message, in another magic."""
-        if batch.magic == 2:
+        if isinstance(batch, DefaultBatch) and magic in LISTS:
+            return self._relisted(batch, magic, codec)
+        if batch.is_list:
             return self._encoded(self._down(batch, magic), magic, codec)
         return self._encoded(self._records(batch, magic), magic, codec)
+
+    def _relisted(self, batch: DefaultBatch, magic: int, codec: str) -> bytes:
+        """A list of records with the header of another magic."""
+        self.report.records += batch.count
+        self.report.records_written += batch.count
+        self._lose_fields(batch, magic)
+        if not batch.count:
+            return changed(batch.head, form=magic).to_bytes()
+        codec = batch.codec if batch.is_control else codec
+        most = self.options.limits.decompressed_bytes
+        return recompressed(batch, codec, self._level(codec), most, magic)
+
+    def _lose_fields(self, batch: Batch, magic: int) -> None:
+        """Report what kodec gives no meaning in a header, and the new format has no place for."""
+        values = [(each, batch.extra[each.name]) for each in EXTRA if magic not in each.magics]
+        lost = any(value not in (None, each.default) for each, value in values)
+        unused = batch.reserved and magic not in LISTS
+        self._lose(Loss.HEADER_FIELDS, int(bool(lost or unused)), batch.base_offset)
 
     def _lose(self, what: Loss, count: int, offset: int) -> None:
         self.report.lose(what, count, self.segment, offset)
@@ -195,7 +222,7 @@ class Converter:
         return [_without_timestamp(record) if record.timestamp < -1 else record for record in records]
 
     def _down(self, batch: Batch, magic: int) -> list[Record]:
-        """The records of a batch of magic 2 to write to an older format; reports losses."""
+        """The records of a list to write as messages; reports losses."""
         at, count = batch.base_offset, batch.count
         if batch.is_control:
             self.report.records += count
@@ -211,6 +238,7 @@ class Converter:
                 return []
             self._lose(Loss.ABORTED, count * aborted, at)
             self._lose(Loss.UNDECIDED, count * (undecided and not aborted), at)
+        self._lose_fields(batch, magic)
         records = self._records(batch, magic)
         with_headers = [record.offset for record in records if record.headers]
         self._lose(Loss.HEADERS, len(with_headers), with_headers[0] if with_headers else -1)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from kodec.log.batches.batch import CODECS
-from kodec.log.batches.frame import MAGICS
+from kodec.log.batches.frame import LISTS, MAGICS, shown_magics
 from kodec.log.batches.records import Limits
 from kodec.runtime.compression import compress
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import EncodeError
+from kodec.runtime.near import meant
 
 __all__ = ["BATCH_BYTES", "ConvertOptions", "NegativeTimestamps"]
 
@@ -59,14 +60,17 @@ class ConvertOptions:
             have = repr(self.negative_timestamps)
             raise ValueError(f"negative_timestamps={have}: expected 'refuse' or 'none'")
         if self.magic is not None and self.magic not in MAGICS:
-            raise EncodeError("magic", "unknown message format", need="0, 1, 2 or None", have=self.magic)
+            raise EncodeError(
+                "magic", "unknown message format", need=f"{shown_magics()}, or None", have=self.magic
+            )
         if self.compression is not None and self.compression not in CODECS:
             have = self.compression
-            raise EncodeError("compression", "not a codec", need=f"{', '.join(CODECS)} or None", have=have)
+            why, need = f"not a codec{meant(have, CODECS)}", f"{', '.join(CODECS)} or None"
+            raise EncodeError("compression", why, need=need, have=have)
         if self.compression is not None and self.level is not None:
             compress(self.compression, b"", level=self.level)
 
     @property
     def keeps_markers(self) -> bool:
         """Whether control batches stay: if the new format has them."""
-        return self.magic in (None, 2)
+        return self.magic is None or self.magic in LISTS

@@ -12,12 +12,13 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.conversion.batches import Converter
 from kodec.log.conversion.options import ConvertOptions
-from kodec.log.conversion.report import ConversionReport
-from kodec.log.directories.gaps import explain_gap
+from kodec.log.conversion.report import ConversionReport, Loss
+from kodec.log.directories.gaps import explain_gap, joined_ranges, read_omitted
 from kodec.log.directories.offline import require_files, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
 from kodec.log.directories.segment import Segment
+from kodec.log.directories.snapshots import agrees
 from kodec.log.directories.transactions import find_transactions
 from kodec.log.files.checkpoints import offset_ranges_bytes
 from kodec.log.files.descriptors import read_regular
@@ -30,7 +31,7 @@ from kodec.log.reading.reader import read_batches
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.dataclass import dataclass, field
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError, FormatError, OffsetsMissing
 from kodec.stores.storage import on_this_machine, path_of
 
 __all__ = ["ConversionPlan", "plan_conversion"]
@@ -82,9 +83,10 @@ class ConversionPlan:
             work = _Conversion(log, self.options, self.progress)
             with new_folder(log, self.target, self.fingerprint) as folder:
                 work.run(folder)
-                _copy_beside(log, folder, self.options)
-                if not self.options.keeps_markers or (log.path / OMITTED_OFFSETS).exists():
-                    data = offset_ranges_bytes(work.omitted)
+                _copy_beside(log, folder, self.options, work.snapshots)
+                before = read_omitted(log.path)
+                if not self.options.keeps_markers or before is not None:
+                    data = offset_ranges_bytes(joined_ranges([*(before or ()), *work.omitted]))
                     replace_file(folder / OMITTED_OFFSETS, data, folder=False)
             work.report.target = self.target
             return work.report
@@ -101,10 +103,10 @@ def plan_conversion(
 
     Segments keep their base offsets and the time of their last
     change; one that would grow too large is split. Indexes are rebuilt, `partition.metadata` is copied; in
-    magic 2 the leader epochs and the producer snapshots too. If `log-start-offset-checkpoint` has an
-    offset for the source, it is copied to the target's log directory; so is that of
-    `cleaner-offset-checkpoint`. For magic 0 and 1 `kodec-omitted-offsets` in the folder lists the offsets
-    between segments that are left out.
+    magic 2 the leader epochs and the producer snapshots that agree with the log, too. If
+    `log-start-offset-checkpoint` has an offset for the source, it is copied to the target's log directory; so
+    is that of `cleaner-offset-checkpoint`. For magic 0 and 1 `kodec-omitted-offsets` in the folder lists the
+    offsets between segments that are left out.
 
     Args:
         target: a new folder, named like that of a topic-partition (`orders-0`), and neither
@@ -139,11 +141,11 @@ def plan_conversion(
     )
 
 
-def _copy_beside(log: PartitionLog, folder: Path, options: ConvertOptions) -> None:
+def _copy_beside(log: PartitionLog, folder: Path, options: ConvertOptions, snapshots: list[Path]) -> None:
     """Copy the files besides the segments that are still valid in the new folder."""
-    beside = [log.path / PARTITION_METADATA]
+    beside = [log.path / PARTITION_METADATA, *snapshots]
     if options.keeps_markers:
-        beside += [log.path / LEADER_EPOCHS, *(path for _, path in log.files.snapshots)]
+        beside.append(log.path / LEADER_EPOCHS)
     for path in beside:
         if path.is_file():
             replace_file(folder / path.name, read_regular(path), folder=False)
@@ -163,13 +165,15 @@ class _Conversion:
         self._progress = progress
         self._untold = 0
         self._going = OpenTransactions()
+        # the producer snapshots that are valid in the new folder
+        self.snapshots: list[Path] = []
 
     def run(self, folder: Path | None) -> None:
         log = self._log
         require_files(log)
         known = None
         if not self.options.keeps_markers:
-            known = find_transactions(log.segments, dict(log.files.snapshots), 0, log.end_offset)
+            known = find_transactions(log.segments, {}, 0, log.end_offset)
         converter = Converter(self.options, self.report, known)
         following = ended = log.segments[0].base_offset if log.segments else 0
         for segment in log.segments:
@@ -184,8 +188,7 @@ class _Conversion:
             if following < stop:
                 self.omitted.append((following, stop - 1))
             self.report.segments += 1
-            told = segment.aborted() if self.options.keeps_markers else []
-            aborted = _Aborted([] if told is None else told, derive=told is None)
+            aborted = _Aborted()
             output = _Output(folder, segment, aborted, self.report)
             try:
                 for data in converter.convert(self._batches(segment, aborted)):
@@ -198,18 +201,27 @@ class _Conversion:
                 output.let_go()
                 segment.close()
             following, ended = output.next_offset, segment.next_offset
+        try:
+            log.require_end()
+        except OffsetsMissing as error:
+            self.report.lost_offsets.append((error.first, error.last))
         if log.segments and following < log.end_offset:
             self.omitted.append((following, log.end_offset - 1))
             self.report.end_segment = log.end_offset
             self.report.segments_written += 1
             if folder is not None:
                 SegmentWriter(folder, log.end_offset).close()
+        for offset, path in log.files.snapshots if self.options.keeps_markers else ():
+            if agrees(path, offset, log.segments):
+                self.snapshots.append(path)
+            else:
+                self.report.lose(Loss.SNAPSHOTS, 1, path.name, offset)
 
     def _batches(self, segment: Segment, aborted: _Aborted) -> Iterator[Batch]:
         for batch in segment.batches(keeps=False):
             if self.options.keeps_markers and batch.producer_id >= 0:
                 ended = self._going.take(batch, marker_of(batch))
-                if aborted.derive and ended is not None and ended.aborted:
+                if ended is not None and ended.aborted:
                     aborted.entries.append(ended.index_entry())
             yield batch
             self._untold += batch.size
@@ -219,11 +231,10 @@ class _Conversion:
 
 
 class _Aborted:
-    """The aborted transactions of a segment, from its index or, with `derive`, from its batches."""
+    """The aborted transactions of a segment, from its batches: its transaction index may be incomplete."""
 
-    def __init__(self, entries: list[transaction_index.Entry], *, derive: bool) -> None:
-        self.entries = entries
-        self.derive = derive
+    def __init__(self) -> None:
+        self.entries: list[transaction_index.Entry] = []
 
     def below(self, offset: int) -> list[transaction_index.Entry]:
         """Take those whose marker is below `offset`."""

@@ -29,7 +29,9 @@ class Loss(enum.Enum):
     LEFT_OUT = "records of aborted or open transactions that are left out"
     DELETE_HORIZONS = "batches that lose their delete horizon"
     LEADER_EPOCHS = "batches that lose their leader epoch"
+    HEADER_FIELDS = "batches that lose a field or flag of their header"
     EMPTY = "batches without records that are dropped"
+    SNAPSHOTS = "producer snapshots that the log contradicts, which are left out"
     LAST_OFFSETS = "batches whose last offset was above their last record's"
 
 

@@ -9,16 +9,17 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from kodec.log import kernel
-from kodec.log.backends.arrow import batch_schema, columns_of, row_schema
+from kodec.log.backends.arrow import batch_schema, columns_of, is_dense, row_schema
 from kodec.log.backends.scan import EVERY, Range, Scan
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import TimestampType
-from kodec.log.batches.sizes import BATCH_HEAD
+from kodec.log.batches.sizes import HEADS
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.segment import Position, Segment
 from kodec.log.directories.transactions import Transactions
 from kodec.log.reading.order import Order
 from kodec.log.reading.walk import Walk
+from kodec.log.selection import chosen_keys, time_range
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
 from kodec.stores.storage import StorePath
@@ -36,9 +37,18 @@ _FIRST_HEADS, _MOST_HEADS = 64, 4096
 # Batches at most this number of bytes apart are read together.
 _BRIDGED = 256 << 10
 _HEADS = (
-    *("position", "size", "base_offset", "last_offset", "count", "max_timestamp", "timestamp_type"),
+    *("position", "size", "magic", "base_offset", "last_offset", "count", "max_timestamp", "timestamp_type"),
     *("producer_id", "is_transactional", "is_control"),
 )
+
+
+def _head_sizes(magics: Any) -> Any:
+    """The sizes of headers, for an array of their magics."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    sizes = pa.array([head.size for head in HEADS.values()], pa.int64())
+    return sizes.take(pc.index_in(magics, pa.array(list(HEADS), magics.type)))
 
 
 def load_columns(wanted: RecordFilter, counting: bool, sizes: Iterable[int]) -> None:
@@ -50,8 +60,8 @@ def load_columns(wanted: RecordFilter, counting: bool, sizes: Iterable[int]) -> 
 
 def _asks(wanted: RecordFilter, counting: bool) -> bool:
     """Whether headers and columns may leave out more than the offsets do."""
-    asked = wanted.since, wanted.until, wanted.key, wanted.value_contains, wanted.producer_ids
-    return counting or any(each is not None for each in asked)
+    asked = wanted.keys, wanted.value_contains, wanted.producer_ids
+    return counting or wanted.asks_for_time or any(each is not None for each in asked)
 
 
 class Part(NamedTuple):
@@ -102,9 +112,7 @@ class ColumnSearch:
         wanted = self.wanted
         first, last = wanted.first_offset or 0, wanted.last_offset
         self._offsets = Range(max(self.start, first), EVERY.last if last is None else last)
-        self._times = EVERY
-        if (wanted.since, wanted.until) != (None, None):
-            self._times = Range(wanted.since or 0, EVERY.last if wanted.until is None else wanted.until - 1)
+        self._times = time_range(wanted.timestamps)
 
     @property
     def is_of_use(self) -> bool:
@@ -116,7 +124,7 @@ class ColumnSearch:
     def _reads(self) -> bool:
         """Whether columns of records say more than headers."""
         wanted = self.wanted
-        return self._times != EVERY or (wanted.key, wanted.value_contains) != (None, None)
+        return self._times != EVERY or (wanted.keys, wanted.value_contains) != (None, None)
 
     @property
     def _decides(self) -> bool:
@@ -173,7 +181,12 @@ class ColumnSearch:
     def _parts_back(self, opened: ExitStack, file: BinaryIO, heads: Any, segment: Segment) -> Iterator[Part]:
         with opened:
             stop, number = heads.num_rows, _FIRST_HEADS
-            while stop and heads["last_offset"][stop - 1].as_py() >= self._offsets.first:
+            first = self._offsets.first
+            while stop and (
+                heads["last_offset"][stop - 1].as_py() >= first
+                # records of the batch before a gap may be in it
+                or (stop == heads.num_rows or heads["base_offset"][stop].as_py() > first)
+            ):
                 start = max(stop - number, 0)
                 yield self._part(file, heads.slice(start, stop - start), segment)
                 stop, number = start, min(4 * number, _MOST_HEADS)
@@ -203,7 +216,7 @@ class ColumnSearch:
         ascend = pc.all(pc.greater_equal(last, first)).as_py() and (
             heads.num_rows == 1 or pc.all(pc.greater(first[1:], last[:-1])).as_py()
         )
-        records, bare = heads["count"], pc.equal(heads["size"], BATCH_HEAD)
+        records, bare = heads["count"], pc.equal(heads["size"], _head_sizes(heads["magic"]))
         ascend = (
             ascend and pc.all(pc.or_(pc.greater(records, 0), pc.and_(bare, pc.equal(records, 0)))).as_py()
         )
@@ -224,6 +237,7 @@ class ColumnSearch:
         number, places = 0, []
         if self.counting and self._decides:
             number = pc.sum(heads["count"].filter(whole)).as_py() or 0
+            self.report.batches_counted += pc.sum(whole).as_py() or 0
         else:
             places = [each.place for each in _listed(heads, whole) if each.asked]
         partly = _listed(heads, pc.and_not(possible, whole))
@@ -243,16 +257,20 @@ class ColumnSearch:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        found = pc.greater_equal(heads["last_offset"], self._offsets.first)
+        found = pc.or_(
+            pc.greater_equal(heads["last_offset"], self._offsets.first), pc.invert(is_dense(heads))
+        )
         if not self.wanted.control:
             found = pc.and_not(found, heads["is_control"])
-        if self._times != EVERY:
-            newest = heads["max_timestamp"].cast(pa.int64())
-            older = pc.or_(pc.less_equal(newest, self._times.last), pc.invert(_alike(heads)))
-            found = pc.and_(found, pc.and_(pc.greater_equal(newest, self._times.first), older))
         if self.wanted.producer_ids is not None:
             ids = pa.array(sorted(self.wanted.producer_ids), pa.int64())
             found = pc.and_(found, pc.is_in(heads["producer_id"], ids))
+        if self._times != EVERY:
+            newest = heads["max_timestamp"].cast(pa.int64())
+            timeless = heads["count"].filter(pc.and_(found, pc.less(newest, 0)))
+            self.report.records_timeless += pc.sum(timeless).as_py() or 0
+            older = pc.or_(pc.less_equal(newest, self._times.last), pc.invert(_alike(heads)))
+            found = pc.and_(found, pc.and_(pc.greater_equal(newest, self._times.first), older))
         if self.known is not None:
             asked = pc.and_not(heads["is_transactional"], heads["is_control"]).to_pylist()
             owners, firsts = heads["producer_id"].to_pylist(), heads["base_offset"].to_pylist()
@@ -268,12 +286,14 @@ class ColumnSearch:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if (self.wanted.key, self.wanted.value_contains) != (None, None):
+        if (self.wanted.keys, self.wanted.value_contains) != (None, None):
             return pa.array([False] * heads.num_rows, pa.bool_())
         found = pc.and_(
             pc.greater_equal(heads["base_offset"], self._offsets.first),
             pc.less_equal(heads["last_offset"], self._offsets.last),
         )
+        if self._offsets.last < EVERY.last:
+            found = pc.and_(found, is_dense(heads))
         return found if self._times == EVERY else pc.and_(found, _alike(heads))
 
     def _look(self, file: BinaryIO, run: Sequence[_Batch], segment: Segment) -> tuple[int, list[Position]]:
@@ -314,7 +334,7 @@ class ColumnSearch:
 
     def _scan(self) -> Scan:
         names = ["offset"]
-        if self.wanted.key is not None:
+        if self.wanted.keys is not None:
             names.append("key")
         if self.wanted.value_contains is not None:
             names.append("value")
@@ -327,8 +347,8 @@ class ColumnSearch:
 
         offsets = columns["offset"]
         masks = []
-        if (key := self.wanted.key) is not None:
-            masks.append(pc.equal(columns["key"], pa.scalar(key, pa.binary())))
+        if (keys := self.wanted.keys) is not None:
+            masks.append(pc.is_in(columns["key"], pa.array(sorted(chosen_keys(keys) or ()), pa.binary())))
         if (part := self.wanted.value_contains) is not None:
             masks.append(pc.match_substring(columns["value"], part))
         for each in masks[1:]:

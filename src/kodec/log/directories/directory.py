@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
-from functools import cached_property
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from kodec.log.batches.records import Limits
+from kodec.log.batches.records import Limits, Record
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.files.checkpoints import (
@@ -23,6 +22,7 @@ from kodec.log.files.listing import (
     ReplicaKind,
     TopicPartition,
     find_replicas,
+    left_out_of,
     list_partition,
     parse_folder_name,
 )
@@ -35,11 +35,16 @@ from kodec.log.files.names import (
     RECOVERY_POINTS,
 )
 from kodec.log.files.paths import resolved
-from kodec.runtime.errors import ArgumentError, NoSuchPartition
+from kodec.log.omissions import Omission, Omissions
+from kodec.log.selection import Partitions, Selection, Topics
+from kodec.runtime.cached import cached_property
+from kodec.runtime.errors import ArgumentError, FormatError, NoSuchPartition, Unsupported
+from kodec.runtime.near import meant
+from kodec.runtime.shown import table
 from kodec.stores.storage import if_there, path_of
 
 if TYPE_CHECKING:
-    from kodec.log.directories.search import FoundRecord, SearchReport
+    from kodec.log.directories.search import SearchReport
 
 __all__ = ["LogDirectory", "LogRoot"]
 
@@ -60,7 +65,8 @@ class LogRoot:
     def replicas(self) -> list[ReplicaFolder]:
         """The replicas' folders, by topic and partition.
 
-        Raises: OSError if the folder cannot be listed; ArgumentError for a topic-partition's folder.
+        Raises: OSError if the folder cannot be listed; ArgumentError for a topic-partition's folder; NotALog
+        for a folder of log directories.
         """
         found = find_replicas(self.path)
         if not found and (tier := _as_logs(self.path)) is not None:
@@ -105,10 +111,18 @@ class LogRoot:
 
 
 def _as_logs(path: Path) -> Path | None:
-    """Remote storage as a log directory; None for another folder."""
-    from kodec.log.files.tier_view import as_logs
+    """Remote storage as a log directory; None for a folder without logs, or an empty log directory.
 
-    return as_logs(path)
+    Raises NotALog for a folder of log directories, OSError.
+    """
+    from kodec.log.files.resolve import LogDirectoryPath, NotALog, find_logs, resolve
+
+    try:
+        find_logs(path)
+    except NotALog:
+        return None
+    what = resolve(path)
+    return what.path if isinstance(what, LogDirectoryPath) and what.path != path else None
 
 
 class LogDirectory:
@@ -152,8 +166,39 @@ class LogDirectory:
                 self._live[replica.topic_partition] = root, replica
         self._logs: dict[TopicPartition, PartitionLog] = {}
 
+    def require_starts(
+        self,
+        omissions: Omissions | None = None,
+        caught: tuple[type[Exception], ...] = (FormatError, OSError),
+    ) -> None:
+        """Read the start offsets of the logs, which are else read with the first of them.
+
+        Args:
+            omissions: takes a checkpoint that cannot be read. Then each log begins with its first segment, as
+                for a broker, and what was deleted below its start offset is read as well.
+            caught: the errors for that.
+
+        Raises: OSError, FormatError.
+        """
+        for root in self.roots:
+            try:
+                root.log_start_offsets  # noqa: B018  # keeps them
+            except caught as error:
+                if omissions is None:
+                    raise
+                assert isinstance(error, (FormatError, OSError))
+                omissions.failed(root.path / LOG_START_OFFSETS, error)
+                root.log_start_offsets = {}
+
     def __repr__(self) -> str:
-        return f"<LogDirectory {', '.join(str(root.path) for root in self.roots)}>"
+        count = len(self._live)
+        where = ", ".join(str(root.path) for root in self.roots)
+        return f"<LogDirectory {where}: {count} topic-partition{'s' * (count != 1)}>"
+
+    def _repr_html_(self) -> str:
+        found = self.topic_partitions
+        rows = ((*each, self._live[each][1].path) for each in found)
+        return table(("topic", "partition", "path"), rows, repr(self), len(found))
 
     def __enter__(self) -> Self:
         return self
@@ -170,6 +215,30 @@ class LogDirectory:
     def topic_partitions(self) -> list[TopicPartition]:
         """The topic-partitions with a live replica, by topic and partition."""
         return sorted(self._live)
+
+    def report_left_out(self, topics: Topics, omissions: Omissions, *, raises: bool = False) -> None:
+        """Report what is in the log directories and is read by no reader, if it may be of these topics.
+
+        Args:
+            topics: None for all.
+            omissions: takes it.
+            raises: raise an error for the first loss instead.
+
+        Raises: Unsupported for a folder that holds segments and has not the name of a topic-partition;
+            OSError.
+        """
+        chosen = Selection.of(topics).topics
+        for each in (each for root in self.roots for each in left_out_of(root.path, chosen)):
+            if each.cause.is_loss and raises:
+                have = each.path.name
+                error = Unsupported("name", each.reason, at=0, need="a name like orders-0", have=have)
+                raise error.in_source(str(each.path))
+            omissions.add(each)
+
+    @property
+    def left_out(self) -> list[Omission]:
+        """What is in the log directories and is read by no reader: see `left_out_of`. Raises OSError."""
+        return [each for root in self.roots for each in left_out_of(root.path)]
 
     @property
     def not_live(self) -> list[ReplicaFolder]:
@@ -194,12 +263,10 @@ class LogDirectory:
         if numbers:
             return f"{key}: {key.topic} has partitions {', '.join(map(str, sorted(numbers)))}"
         topics = sorted({each.topic for each in self._live})
-        from difflib import get_close_matches
-
-        near = get_close_matches(str(key.topic), topics, n=1)
         shown = ", ".join(topics[:10]) + (f" and {len(topics) - 10} more" if len(topics) > 10 else "")
-        meant = f"did you mean {near[0]}? " if near else ""
-        return f"{key}: no topic {key.topic} in {self!r}: {meant}topics: {shown or 'none'}"
+        where = ", ".join(str(root.path) for root in self.roots)
+        near = meant(key.topic, topics, f"topics: {shown or 'none'}")
+        return f"{key}: no topic {key.topic} in {where}{near}"
 
     def partition(self, topic: str, partition: int) -> PartitionLog:
         """The log of a topic-partition. Raises NoSuchPartition, a KeyError, if it has no live replica."""
@@ -219,42 +286,63 @@ class LogDirectory:
         self,
         wanted: RecordFilter,
         *,
-        topics: Collection[str] | None = None,
+        topics: Topics = None,
+        partitions: Partitions = None,
         first: int | None = None,
         last: int | None = None,
         threads: int | None = None,
         report: SearchReport | None = None,
-    ) -> Iterator[FoundRecord]:
-        """The records of these topics (None: of all) that match `wanted`, by topic, partition and offset.
+        omissions: Omissions | None = None,
+    ) -> Iterator[Record]:
+        """The records of these topics and partitions that match `wanted`, by topic, partition and offset.
+
+        `topics` and `partitions` are as in `kodec.read_records`; without `topics`, internal ones count too.
 
         With `first` or `last`, that many of all, by timestamp, the oldest first. Several logs are read at
-        once, in `threads` (None: one per core). `report` counts what was read. Raises
-        NoSuchPartition, a KeyError, for a topic that is missing; FormatError, OSError.
+        once, in `threads` (None: one per core). `report` counts what was read; `omissions` takes lost
+        offsets, which raise OffsetsMissing without it, and folders with other names than topic-partitions,
+        which raise Unsupported if they hold segments. Raises NoSuchPartition, a KeyError, for a topic that
+        is missing; FormatError, OSError.
         """
         from kodec.log.directories.search import find_records
 
-        logs = self._of_topics(topics)
-        return find_records(logs, wanted, first=first, last=last, threads=threads, report=report)
+        logs = self._selected(topics, partitions, omissions)
+        return find_records(
+            logs, wanted, first=first, last=last, threads=threads, report=report, omissions=omissions
+        )
 
     def count_records(
         self,
         wanted: RecordFilter,
         *,
-        topics: Collection[str] | None = None,
+        topics: Topics = None,
+        partitions: Partitions = None,
         threads: int | None = None,
         report: SearchReport | None = None,
+        omissions: Omissions | None = None,
     ) -> int:
-        """How many records of these topics (None: of all) are wanted; the rest as `find_records`."""
+        """How many records of these topics and partitions are wanted; the rest as `find_records`."""
         from kodec.log.directories.search import count_records
 
-        return count_records(self._of_topics(topics), wanted, threads=threads, report=report)
+        logs = self._selected(topics, partitions, omissions)
+        return count_records(logs, wanted, threads=threads, report=report, omissions=omissions)
 
-    def _of_topics(self, topics: Collection[str] | None) -> list[PartitionLog]:
-        """The logs of these topics. Raises NoSuchPartition."""
-        chosen = self.topic_partitions
-        if topics is not None:
-            for topic in topics:
-                if not any(each.topic == topic for each in chosen):
-                    raise NoSuchPartition(self._missing(TopicPartition(topic, 0)))
-            chosen = [each for each in chosen if each.topic in topics]
+    def _selected(
+        self, topics: Topics, partitions: Partitions, omissions: Omissions | None
+    ) -> list[PartitionLog]:
+        """The logs of these topics and partitions. Raises NoSuchPartition; as `report_left_out`."""
+        wanted = Selection.of(topics, partitions)
+        account = Omissions() if omissions is None else omissions
+        self.report_left_out(wanted.topics, account, raises=omissions is None)
+        for topic in sorted(wanted.topics or ()):
+            if not any(each.topic == topic for each in self._live):
+                raise NoSuchPartition(self._missing(TopicPartition(topic, 0)))
+        chosen = [each for each in self.topic_partitions if wanted.has(each)]
+        if wanted.topics != frozenset():
+            for number in sorted((wanted.partitions or frozenset()) - {each.partition for each in chosen}):
+                raise NoSuchPartition(f"no partition {number}; there are {_some(self.topic_partitions)}")
         return [self.partition(*each) for each in chosen]
+
+
+def _some(found: list[TopicPartition]) -> str:
+    return ", ".join(map(str, found[:10])) + (f" and {len(found) - 10} more" if len(found) > 10 else "")

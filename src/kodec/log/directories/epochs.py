@@ -10,7 +10,7 @@ Followed: `org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache`, and `
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -18,7 +18,7 @@ from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.names import LEADER_EPOCHS
 from kodec.runtime.dataclass import dataclass
 
-__all__ = ["EpochContradiction", "EpochRun", "EpochRuns", "assign", "from_start", "up_to"]
+__all__ = ["EpochContradiction", "EpochRun", "EpochRuns", "assign", "deleted_up_to", "from_start", "up_to"]
 
 
 def assign(epochs: list[LeaderEpoch], new: LeaderEpoch) -> None:
@@ -45,11 +45,30 @@ def from_start(epochs: Iterable[LeaderEpoch], start_offset: int) -> list[LeaderE
     return found if not before else [LeaderEpoch(found[before - 1].epoch, start_offset), *found[before:]]
 
 
+def deleted_up_to(checkpoint: Sequence[LeaderEpoch], found: EpochRuns, bases: Collection[int]) -> int:
+    """The log start offset that the beginning of `leader-epoch-checkpoint` shows; 0 if it shows none.
+
+    When records are deleted, a broker cuts this file at the log start offset at once, and writes the offset
+    to `log-start-offset-checkpoint` only once a minute. An epoch that begins between two batches of its own
+    is such a cut; except at the start of a segment, from where brokers renew a file that was lost.
+
+    Args:
+        checkpoint: the entries.
+        found: the epochs of the batches.
+        bases: the base offsets of the segments.
+    """
+    if not checkpoint or found.has_older_formats or checkpoint[0].start_offset in bases:
+        return 0
+    epoch, start = checkpoint[0].epoch, checkpoint[0].start_offset
+    cut = any(run.epoch == epoch and run.first_offset < start <= run.last_offset + 1 for run in found.runs)
+    return start if cut else 0
+
+
 class EpochHead(Protocol):
     """The facts of a batch or its header used here."""
 
     @property
-    def magic(self) -> int: ...
+    def is_list(self) -> bool: ...
 
     @property
     def position(self) -> int: ...
@@ -87,13 +106,19 @@ class EpochContradiction(NamedTuple):
     Attributes:
         need: the right value.
         note: whether a healthy log can look like this.
-        refuted: whether the batches around it show that the epoch is wrong.
+        proven: if the batches around it show that its epoch is wrong, the one that they leave; of several the
+            checkpoint's, else that of the batch before, else that of the batch after. None: they do not.
     """
 
     run: EpochRun
     need: str
     note: bool
-    refuted: bool
+    proven: int | None = None
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the batches around it show that the epoch is wrong."""
+        return self.proven is not None
 
     @property
     def have(self) -> str:
@@ -123,9 +148,14 @@ class EpochRuns:
         # A broker that appends a message of v0 or v1 forgets the epochs before it.
         self._forgotten = 0
 
+    @property
+    def has_older_formats(self) -> bool:
+        """Whether there are messages of v0 or v1, with which a broker forgets the epochs before them."""
+        return self._forgotten > 0
+
     def take(self, path: Path, head: EpochHead) -> None:
         """Add the next batch."""
-        if head.magic != 2:
+        if not head.is_list:
             self._forgotten = head.last_offset + 1
             return
         if head.partition_leader_epoch != -1:
@@ -135,7 +165,7 @@ class EpochRuns:
             )
 
     def take_run(self, new: EpochRun) -> None:
-        """Add the next batches, of magic 2 and of one epoch."""
+        """Add the next batches, lists of records of one epoch."""
         run = self.runs[-1] if self.runs else None
         if run is not None and run.epoch == new.epoch and run.path == new.path:
             run.last_offset = new.last_offset
@@ -225,8 +255,21 @@ class EpochRuns:
             need += " as in the batches around"
             if _has(checkpoint, run):
                 need += f", though {LEADER_EPOCHS} has it"
-            found.append(EpochContradiction(run, need, False, True))
+            known = _at(told, run.first_offset)
+            if known is None or known < least or (most is not None and known > most):
+                known = least if passed or most is None else most
+            found.append(EpochContradiction(run, need, False, known))
         return found
+
+    def corrected(
+        self, checkpoint: Sequence[LeaderEpoch], wrong: Iterable[EpochContradiction]
+    ) -> list[LeaderEpoch]:
+        """As `brought_up`, once refuted runs have the epoch that is proven."""
+        sound = self.sound(checkpoint)
+        for each in wrong:
+            if each.proven is not None:
+                each.run.epoch = each.proven
+        return self.brought_up(sound)
 
     def _unlike(
         self, told: Sequence[LeaderEpoch], run: EpochRun, start_offset: int
@@ -240,11 +283,11 @@ class EpochRuns:
             return None
         if first is None and run.epoch <= told[0].epoch and last in (None, run.epoch):
             need = f"an entry in {LEADER_EPOCHS}, which begins at offset {told[0].start_offset}"
-            return EpochContradiction(run, need, True, False)
+            return EpochContradiction(run, need, True)
         need = f"{first} to {last}" if None not in (first, last) and first != last else f"{last}"
         if last is None:
             need = f"less than {told[0].epoch}"
-        return EpochContradiction(run, f"{need} as in {LEADER_EPOCHS}", False, False)
+        return EpochContradiction(run, f"{need} as in {LEADER_EPOCHS}", False)
 
 
 def _at(epochs: Sequence[LeaderEpoch], offset: int) -> int | None:

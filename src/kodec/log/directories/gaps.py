@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 from kodec.log.directories.segment import BatchHeader, Segment
 from kodec.log.files.checkpoints import read_offset_ranges, read_offsets
 from kodec.log.files.listing import LeftoverKind, ReplicaKind
 from kodec.log.files.names import CLEANER_OFFSETS, OMITTED_OFFSETS, file_name
+from kodec.log.omissions import Omissions
 from kodec.runtime.dataclass import dataclass
-from kodec.runtime.errors import FormatError
-from kodec.runtime.logger import logger
+from kodec.runtime.errors import FormatError, OffsetsMissing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from kodec.log.directories.partition import PartitionLog
 
-__all__ = ["Gap", "cleaned_up_to", "explain_gap", "find_gaps", "warn_of_gaps"]
+__all__ = [
+    "Gap",
+    "cleaned_up_to",
+    "compacted_up_to",
+    "explain_gap",
+    "find_gaps",
+    "joined_ranges",
+    "lost_gaps",
+    "note_missing",
+    "omitted_offsets",
+    "read_omitted",
+    "require_no_gaps",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +65,12 @@ def explain_gap(log: PartitionLog, first: int, last: int) -> Gap:
     - it lies below the log's entry in `cleaner-offset-checkpoint`, unless that lies above the end of the
       log: Kafka's cleaner, too, then treats it as of another log;
     - a file marked for deletion (`.deleted`) has it: a broker has just replaced the segment;
-    - `kodec convert` has left it out and lists it in `kodec-omitted-offsets`;
+    - kodec has left it out, in a conversion, a redaction or a load of edited lines, and lists it in
+      `kodec-omitted-offsets`;
     - a batch above it shows that compaction came at least this far, because it processes a log from its
       start. That is one of magic 2 with a right checksum and fewer records than offsets; or one after a gap
       inside its segment, if the next one continues above it, because no checksum covers an offset. A
-      converted log has such gaps too: there this does not count.
+      log with `kodec-omitted-offsets` has such batches for other reasons: there this does not count.
 
     A segment without a batch, or of magic 0 or 1, shows nothing. Reads headers, at most from the gap to the
     end of the log. Raises OSError.
@@ -83,12 +96,113 @@ def find_gaps(log: PartitionLog) -> Iterator[Gap]:
                 yield explain_gap(log, expected, following.base_offset - 1)
 
 
-def warn_of_gaps(log: PartitionLog, what: str) -> None:
-    """Log the offsets lost between segments, before `what` hides the loss. Raises OSError."""
-    for gap in find_gaps(log):
-        if not gap.is_explained:
-            text = "%s: offsets %d to %d are in no segment: %s hides that they are lost"
-            logger().warning(text, log.path, gap.lost, gap.last, what)
+def note_missing(log: PartitionLog, omissions: Omissions) -> None:
+    """Note what a reader of headers cannot say of a log: lost offsets, unreadable segments, torn tails.
+
+    Reads the last headers of segments. Raises OSError if the folder cannot be listed.
+    """
+    expected: int | None = log.start_offset
+    for segment, following in zip_longest(log.segments, log.segments[1:]):
+        if expected is not None and segment.base_offset > expected:
+            gap = explain_gap(log, expected, segment.base_offset - 1)
+            if not gap.is_explained:
+                omissions.gap(log.path, gap.lost, gap.last)
+        try:
+            with segment:
+                expected = max(segment.next_offset, log.start_offset)
+                tail = segment.torn_tail
+        except (FormatError, OSError) as error:
+            omissions.failed(segment.path, error)
+            expected = None
+            continue
+        if tail is not None:
+            is_last = following is None
+            if is_last or expected < following.base_offset:
+                omissions.torn_tail(segment.path, tail, is_last=is_last)
+            # what was cut off may have had the offsets that follow
+            expected = None
+    try:
+        log.require_end(omissions)
+    except (FormatError, OSError) as error:
+        omissions.failed(log.path, error)
+
+
+def lost_gaps(log: PartitionLog) -> list[Gap]:
+    """The gaps between the segments that nothing explains. Raises OSError."""
+    return [each for each in find_gaps(log) if not each.is_explained]
+
+
+def require_no_gaps(log: PartitionLog, gaps: Sequence[Gap], what: str) -> None:
+    """Refuse to rewrite a log that has lost offsets.
+
+    Args:
+        log: the log.
+        gaps: those that nothing explains.
+        what: the option with which it goes on.
+
+    Raises: OffsetsMissing, which has the first gap, and the others in its reason.
+    """
+    if gaps:
+        others = "".join(f", {each.lost} to {each.last}" for each in gaps[1:])
+        more = f"; so are{others[1:]}" if others else ""
+        reason = f"they are in no segment{more}: refused without {what}"
+        raise OffsetsMissing(gaps[0].lost, gaps[0].last, str(log.path), reason)
+
+
+def omitted_offsets(log: PartitionLog) -> list[tuple[int, int]]:
+    """The offsets that a log lacks on purpose, as ranges, for the `kodec-omitted-offsets` of a rewritten one.
+
+    Those that its own file lists; without one, all in no batch below the last that compaction has left:
+    beside the file such a batch shows nothing. Raises OSError, FormatError.
+    """
+    omitted = read_omitted(log.path)
+    if omitted is not None:
+        return omitted
+    end = compacted_up_to(log)
+    found: list[tuple[int, int]] = []
+    reached = log.segments[0].base_offset if log.segments else end
+    for segment in log.segments:
+        if segment.base_offset >= end:
+            break
+        for head in segment.headers():
+            # where a wrapper begins only its content shows
+            first = head.first_known if head.base_offset is None else head.base_offset
+            if reached < min(first, end) and head.base_offset is not None:
+                found.append((reached, min(first, end) - 1))
+            reached = max(reached, head.last_offset + 1)
+        segment.close()
+    return found
+
+
+def compacted_up_to(log: PartitionLog) -> int:
+    """The offset after the last batch that compaction has left with holes, or behind one; 0: there is none.
+
+    Raises OSError.
+    """
+    segments = log.segments
+    for number in range(len(segments) - 1, -1, -1):
+        following = segments[number + 1] if number + 1 < len(segments) else None
+        last = max(
+            (each.last_offset for each in _left_by_compaction(segments[number], following)), default=-1
+        )
+        if last >= 0:
+            return last + 1
+    return 0
+
+
+def joined_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges of offsets, ascending, neighbours as one.
+
+    Args:
+        ranges: in any order; they may overlap.
+    """
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = found[-1][0], max(found[-1][1], last)
+        else:
+            found.append((first, last))
+    return found
 
 
 def cleaned_up_to(log: PartitionLog) -> int:
@@ -124,48 +238,59 @@ def _explanations(log: PartitionLog, last: int) -> Iterator[tuple[int, int, str]
         if base is not None and each.path.name == file_name(base, "log", f".{LeftoverKind.DELETED.value}"):
             with suppress(FormatError, OSError), Segment.of(each.path, base) as segment:
                 yield base, segment.next_offset, f"replaced: {each.path.name} waits for its deletion"
-    omitted = _omitted(log.path)
+    omitted = read_omitted(log.path)
     for first, final in omitted or ():
-        yield first, final + 1, f"left out by a conversion, by {OMITTED_OFFSETS}"
+        yield first, final + 1, f"left out on purpose, by {OMITTED_OFFSETS}"
     if omitted is None:
         closed = [*log.segments[1:], None]
         for segment, following in zip(log.segments, closed, strict=True):
-            if segment.base_offset > last and (head := _left_by_compaction(segment, following)) is not None:
+            if segment.base_offset <= last:
+                continue
+            for head in _left_by_compaction(segment, following):
                 yield 0, head.last_offset + 1, f"compacted: see the batch with offset {head.last_offset}"
                 return
 
 
-def _omitted(folder: Path) -> list[tuple[int, int]] | None:
-    """The offsets left out by a conversion; None if there was none, or if they cannot be read."""
+def read_omitted(folder: Path) -> list[tuple[int, int]] | None:
+    """The contents of `kodec-omitted-offsets`; None if there is none; what cannot be read explains nothing.
+
+    Args:
+        folder: of the log.
+
+    Raises: OSError.
+    """
     try:
         return read_offset_ranges(folder / OMITTED_OFFSETS)
-    except (FormatError, FileNotFoundError):
+    except FormatError:
+        return []
+    except FileNotFoundError:
         return None
 
 
-def _left_by_compaction(segment: Segment, following: Segment | None) -> BatchHeader | None:
-    """The first batch of a segment that shows that records before or in it were removed."""
+def _left_by_compaction(segment: Segment, following: Segment | None) -> Iterator[BatchHeader]:
+    """The batches of a segment that show that records before or in them were removed."""
     before, doubtful = segment.base_offset - 1, None
     try:
         for head in segment.headers():
             if doubtful is not None and head.first_known > doubtful.last_offset:
-                return doubtful
+                yield doubtful
             first, count = head.base_offset, head.count
             is_sparse = first is not None and count is not None and count <= head.last_offset - first
-            if head.magic == 2 and is_sparse and _has_right_checksum(segment, head):
-                return head
             # only the content of a wrapper shows where it begins
             is_behind_gap = first is not None and first > before + 1
-            doubtful = head if is_behind_gap and _has_right_checksum(segment, head) else None
+            doubtful = None
+            if head.is_list and is_sparse and _has_right_checksum(segment, head):
+                yield head
+            elif is_behind_gap and _has_right_checksum(segment, head):
+                doubtful = head
             before = max(before, head.last_offset)
         if doubtful is not None and following is not None and doubtful.last_offset < following.base_offset:
-            return doubtful
+            yield doubtful
     except (FormatError, OSError):
         # an unreadable batch shows nothing
         pass
     finally:
         segment.close()
-    return None
 
 
 def _has_right_checksum(segment: Segment, head: BatchHeader) -> bool:

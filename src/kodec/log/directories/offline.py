@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.directories.segment import Segment
-from kodec.log.files.listing import LeftoverKind, ReplicaKind
-from kodec.runtime.errors import FormatError, Malformed
+from kodec.log.files.listing import LeftoverKind, ReplicaKind, list_partition
+from kodec.runtime.errors import Malformed
 
 __all__ = [
     "high_watermark",
     "modified",
-    "newest_snapshot",
     "newest_time",
     "require_files",
     "require_in_order",
@@ -27,20 +25,6 @@ def high_watermark(log: PartitionLog) -> int | None:
     Offsets above it may be truncated if another replica becomes the leader. Raises OSError, Malformed.
     """
     return LogRoot(log.root).high_watermarks().get(log.topic_partition)
-
-
-def newest_snapshot(log: PartitionLog) -> tuple[int, ProducerState]:
-    """The newest readable producer snapshot: its offset and contents; 0 and nothing if there is none.
-
-    Like a starting broker, callers continue with the batches after it. Raises OSError.
-    """
-    for offset, path in reversed(log.files.snapshots):
-        if offset <= log.end_offset:
-            try:
-                return offset, ProducerState(read_snapshot(path))
-            except (FileNotFoundError, FormatError):
-                continue
-    return 0, ProducerState()
 
 
 def require_in_order(log: PartitionLog) -> None:
@@ -73,12 +57,17 @@ def require_live(log: PartitionLog) -> None:
 def require_whole(segment: Segment) -> None:
     """Refuse a segment with a torn tail: its bytes would be lost.
 
-    Raises Malformed.
+    Raises Malformed, whose text recommends no recovery where that would cut off good batches: a wrong length
+    looks like a torn tail, and behind a closed segment are others.
     """
     tail = segment.torn_tail
-    if tail is not None:
-        error = Malformed("", f"torn tail, recover it first: {tail.reason}", at=tail.position)
-        raise error.in_source(str(segment.path))
+    if tail is None:
+        return
+    path = segment.path
+    advice = "torn tail, recover it first"
+    if any(each.base_offset > segment.base_offset for each in list_partition(path.parent).segments):
+        advice = "damaged: `kodec salvage` keeps what follows, and a recovery would cut it off"
+    raise Malformed("", f"{advice}: {tail.reason}", at=tail.position).in_source(str(path))
 
 
 def modified(segment: Segment) -> int:

@@ -9,21 +9,23 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from kodec.log.arguments import require_integer
 from kodec.log.batches.batch import Batch
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Limits, Record, TornTail
 from kodec.log.directories.column_search import Part
 from kodec.log.directories.gaps import explain_gap
-from kodec.log.directories.record_filter import Isolation, RecordFilter
+from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.segment import BatchHeader, Position, Segment, TimestampOffset, fitting
 from kodec.log.files.checkpoints import (
     LeaderEpoch,
     PartitionMetadata,
+    known_offsets,
     read_leader_epochs,
     read_offsets,
     read_partition_metadata,
@@ -36,12 +38,22 @@ from kodec.log.files.listing import (
     SegmentFiles,
     TopicPartition,
     list_partition,
+    parse_segment_name,
 )
-from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
+from kodec.log.files.names import (
+    HIGH_WATERMARKS,
+    LEADER_EPOCHS,
+    LOG_START_OFFSETS,
+    PARTITION_METADATA,
+    RECOVERY_POINTS,
+)
 from kodec.log.files.paths import partition_path
+from kodec.log.omissions import Cause, Omission, Omissions
+from kodec.log.selection import Isolation
+from kodec.runtime.cached import cached_property
 from kodec.runtime.dataclass import dataclass, field
-from kodec.runtime.errors import FormatError, OffsetOutOfRange, Truncated
-from kodec.runtime.logger import logger
+from kodec.runtime.errors import FormatError, OffsetOutOfRange, OffsetsMissing, Truncated
+from kodec.runtime.shown import table
 from kodec.stores.storage import StorePath, if_there, path_of
 
 # What an overview by headers does not need is imported where it is used.
@@ -60,6 +72,7 @@ _MOST_OPEN = 64
 _MOST_AT_ONCE = 16
 # A listing is soon out of date; one that is so repeatedly, without a batch, is not a broker's work.
 _MOST_LISTINGS = 20
+_RAISING = LogReadOptions()
 T = TypeVar("T")
 
 
@@ -161,6 +174,10 @@ class PartitionLog:
     def __repr__(self) -> str:
         return f"<PartitionLog {self.path}>"
 
+    def _repr_html_(self) -> str:
+        rows = ((each.base_offset, each.size, each.path.name) for each in self.segments)
+        return table(("base offset", "bytes", "segment"), rows, repr(self), len(self.segments))
+
     def __reduce__(self) -> tuple[object, ...]:
         # Another process lists the folder itself and opens its own files.
         again = partial(PartitionLog, log_start_offset=self._given_start, limits=self.limits)
@@ -187,8 +204,11 @@ class PartitionLog:
 
         If a replacement of segments was interrupted but its new segments (`.swap`) are complete, these
         count instead of those that they replace, as after its completion by a broker or recovery.
+
+        A link to nothing, a folder or a pipe with the name of a segment is a segment too, though a broker
+        ignores it: reading it raises the error.
         """
-        return self._with_swaps(list_partition(self.path))
+        return self._with_swaps(_with_irregular(list_partition(self.path)))
 
     def _with_swaps(self, files: PartitionFiles) -> PartitionFiles:
         """Source: org.apache.kafka.storage.internals.log.LogLoader.load.
@@ -229,7 +249,8 @@ class PartitionLog:
     @cached_property
     def segments(self) -> list[Segment]:
         """The segments, by ascending base offset; none of them open."""
-        return [Segment(each, self.limits, self._opened, self._lock) for each in self.files.segments]
+        rest = self.limits, self._opened, self._lock, self.topic_partition
+        return [Segment(each, *rest) for each in self.files.segments]
 
     @cached_property
     def _bases(self) -> list[int]:
@@ -421,21 +442,29 @@ class PartitionLog:
                 yield segment, head
 
     def batches(
-        self, offset: int | None = None, *, check_crc: bool = True, use_index: bool = True
+        self,
+        offset: int | None = None,
+        *,
+        check_crc: bool = True,
+        use_index: bool = True,
+        omissions: Omissions | None = None,
     ) -> Iterator[Batch]:
         """The batches as stored, from the one that holds `offset` (None: the start) to the end of the log.
 
         Raises OffsetOutOfRange, when the iteration begins; Malformed for a batch whose offsets do not follow
-        those before it, or are not those of its segment.
+        those before it, or are not those of its segment; OffsetsMissing where offsets have been lost.
 
         Args:
             check_crc: raise for a wrong checksum.
             use_index: look it up in the indexes; without it, read headers from the start.
+            omissions: takes lost offsets, instead of an error.
         """
 
         def listed(log: PartitionLog, start: int | None) -> Iterator[tuple[int, Batch]]:
             start = log.start_offset if start is None else start
-            for _, batch in log.batches_but(start, None, check_crc=check_crc, use_index=use_index):
+            for _, batch in log.batches_but(
+                start, None, check_crc=check_crc, use_index=use_index, omissions=omissions
+            ):
                 assert isinstance(batch, Batch)
                 yield batch.next_offset, batch
 
@@ -476,6 +505,7 @@ class PartitionLog:
         parts: Callable[[Segment, int, Order], Iterator[Part]] | None = None,
         check_crc: bool = True,
         use_index: bool = True,
+        omissions: Omissions | None = None,
     ) -> Iterator[tuple[Segment, Batch | BatchHeader]]:
         """The batches of this listing from the one that holds `start` on, each with its segment.
 
@@ -485,6 +515,7 @@ class PartitionLog:
         Args:
             check_crc: raise for a wrong checksum.
             use_index: look it up in the indexes; without it, read headers from the start.
+            omissions: takes lost offsets, instead of an error.
         """
         from kodec.log.reading.order import Order
 
@@ -494,7 +525,8 @@ class PartitionLog:
         for number, (segment, after) in enumerate(zip_longest(segments, segments[1:]), first):
             if segment.base_offset > expected:
                 before = self.segments[number - 1]
-                self.report_gap(before.path, before.torn_tail, expected, segment.base_offset - 1)
+                last = segment.base_offset - 1
+                self.report_gap(before.path, before.torn_tail, expected, last, omissions)
             elif number > first and segment.base_offset < expected and not segment.path.exists():
                 # The previous segment was replaced by one that includes this one; this one is still open.
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(segment.path))
@@ -539,25 +571,133 @@ class PartitionLog:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(after.path)) from None
             raise error.in_source(str(segment.path)) from None
 
-    def report_gap(self, before: Path, tail: TornTail | None, first: int, last: int) -> None:
-        """Log that offsets behind a segment are lost. Raises Truncated where it has a torn tail.
+    def report_gap(
+        self,
+        before: Path,
+        tail: TornTail | None,
+        first: int,
+        last: int,
+        omissions: Omissions | None = None,
+    ) -> None:
+        """Report offsets behind a segment that no other has, if they are lost.
 
         Args:
             before: the segment's file.
             tail: its torn tail, if it has one.
-            first, last: the lost offsets.
+            first, last: the offsets.
+            omissions: takes the lost offsets, instead of an error.
+
+        Raises: OffsetsMissing; Truncated where the segment has a torn tail, in any case; FileNotFoundError
+            where the listing is out of date.
         """
         if tail is not None:
             error = Truncated("batch", tail.reason, at=tail.position, need="a whole batch", have=tail.size)
             raise error.in_source(str(before))
         gap = explain_gap(self, first, last)
-        if not gap.is_explained:
-            logger().warning(
-                "%s: offsets %d to %d are in no segment, and not for compaction",
+        if gap.is_explained:
+            return
+        if self._is_out_of_date():
+            # a broker has merged or replaced segments since: the current ones may have the offsets
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(before))
+        if omissions is None:
+            raise OffsetsMissing(gap.lost, last, str(self.path))
+        omissions.gap(self.path, gap.lost, last)
+
+    def _is_out_of_date(self) -> bool:
+        """Whether the folder has other segments by now than when it was listed."""
+        with PartitionLog(self.path, log_start_offset=self._given_start, limits=self.limits) as now:
+            return now._bases != self._bases
+
+    @property
+    def remote_offsets(self) -> range:
+        """The offsets below the first segment that were moved to remote storage, and are not read here.
+
+        Two things show it: an entry of `log-start-offset-checkpoint` below the first segment, which a broker
+        keeps only for a log with remote storage (`LogManager.checkpointLogStartOffsetsInDir`); without an
+        entry, `__remote_log_metadata` in the log directory. A checkpoint that cannot be read shows nothing:
+        `start_offset` raises that. Raises OSError if the folder, or `__remote_log_metadata`, cannot be read.
+        """
+        if self.kind is not ReplicaKind.LIVE or isinstance(self.path, StorePath) or not any(self._bases[:1]):
+            return range(0)
+        base, start = self._bases[0], None
+        with suppress(OSError, FormatError):
+            path = self.root / LOG_START_OFFSETS
+            start = (if_there(known_offsets, path, None) or {}).get(self.topic_partition)
+        if start is None and not self.topic_partition.is_internal:
+            from kodec.log.directories.remote import first_remote_offset
+
+            start = first_remote_offset(self)
+        return range(0) if start is None else range(start, base)
+
+    def require_start(self, first: int, last: int | None, omissions: Omissions | None = None) -> None:
+        """Report offsets that are selected and only in remote storage.
+
+        Args:
+            first, last: the selected offsets; None: to the end.
+            omissions: takes them, instead of an error.
+
+        Raises: OffsetsMissing; OSError.
+        """
+        there = self.remote_offsets
+        if first >= there.stop or not there or (last is not None and last < there.start):
+            return
+        reason = f"the first segment begins at {there.stop}, and remote storage has those before: give --tier"
+        if omissions is None:
+            raise OffsetsMissing(there.start, there.stop - 1, str(self.path), reason)
+        text = f"offsets {there.start} to {there.stop - 1} are not here: {reason}"
+        omissions.add(
+            Omission(
+                Cause.UNREACHABLE,
                 self.path,
-                gap.lost,
-                last,
+                text,
+                first_offset=there.start,
+                last_offset=there.stop - 1,
             )
+        )
+
+    def checkpointed_end(self, omissions: Omissions | None = None) -> tuple[int, str]:
+        """The offset that a log that is whole ends at, or above, by the broker's checkpoints; and how.
+
+        0 and "" if they have none. `omissions` takes checkpoints that cannot be read, instead of an error.
+        Raises OSError, FormatError.
+        """
+        known, reason = 0, ""
+        # the checkpoints are those of the replica in use
+        for name in (RECOVERY_POINTS, HIGH_WATERMARKS) if self.kind is ReplicaKind.LIVE else ():
+            path = self.root / name
+            try:
+                offset = (if_there(known_offsets, path, None) or {}).get(self.topic_partition, 0)
+            except (FormatError, OSError) as error:
+                if omissions is None:
+                    raise
+                omissions.failed(path, error)
+                continue
+            if offset > known:
+                known, reason = offset, f"the log ends before {offset}, which {name} has"
+        return known, reason
+
+    def require_end(self, omissions: Omissions | None = None) -> None:
+        """Report offsets after the end of the log that a checkpoint of the broker shows to have been there.
+
+        `recovery-point-offset-checkpoint` and `replication-offset-checkpoint` name no offset above the end of
+        a log that is whole: what they count was in it.
+
+        Args:
+            omissions: takes the lost offsets, instead of an error.
+
+        Raises: OffsetsMissing; OSError, FormatError.
+        """
+        known, reason = self.checkpointed_end(omissions)
+        if known <= self.end_offset:
+            return
+        # The checkpoint may be newer than this listing of a log that a broker writes to.
+        with PartitionLog(self.path, log_start_offset=self._given_start, limits=self.limits) as now:
+            end = now.end_offset
+        if known <= end:
+            return
+        if omissions is None:
+            raise OffsetsMissing(end, known - 1, str(self.path), reason)
+        omissions.gap(self.path, end, known - 1, reason)
 
     def records(
         self,
@@ -567,22 +707,26 @@ class PartitionLog:
         control: bool = False,
         check_crc: bool = True,
         use_index: bool = True,
+        omissions: Omissions | None = None,
     ) -> Iterator[Record]:
         """The records from `offset` (None: the start) on, as a consumer receives them.
 
         `read_uncommitted` gives those of all transactions, to the end of the log. `read_committed` leaves out
         those of aborted transactions, and ends at the last stable offset: what follows is undecided.
-        `control` gives control records too. Raises OffsetOutOfRange, when the iteration begins.
+        `control` gives control records too. Raises OffsetOutOfRange, when the iteration begins;
+        OffsetsMissing where offsets have been lost.
 
         Args:
             isolation: `read_uncommitted` or `read_committed`.
             check_crc: raise for a wrong checksum.
             use_index: look it up in the indexes; without it, read headers from the start.
+            omissions: takes lost offsets, instead of an error.
         """
         from kodec.log.directories.search import SearchReport, records_of
 
         wanted = RecordFilter(isolation=isolation, control=control)
-        return records_of(self, offset, wanted, SearchReport(), check_crc=check_crc, use_index=use_index)
+        reading = {"check_crc": check_crc, "use_index": use_index}
+        return records_of(self, offset, wanted, SearchReport(), omissions, **reading)
 
     def find_records(
         self,
@@ -590,46 +734,62 @@ class PartitionLog:
         *,
         newest_first: bool = False,
         report: SearchReport | None = None,
+        omissions: Omissions | None = None,
     ) -> Iterator[Record]:
         """The records that match `wanted`, by offset; the largest offset first with `newest_first`.
 
         The indexes and the headers of batches exclude what cannot match; so do the bytes of a batch if
         they lack a requested key, value or header. Excluded batches are not read, so
-        damage in them is not seen. `report` counts what was read.
+        damage in them is not seen. `report` counts what was read; `omissions` takes lost offsets, which
+        raise OffsetsMissing without it.
         """
         from kodec.log.directories.search import SearchReport, records_back, records_of
 
         counted = SearchReport() if report is None else report
         if newest_first:
-            return records_back(self, wanted, counted)
+            return records_back(self, wanted, counted, omissions)
         first = wanted.first_offset
         if first is not None:
             first = min(max(first, self.start_offset), self.end_offset)
-        return records_of(self, first, wanted, counted)
+        return records_of(self, first, wanted, counted, omissions)
 
-    def count_records(self, wanted: RecordFilter, *, report: SearchReport | None = None) -> int:
+    def count_records(
+        self,
+        wanted: RecordFilter,
+        *,
+        report: SearchReport | None = None,
+        omissions: Omissions | None = None,
+    ) -> int:
         """How many records are wanted: of batches all of whose records are, by their headers alone.
 
         Args:
             report: where to count what was read.
+            omissions: takes lost offsets, instead of an error.
         """
         from kodec.log.directories.search import SearchReport, count_in
 
-        return count_in(self, wanted, SearchReport() if report is None else report)
+        return count_in(self, wanted, SearchReport() if report is None else report, omissions)
 
-    def transactions(self, offset: int | None = None, *, use_index: bool = True) -> Transactions:
+    def transactions(
+        self,
+        offset: int | None = None,
+        *,
+        use_index: bool = True,
+        options: LogReadOptions = _RAISING,
+    ) -> Transactions:
         """The aborted transactions that end in the segment of `offset` or later, and the last stable offset.
 
-        By transaction indexes and producer snapshots if present; else, and with `use_index=False`, by the
-        control batches. Raises OffsetOutOfRange.
+        By the control batches from there on. What is open there comes from a producer snapshot, if one agrees
+        with the log; else, and with `use_index=False`, from all batches before. Damage raises FormatError, or
+        is skipped as `options` say. Raises OffsetOutOfRange.
         """
         start = self.start_offset if offset is None else offset
         self.require_offset(start)
         from kodec.log.directories.transactions import find_transactions
 
-        snapshots = dict(self.files.snapshots)
+        snapshots = dict(self.files.snapshots) if use_index else {}
         number = self._number(start) if self.segments else 0
-        return find_transactions(self.segments, snapshots, number, self.end_offset, use_index=use_index)
+        return find_transactions(self.segments, snapshots, number, self.end_offset, options)
 
     def read(self, offset: int, max_bytes: int = 1 << 20) -> LogRead:
         """Whole batches of up to `max_bytes` from the one that holds `offset`; at least one, even if larger.
@@ -657,6 +817,18 @@ class PartitionLog:
             if position + part.valid_bytes < segment.size:
                 break
         return LogRead(offset, following, b"".join(parts), self.limits)
+
+
+def _with_irregular(files: PartitionFiles) -> PartitionFiles:
+    """The files, with segments that are no regular files among the others."""
+    irregular = [
+        SegmentFiles(base, path, 0)
+        for path in files.irregular
+        if (base := parse_segment_name(path.name)) is not None
+    ]
+    if irregular:
+        files.segments = sorted([*files.segments, *irregular], key=lambda each: each.base_offset)
+    return files
 
 
 def _all_at_once(ask: Callable[[int], T], numbers: range) -> list[T]:

@@ -6,7 +6,7 @@ Followed: `ProducerStateManager`, `ProducerAppendInfo` and `ProducerStateEntry` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -17,21 +17,30 @@ from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import ControlRecord, ControlRecordType
 from kodec.log.files.descriptors import read_regular
-from kodec.runtime.dataclass import dataclass
+from kodec.runtime.dataclass import replace
 from kodec.runtime.errors import FormatError
 
 __all__ = [
     "EndedTransaction",
     "Marker",
     "OpenTransactions",
-    "Producer",
     "ProducerHead",
     "ProducerState",
+    "differences",
     "marker_of",
     "read_snapshot",
 ]
 
 _ENDS = (ControlRecordType.ABORT, ControlRecordType.COMMIT)
+# The fields of a snapshot's entry that follow from batches.
+_FOUND = (
+    "producer_epoch",
+    "last_sequence",
+    "last_offset",
+    "offset_delta",
+    "timestamp",
+    "coordinator_epoch",
+)
 
 
 class TransactionHead(Protocol):
@@ -160,43 +169,31 @@ class OpenTransactions:
         return None
 
 
-@dataclass(slots=True)
-class Producer:
-    """The state of a producer; unknown fields are -1 (`offset_delta` 0).
-
-    `last_offset`, `offset_delta` and `last_sequence` are those of its last batch with its current epoch,
-    `timestamp` (ms since epoch) is the largest of its last batch or the marker's after it.
-    """
-
-    epoch: int
-    timestamp: int = -1
-    last_offset: int = -1
-    offset_delta: int = 0
-    last_sequence: int = -1
-    coordinator_epoch: int = -1
-
-
 class ProducerState:
     """The producers and their open transactions after the batches so far.
 
     Producers do not expire, as a broker's do after `producer.id.expiration.ms`: the broker expires them
     again when it loads a snapshot.
+
+    Attributes:
+        known: by producer id, the state as in a snapshot, but for the open transaction; unknown fields are -1
+            (`offset_delta` 0). `last_offset`, `offset_delta` and `last_sequence` are those of its last batch
+            with its current epoch, `timestamp` (ms since epoch) is the largest of its last batch or the
+            marker's after it.
+        markers: by producer id, the offset of its last marker, which is in no snapshot; Kafka 0.11 has it as
+            the last offset.
     """
 
     def __init__(self, snapshot: ProducerSnapshot | None = None) -> None:
-        self.known: dict[int, Producer] = {}
+        self.known: dict[int, producer_snapshot.Entry] = {}
+        self.markers: dict[int, int] = {}
         self.transactions = OpenTransactions()
-        for each in snapshot.entries if snapshot is not None else ():
-            # Data after a missing batch is not read, as in Kafka.
-            batch = each.last_offset >= 0
-            self.known[each.producer_id] = Producer(
-                each.producer_epoch,
-                each.timestamp,
-                each.last_offset if batch else -1,
-                each.offset_delta if batch else 0,
-                each.last_sequence if batch else -1,
-                each.coordinator_epoch,
-            )
+        self._loaded = ProducerSnapshot() if snapshot is None else snapshot
+        for each in self._loaded.entries:
+            self.known[each.producer_id] = known = replace(each)
+            if each.last_offset < 0:
+                # Data after a missing batch is not read, as in Kafka.
+                known.last_offset, known.offset_delta, known.last_sequence = -1, 0, -1
             if each.current_txn_first_offset >= 0:
                 self.transactions.begin(each.producer_id, each.current_txn_first_offset)
 
@@ -219,17 +216,18 @@ class ProducerState:
             return None
         if head.is_control and marker is None:
             # A broker creates an entry for an unknown producer, and so do we.
-            self.known.setdefault(head.producer_id, Producer(-1))
+            self.known.setdefault(head.producer_id, producer_snapshot.Entry(producer_epoch=-1))
             return None
         state = self.known.get(head.producer_id)
         if state is None:
-            state = self.known[head.producer_id] = Producer(head.producer_epoch)
-        elif state.epoch != head.producer_epoch:
+            state = self.known[head.producer_id] = producer_snapshot.Entry(producer_epoch=head.producer_epoch)
+        elif state.producer_epoch != head.producer_epoch:
             # The state of an older epoch is dropped, even by a marker of a newer one (KIP-890).
-            state.epoch = head.producer_epoch
+            state.producer_epoch = head.producer_epoch
             state.last_offset, state.offset_delta, state.last_sequence = -1, 0, -1
         if marker is not None and head.is_control:
             state.timestamp, state.coordinator_epoch = marker.timestamp, marker.coordinator_epoch
+            self.markers[head.producer_id] = head.last_offset
         else:
             first = head.last_offset if head.base_offset is None else head.base_offset
             state.timestamp = head.max_timestamp
@@ -243,32 +241,80 @@ class ProducerState:
             return None
         return self.take(batch, marker_of(batch))
 
-    def snapshot(self) -> ProducerSnapshot:
-        """The contents of a `.snapshot` file."""
-        return ProducerSnapshot(
-            entries=[
-                producer_snapshot.Entry(
-                    producer_id=producer,
-                    producer_epoch=state.epoch,
-                    last_sequence=state.last_sequence,
-                    last_offset=state.last_offset,
-                    offset_delta=state.offset_delta,
-                    timestamp=state.timestamp,
-                    coordinator_epoch=state.coordinator_epoch,
-                    current_txn_first_offset=self.open.get(producer, -1),
+    def keep(self, there: ProducerSnapshot) -> None:
+        """Take over from a snapshot what batches do not have: its version and further fields."""
+        self._loaded = there
+        for each in there.entries:
+            state = self.known.get(each.producer_id)
+            if state is not None:
+                self.known[each.producer_id] = replace(
+                    each, **{name: getattr(state, name) for name in _FOUND}
                 )
+
+    def snapshot(self) -> ProducerSnapshot:
+        """The contents of a `.snapshot` file.
+
+        Its version is the schema's default, or that of the last snapshot that was read, if it is newer.
+        """
+        return replace(
+            self._loaded,
+            version=max(self._loaded.version, ProducerSnapshot().version),
+            crc=None,
+            entries=[
+                replace(state, producer_id=producer, current_txn_first_offset=self.open.get(producer, -1))
                 for producer, state in _in_broker_order(self.known)
-            ]
+            ],
         )
 
 
-def _in_broker_order(known: dict[int, Producer]) -> Iterable[tuple[int, Producer]]:
+def differences(
+    entry: producer_snapshot.Entry, state: ProducerState, first_offset: int | None, cleaned: int
+) -> Iterator[tuple[str, object, object]]:
+    """(what, value in the log, value in the snapshot) where an entry of a snapshot contradicts the log.
+
+    `state` is that of the batches from `first_offset` on, and `cleaned` the offset below which compaction may
+    have removed some. What was before both is not known.
+    """
+    known = state.known.get(entry.producer_id)
+    epoch = -1 if known is None else known.producer_epoch
+    if known is not None and entry.producer_epoch < epoch:
+        yield "epoch", epoch, entry.producer_epoch
+    elif known is not None and 0 <= entry.last_offset == state.markers.get(entry.producer_id, -1):
+        pass
+    elif (
+        first_offset is not None
+        and entry.last_offset >= max(first_offset, cleaned)
+        and (known is None or entry.producer_epoch > epoch or entry.last_offset > known.last_offset)
+    ):
+        yield "last offset", "that of a batch", entry.last_offset
+    elif known is not None and entry.producer_epoch == epoch and entry.last_offset <= known.last_offset:
+        if entry.timestamp < known.timestamp:
+            yield "timestamp", known.timestamp, entry.timestamp
+        for name, need, have in (
+            ("last offset", known.last_offset, entry.last_offset),
+            ("offset delta", known.offset_delta, entry.offset_delta),
+            ("last sequence", known.last_sequence, entry.last_sequence),
+        ):
+            if need != have:
+                yield name, need, have
+    began, told = state.open.get(entry.producer_id, -1), entry.current_txn_first_offset
+    gone = first_offset is None or 0 <= told < first_offset
+    # The cleaner removes aborted records, markers after them, and superseded records at the start of a
+    # transaction; an earlier snapshot still has them.
+    gone = gone or (0 <= told < cleaned and (began == -1 or told < began))
+    if told != began and not gone:
+        yield "first offset of its transaction", began, told
+
+
+def _in_broker_order(
+    known: dict[int, producer_snapshot.Entry],
+) -> Iterable[tuple[int, producer_snapshot.Entry]]:
     """The order of a java.util.HashMap with these keys, so that a file can be compared byte by byte."""
     buckets = 16
     while len(known) > buckets * 3 // 4:
         buckets *= 2
 
-    def bucket(item: tuple[int, Producer]) -> int:
+    def bucket(item: tuple[int, producer_snapshot.Entry]) -> int:
         bits = (item[0] ^ item[0] >> 32) & 0xFFFFFFFF
         return (bits ^ bits >> 16) & (buckets - 1)
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from kodec.log.arguments import require_integer
+from kodec.log.backends.scan import EVERY, Range
 from kodec.log.batches.records import Record, TimestampType
+from kodec.log.selection import (
+    Bounds,
+    Isolation,
+    Keys,
+    TimeBounds,
+    chosen_keys,
+    offset_range,
+    require_isolation,
+    time_range,
+)
 from kodec.runtime.dataclass import dataclass, replace
 from kodec.runtime.errors import ArgumentError
 
@@ -16,20 +26,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Isolation", "RecordFilter"]
 
-Isolation = Literal["read_uncommitted", "read_committed"]
-"""Whether the records of open and aborted transactions count, as for Kafka's consumers."""
-_ISOLATIONS = ("read_uncommitted", "read_committed")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordFilter:
     """A selection of records of a log; conditions that are not given exclude nothing.
 
     Attributes:
-        first_offset, last_offset: of each topic-partition, both included.
-        since, until: milliseconds since 1970-01-01 UTC; `until` itself is excluded. With one of them, a
-            record without a timestamp (magic 0) is no match.
-        key: the whole key.
+        offsets: of each topic-partition: (first, last), both included, a `range`, or one offset.
+        timestamps: (first, last), both included: datetimes with a zone, or ms since 1970-01-01 UTC. With one
+            of them, a record without a timestamp (magic 0) is no match.
+        keys: whole keys, of which the record has one; bytes, or a text as UTF-8.
         value_contains: bytes that occur in the value.
         headers: (key, value) pairs, all of which the record must have; a value may be None.
         producer_ids: the idempotent or transactional producers that wrote it.
@@ -43,16 +49,14 @@ class RecordFilter:
     Example:
         >>> import kodec
         >>> log = kodec.PartitionLog("/data/kafka-logs/orders-0")
-        >>> wanted = kodec.RecordFilter(first_offset=10, last_offset=19)
+        >>> wanted = kodec.RecordFilter(offsets=(10, 19))
         >>> len(list(log.find_records(wanted)))
         10
     """
 
-    first_offset: int | None = None
-    last_offset: int | None = None
-    since: int | None = None
-    until: int | None = None
-    key: bytes | None = None
+    offsets: Bounds = None
+    timestamps: TimeBounds = None
+    keys: Keys = None
     value_contains: bytes | None = None
     headers: tuple[tuple[str, bytes | None], ...] = ()
     producer_ids: frozenset[int] | None = None
@@ -61,25 +65,66 @@ class RecordFilter:
     where: Callable[[Record], bool] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("first_offset", "last_offset", "since", "until"):
-            if (value := getattr(self, name)) is not None:
-                require_integer(name, value, 0)
-        for name in ("key", "value_contains"):
-            if not isinstance(value := getattr(self, name), (bytes, type(None))):
-                raise ArgumentError(f"{name}: expected bytes, not {type(value).__name__}")
-        if self.isolation not in _ISOLATIONS:
-            raise ArgumentError(
-                f"isolation={self.isolation!r}: expected {' or '.join(map(repr, _ISOLATIONS))}"
-            )
+        # as they are given, or read already
+        for name, read in _READ.items():
+            object.__setattr__(self, name, read(getattr(self, name)))
+        value = self.value_contains
+        if not isinstance(value, (bytes, type(None))):
+            raise ArgumentError(f"value_contains: expected bytes, not {type(value).__name__}")
+        require_isolation(self.isolation)
+
+    @property
+    def first_offset(self) -> int | None:
+        """The first of the offsets; None if they begin anywhere."""
+        first = self._offsets.first
+        return None if first == EVERY.first else first
+
+    @property
+    def last_offset(self) -> int | None:
+        """The last of the offsets; None if they have no end."""
+        last = self._offsets.last
+        return None if last == EVERY.last else last
+
+    @property
+    def since(self) -> int | None:
+        """The first of the times, in ms; None if they begin anywhere."""
+        first = self._times.first
+        return None if first == EVERY.first else first
+
+    @property
+    def until(self) -> int | None:
+        """The ms after the last of the times; None if they have no end."""
+        last = self._times.last
+        return None if last == EVERY.last else last + 1
+
+    @property
+    def _offsets(self) -> Range:
+        assert isinstance(self.offsets, Range)
+        return self.offsets
+
+    @property
+    def _times(self) -> Range:
+        assert isinstance(self.timestamps, Range)
+        return self.timestamps
+
+    @property
+    def _keys(self) -> frozenset[bytes] | None:
+        assert self.keys is None or isinstance(self.keys, frozenset)
+        return self.keys
 
     @property
     def takes_all(self) -> bool:
         """Whether every record not excluded by a header matches, apart from offsets."""
-        return self.since is None and self.until is None and self._takes_all_in_time
+        return not self.asks_for_time and self._takes_all_in_time
+
+    @property
+    def asks_for_time(self) -> bool:
+        """Whether records without a time cannot match."""
+        return self.timestamps != EVERY
 
     @property
     def _takes_all_in_time(self) -> bool:
-        asked = self.key, self.value_contains, self.where
+        asked = self.keys, self.value_contains, self.where
         return not self.headers and all(each is None for each in asked)
 
     def takes_all_of(self, head: BatchHeader) -> bool:
@@ -93,7 +138,8 @@ class RecordFilter:
     @property
     def needles(self) -> list[bytes]:
         """Bytes that every matching batch contains, decompressed; the longest, so the rarest, first."""
-        words = [self.key, self.value_contains]
+        keys = self._keys or ()
+        words = [*(keys if len(keys) == 1 else ()), self.value_contains]
         for key, value in self.headers:
             words += [key.encode("utf-8", "surrogateescape"), value]
         return sorted({each for each in words if each}, key=len, reverse=True)
@@ -107,10 +153,10 @@ class RecordFilter:
         most = head.max_timestamp
         return (
             (head.is_control and not self.control)
-            or (self.first_offset is not None and head.last_offset < self.first_offset)
+            or (self.first_offset is not None and head.last_offset < self.first_offset and head.is_dense)
             or (self.last_offset is not None and _above(head, self.last_offset))
             or (self.since is not None and most < self.since)
-            or (self.until is not None and (most < 0 or (_of_each(head) and most >= self.until)))
+            or (self.until is not None and _of_each(head) and most >= self.until)
             or (self.producer_ids is not None and head.producer_id not in self.producer_ids)
         )
 
@@ -129,17 +175,25 @@ class RecordFilter:
 
     def matches(self, record: Record) -> bool:
         """Whether a record of a batch that is not excluded matches."""
-        at, value = record.timestamp, record.value
+        value = record.value
+        # both are ranges by now; this runs for each record
+        offsets: Any = self.offsets
+        times: Any = self.timestamps
         return (
-            (self.first_offset is None or record.offset >= self.first_offset)
-            and (self.last_offset is None or record.offset <= self.last_offset)
-            and (self.since is None or at >= self.since)
-            and (self.until is None or 0 <= at < self.until)
-            and (self.key is None or record.key == self.key)
+            offsets[0] <= record.offset <= offsets[1]
+            and times[0] <= record.timestamp <= times[1]
+            and (self.keys is None or record.key in self.keys)
             and (self.value_contains is None or (value is not None and self.value_contains in value))
             and all(each in record.headers for each in self.headers)
             and (self.where is None or self.where(record))
         )
+
+
+_READ: Mapping[str, Callable[[Any], object]] = {
+    "offsets": offset_range,
+    "timestamps": time_range,
+    "keys": chosen_keys,
+}
 
 
 def _above(head: BatchHeader | Batch, offset: int) -> bool:

@@ -8,8 +8,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING
 
 from kodec.log.arguments import require_integer
 from kodec.log.batches.batch import Batch
@@ -18,17 +18,17 @@ from kodec.log.directories.column_search import ColumnSearch, Part, load_columns
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.segment import BatchHeader, Segment
 from kodec.log.directories.transactions import Transactions
-from kodec.log.files.listing import TopicPartition
+from kodec.log.omissions import Cause, Omission, Omissions
 from kodec.log.reading.ahead import cores
 from kodec.log.reading.order import Order
 from kodec.runtime.dataclass import dataclass, field, fields, replace
-from kodec.runtime.errors import ArgumentError
+from kodec.runtime.errors import ArgumentError, FormatError
+from kodec.stores.storage import StorePath
 
 if TYPE_CHECKING:
     from kodec.log.directories.partition import PartitionLog
 
 __all__ = [
-    "FoundRecord",
     "SearchReport",
     "count_in",
     "count_records",
@@ -44,25 +44,6 @@ _WAITING = 8
 _SOON = 0.1
 
 
-class FoundRecord(NamedTuple):
-    """A record, and its topic-partition.
-
-    Attributes:
-        topic_partition: where the record is.
-        record: with its offset.
-
-    Example:
-        >>> import kodec
-        >>> logs = kodec.LogDirectory("/data/kafka-logs")
-        >>> found = next(logs.find_records(kodec.RecordFilter(first_offset=5), topics=["orders"]))
-        >>> found.topic_partition.topic, found.record.offset
-        ('orders', 5)
-    """
-
-    topic_partition: TopicPartition
-    record: Record
-
-
 @dataclass(slots=True)
 class SearchReport:
     """The progress of a search.
@@ -71,7 +52,9 @@ class SearchReport:
         partitions: whose search was begun.
         segments_skipped: whose records are all too old, by index or headers.
         batches_skipped: by their headers; `batches_without`: by their bytes, which were read.
+        batches_counted: all of whose records match, by their headers: their bytes were not read.
         batches_read: whose records were read; `records_read`: how many these are.
+        records_timeless: left out of a search for a time, as they have none; there may be more.
         bytes_read: of all batches but those that were skipped, as stored.
         found: the matching records.
 
@@ -79,7 +62,7 @@ class SearchReport:
         >>> import kodec
         >>> log = kodec.PartitionLog("/data/kafka-logs/orders-0")
         >>> report = kodec.results.SearchReport()
-        >>> _ = list(log.find_records(kodec.RecordFilter(first_offset=10, last_offset=19), report=report))
+        >>> _ = list(log.find_records(kodec.RecordFilter(offsets=(10, 19)), report=report))
         >>> report.found, report.batches_skipped > 0
         (10, True)
     """
@@ -88,8 +71,10 @@ class SearchReport:
     segments_skipped: int = 0
     batches_skipped: int = 0
     batches_without: int = 0
+    batches_counted: int = 0
     batches_read: int = 0
     records_read: int = 0
+    records_timeless: int = 0
     bytes_read: int = 0
     found: int = 0
 
@@ -110,13 +95,18 @@ class _Search:
     log: PartitionLog
     wanted: RecordFilter
     report: SearchReport
+    omissions: Omissions | None = None
     check_crc: bool = True
     use_index: bool = True
+    first: int = 0
     start: int = field(init=False, default=0)
     known: Transactions | None = field(init=False, default=None)
+    _counted: list[Segment] = field(init=False, default_factory=list)
+    _timeless_before: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self.wanted = self.wanted.of_topic(self.log.topic_partition.topic)
+        self._timeless_before = self.report.records_timeless
 
     def begin(self, offset: int) -> bool:
         """Find the offset from which records can match; whether there are any. Raises OffsetOutOfRange."""
@@ -125,13 +115,34 @@ class _Search:
         self.start = offset
         if since is not None and since > 0:
             first = log.find_timestamp(since, use_index=self.use_index)
+            # lost records may have been as new
+            self._report_gaps(offset, log.end_offset if first is None else first.offset)
+            for segment in log.segments:
+                if segment.base_offset < (log.end_offset if first is None else first.offset):
+                    self._count_timeless(segment)
             if first is None:
                 self.report.segments_skipped += len(log.segments)
                 return False
             self.start = max(offset, first.offset)
         if self.wanted.isolation == "read_committed":
             self.known = log.transactions(self.start, use_index=self.use_index)
+            last = self.wanted.last_offset
+            within = last is None or last >= self.known.last_stable_offset
+            if within and self.omissions is not None and (why := self.known.undecided(log.path)) is not None:
+                self.omissions.add(why)
         return True
+
+    def _report_gaps(self, start: int, stop: int) -> None:
+        """Report offsets that no segment has, from `start` on and below `stop`. Raises OffsetsMissing."""
+        segments = [each for each in self.log.segments if each.base_offset < stop]
+        for before, segment in pairwise(segments):
+            self.report_gap(before, segment, start)
+
+    def report_gap(self, before: Segment, segment: Segment, start: int) -> None:
+        """Report offsets between two segments, from `start` on. Raises OffsetsMissing."""
+        if segment.base_offset > start and (first := max(before.next_offset, start)) < segment.base_offset:
+            last = segment.base_offset - 1
+            self.log.report_gap(before.path, before.torn_tail, first, last, self.omissions)
 
     def skips(self, segment: Segment) -> bool:
         """Whether all of a segment is too old."""
@@ -142,9 +153,28 @@ class _Search:
         if largest is not None and largest[0] >= since:
             return False
         self.report.segments_skipped += 1
+        self._count_timeless(segment)
         return True
 
+    def _count_timeless(self, segment: Segment) -> None:
+        """Count the records of a segment that is too old for the search as none of them has a time."""
+        # of a store each header is a request
+        if not isinstance(segment.path, StorePath) and segment.size and segment not in self._counted:
+            self._counted.append(segment)
+            with suppress(FormatError):  # whoever reads it reports that
+                if segment.largest_timestamp(use_index=self.use_index) is None:
+                    for head in segment.headers():
+                        self._take_timeless(head)
+
+    def _take_timeless(self, head: BatchHeader) -> None:
+        if head.max_timestamp < 0 and head.last_offset >= self.start and self.wanted.asks_for_time:
+            others = replace(self.wanted, timestamps=None)
+            if not others.excludes(head):
+                # of a wrapper the number of records is not known without its content
+                self.report.records_timeless += 1 if head.count is None else head.count
+
     def excludes(self, head: BatchHeader) -> bool:
+        self._take_timeless(head)
         if self.wanted.excludes(head) or (
             self.known is not None
             and head.is_transactional
@@ -155,10 +185,34 @@ class _Search:
             return True
         return False
 
+    def report_end(self) -> None:
+        """Report offsets that are selected and in no segment: moved before the first, or lost after the last.
+
+        Raises: OffsetsMissing.
+        """
+        log, last = self.log, self.wanted.last_offset
+        log.require_start(self.first, last, self.omissions)
+        # of a store each checkpoint is a request
+        if (last is None or last >= log.end_offset) and not isinstance(log.path, StorePath):
+            log.require_end(self.omissions)
+            if self.omissions is not None and log.segments and log.end_offset:
+                newest = log.segments[-1]
+                if newest.torn_tail is not None:
+                    self.omissions.torn_tail(newest.path, newest.torn_tail, is_last=True)
+
+    def report_timeless(self) -> None:
+        """Report the records that were left out as no time is known of them, which is no error."""
+        number = self.report.records_timeless - self._timeless_before
+        if number and self.omissions is not None:
+            text = "whether they are in the range of time is not known, as they have no time"
+            self.omissions.add(
+                Omission(Cause.UNKNOWN, self.log.path, f"records left out: {text}", records=number)
+            )
+
     @property
     def by_header(self) -> Callable[[BatchHeader], bool] | None:
         """`excludes`; None if no header excludes more than batches without records."""
-        alike = replace(RecordFilter(), control=self.wanted.control, first_offset=self.wanted.first_offset)
+        alike = replace(RecordFilter(), control=self.wanted.control, offsets=(self.wanted.first_offset, None))
         return None if self.wanted == alike else self.excludes
 
     def columns(self, *, counting: bool = False) -> ColumnSearch | None:
@@ -185,7 +239,7 @@ class _Search:
         found = segment.records_of(batch, control=wanted.control, check_crc=self.check_crc)
         report.batches_read += 1
         report.records_read += len(found)
-        inside = batch.base_offset >= self.start if batch.magic == 2 else False
+        inside = batch.base_offset >= self.start if batch.is_list else False
         if not (inside and wanted.takes_all and wanted.last_offset is None):
             found = [each for each in found if each.offset >= self.start and wanted.matches(each)]
         report.found += len(found)
@@ -193,42 +247,69 @@ class _Search:
 
 
 def records_of(
-    log: PartitionLog, offset: int | None, wanted: RecordFilter, report: SearchReport, **reading: bool
+    log: PartitionLog,
+    offset: int | None,
+    wanted: RecordFilter,
+    report: SearchReport,
+    omissions: Omissions | None = None,
+    **reading: bool,
 ) -> Iterator[Record]:
     """The records of a log that match, from `offset` (None: the start) on.
 
-    Raises OffsetOutOfRange, when the iteration begins; FormatError, OSError.
+    Raises OffsetOutOfRange, when the iteration begins; OffsetsMissing without `omissions`; FormatError,
+    OSError.
     """
 
     def listed(log: PartitionLog, offset: int | None) -> Iterator[tuple[int, Record]]:
-        search = _Search(log, wanted, report, **reading)
+        # `offset` may be the start of what is here
+        asked = wanted.first_offset if wanted.first_offset is not None else offset or 0
+        search = _Search(log, wanted, report, omissions, first=asked, **reading)
         if not search.begin(log.start_offset if offset is None else offset):
+            search.report_end()
+            search.report_timeless()
             return
-        found = log.batches_but(search.start, search.by_header, search.skips, parts=search.parts(), **reading)
+        found = log.batches_but(
+            search.start,
+            search.by_header,
+            search.skips,
+            parts=search.parts(),
+            omissions=omissions,
+            **reading,
+        )
         for segment, batch in found:
             if search.undecided(batch) or (isinstance(batch, BatchHeader) and wanted.ends_before(batch)):
                 return
             if isinstance(batch, Batch):
                 for record in search.matches(segment, batch):
                     yield record.offset + 1, record
+        search.report_end()
+        search.report_timeless()
 
     report.partitions += 1
     _load_columns([log], wanted)
     return log.whatever_goes(listed, offset)
 
 
-def records_back(log: PartitionLog, wanted: RecordFilter, report: SearchReport) -> Iterator[Record]:
+def records_back(
+    log: PartitionLog, wanted: RecordFilter, report: SearchReport, omissions: Omissions | None = None
+) -> Iterator[Record]:
     """The records of a log that match, the one with the largest offset first.
 
-    Offsets between batches are not compared. Raises FormatError, OSError.
+    Offsets between batches are not compared. Raises OffsetsMissing without `omissions`; FormatError, OSError.
     """
     report.partitions += 1
     _load_columns([log], wanted)
-    search = _Search(log, wanted, report)
+    search = _Search(log, wanted, report, omissions, first=wanted.first_offset or 0)
+    search.report_end()
     if not search.begin(max(log.start_offset, min(wanted.first_offset or 0, log.end_offset))):
+        search.report_timeless()
         return
-    columns = search.columns()
+    columns, after = search.columns(), None
     for segment in reversed(log.segments):
+        if after is not None:
+            search.report_gap(segment, after, search.start)
+        above = 2**63 if after is None else after.base_offset
+        after = segment
         if segment.base_offset > (2**63 if wanted.last_offset is None else wanted.last_offset):
             continue
         if search.skips(segment):
@@ -240,27 +321,35 @@ def records_back(log: PartitionLog, wanted: RecordFilter, report: SearchReport) 
             segment.close()
             continue
         for head in segment.headers_back():
-            if head.last_offset < search.start:
+            # records of the batch before a gap may be in it
+            if head.last_offset < search.start and above <= search.start:
+                search.report_timeless()
                 return
+            above = head.first_known
             if not search.undecided(head) and not search.excludes(head):
                 yield from reversed(search.matches(segment, segment.batch_at(head)))
         segment.close()
+    search.report_timeless()
 
 
-def count_in(log: PartitionLog, wanted: RecordFilter, report: SearchReport) -> int:
+def count_in(
+    log: PartitionLog, wanted: RecordFilter, report: SearchReport, omissions: Omissions | None = None
+) -> int:
     """The number of matching records of a log; from headers alone where possible. Raises as `records_of`."""
     report.partitions += 1
     _load_columns([log], wanted, counting=True)
-    search = _Search(log, wanted, report)
+    search = _Search(log, wanted, report, omissions, first=wanted.first_offset or 0)
     number = 0
+    search.report_end()
     if not search.begin(max(log.start_offset, min(wanted.first_offset or 0, log.end_offset))):
+        search.report_timeless()
         return 0
 
     def counted(head: BatchHeader) -> bool:
         nonlocal number
         if search.excludes(head):
             return True
-        within = wanted.last_offset is None or head.last_offset <= wanted.last_offset
+        within = wanted.last_offset is None or (head.is_dense and head.last_offset <= wanted.last_offset)
         if not (
             wanted.takes_all_of(head)
             and within
@@ -271,6 +360,7 @@ def count_in(log: PartitionLog, wanted: RecordFilter, report: SearchReport) -> i
         if not search.undecided(head):
             number += head.count
             report.found += head.count
+            report.batches_counted += 1
         return True
 
     def in_columns(segment: Segment, position: int, order: Order) -> Iterator[Part]:
@@ -280,11 +370,13 @@ def count_in(log: PartitionLog, wanted: RecordFilter, report: SearchReport) -> i
             yield part
 
     columns = search.columns(counting=True)
-    for segment, batch in log.batches_but(search.start, counted, search.skips, parts=in_columns):
+    batches = log.batches_but(search.start, counted, search.skips, parts=in_columns, omissions=omissions)
+    for segment, batch in batches:
         if search.undecided(batch):
             break
         if isinstance(batch, Batch):
             number += len(search.matches(segment, batch))
+    search.report_timeless()
     return number
 
 
@@ -313,8 +405,9 @@ def find_records(
     last: int | None = None,
     threads: int | None = None,
     report: SearchReport | None = None,
+    omissions: Omissions | None = None,
     failed: Failed = _raise,
-) -> Iterator[FoundRecord]:
+) -> Iterator[Record]:
     """The records of several logs that match: log by log, each by offset; several logs are read at once.
 
     With `first` or `last`, that many of all, by timestamp, the oldest first; within a log the
@@ -323,6 +416,7 @@ def find_records(
     Args:
         threads: how many logs are read at once; None: one per core.
         report: counts what was read; complete once the iteration has ended.
+        omissions: takes lost offsets, which raise OffsetsMissing without it.
         failed: called with a log that cannot be read further, and the error; the others continue. By default
             the error is raised.
     """
@@ -332,7 +426,7 @@ def find_records(
         if number is not None:
             require_integer(name, number, 1)
     _load_columns(logs, wanted)
-    search = _Several(logs, wanted, threads or cores(), report or SearchReport(), failed)
+    search = _Several(logs, wanted, threads or cores(), report or SearchReport(), omissions, failed)
     if last is not None:
         return iter(list(islice(search.by_time(newest_first=True), last))[::-1])
     if first is not None:
@@ -346,6 +440,7 @@ def count_records(
     *,
     threads: int | None = None,
     report: SearchReport | None = None,
+    omissions: Omissions | None = None,
     failed: Failed = _raise,
 ) -> int:
     """How many records of several logs are wanted, of those that can be read; the rest as `find_records`."""
@@ -357,7 +452,7 @@ def count_records(
     def counted(number: int) -> int | Exception:
         try:
             with logs[number] as log:
-                return log.count_records(wanted, report=reports[number])
+                return log.count_records(wanted, report=reports[number], omissions=omissions)
         except Exception as error:
             return error
 
@@ -383,13 +478,21 @@ class _Several:
     wanted: RecordFilter
     threads: int
     report: SearchReport
+    omissions: Omissions | None
     failed: Failed
 
-    def by_time(self, *, newest_first: bool) -> Iterator[FoundRecord]:
+    def _find(
+        self, log: PartitionLog, report: SearchReport, *, newest_first: bool = False
+    ) -> Iterator[Record]:
+        return log.find_records(
+            self.wanted, newest_first=newest_first, report=report, omissions=self.omissions
+        )
+
+    def by_time(self, *, newest_first: bool) -> Iterator[Record]:
         """Records by timestamp. First, one is searched for in every log, several logs at once."""
         reports = [SearchReport() for _ in self.logs]
         open_logs = [
-            (log, log.find_records(self.wanted, newest_first=newest_first, report=own))
+            (log, self._find(log, own, newest_first=newest_first))
             for log, own in zip(self.logs, reports, strict=True)
         ]
         waiting: list[tuple[int, int, Record]] = []
@@ -415,13 +518,13 @@ class _Several:
                     note(number, item)
             while waiting:
                 _, number, record = heapq.heappop(waiting)
-                yield FoundRecord(self.logs[number].topic_partition, record)
+                yield record
                 note(number, following(number))
         finally:
             for own in reports:
                 self.report.add(own)
 
-    def one_by_one(self) -> Iterator[FoundRecord]:
+    def one_by_one(self) -> Iterator[Record]:
         """Records log by log; a bounded part of the following logs is read ahead."""
         ended = threading.Event()
         queues: list[queue.Queue[list[Record] | Exception | None]] = [
@@ -442,7 +545,7 @@ class _Several:
             sent = 0.0
             end: Exception | None = None
             try:
-                for record in self.logs[number].find_records(self.wanted, report=reports[number]):
+                for record in self._find(self.logs[number], reports[number]):
                     some.append(record)
                     if len(some) == _TOGETHER or time.monotonic() - sent > _SOON:
                         put(number, some)
@@ -462,8 +565,7 @@ class _Several:
                 pool.submit(read, number)
             for log, waiting in zip(self.logs, queues, strict=True):
                 while isinstance(item := waiting.get(), list):
-                    for record in item:
-                        yield FoundRecord(log.topic_partition, record)
+                    yield from item
                 if item is not None:
                     self.failed(log, item)
         finally:

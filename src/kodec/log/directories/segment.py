@@ -4,29 +4,46 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from functools import cached_property
-from typing import BinaryIO, NamedTuple, Self
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 from kodec.generated.log import transaction_index
 from kodec.log import kernel
-from kodec.log.batches.batch import Batch
+from kodec.log.arguments import require
+from kodec.log.batches.batch import Batch, last_sequence
 from kodec.log.batches.format import KAFKA
-from kodec.log.batches.frame import FRAME_SIZE, NEWEST, Frame
+from kodec.log.batches.frame import BEFORE_BODY, FRAME_SIZE, LISTS, Frame
+from kodec.log.batches.header import EXTRA, FLAGS, NO_EXTRA, bits_of, numbers_of
 from kodec.log.batches.large import Stored
-from kodec.log.batches.records import Limits, Record, TimestampType, TornTail
-from kodec.log.batches.sizes import BATCH_HEAD, TXN_ENTRY
+from kodec.log.batches.records import TIMESTAMP_TYPES, Limits, Record, TimestampType, TornTail
+from kodec.log.batches.sizes import HEADS, LEAST_HEAD, MOST_HEAD, TXN_ENTRY
+from kodec.log.batches.transaction_head import IN_TRANSACTION, IS_CONTROL, read_transaction_head
 from kodec.log.files.descriptors import read_regular
 from kodec.log.files.index_files import IndexFile
-from kodec.log.files.listing import SegmentFiles
+from kodec.log.files.listing import SegmentFiles, TopicPartition, topic_partition_of
 from kodec.log.files.pages import Pages
 from kodec.log.kernel import open_batch
+from kodec.runtime.cached import cached_property
 from kodec.runtime.compression import AT_ONCE
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, Malformed
 from kodec.stores.storage import WHOLE, StorePath, path_of
 
-__all__ = ["BatchHeader", "BatchRange", "Found", "Position", "Segment", "TimestampOffset", "fitting"]
+if TYPE_CHECKING:
+    from kodec.log.directories.transactions import SegmentTransactions
+
+__all__ = [
+    "BatchHeader",
+    "BatchRange",
+    "Found",
+    "Position",
+    "Segment",
+    "TimestampOffset",
+    "fitting",
+]
+
+# A walk over the headers of batches up to this size looks at many at once.
+_SMALL, _WINDOW = 8 << 10, 64 << 10
 
 
 class Position(NamedTuple):
@@ -101,6 +118,13 @@ class BatchHeader:
     is_control: bool = False
     delete_horizon: int | None = None
 
+    extra: Mapping[str, Any] = NO_EXTRA
+
+    @property
+    def is_list(self) -> bool:
+        """As `Batch.is_list`."""
+        return self.magic in LISTS
+
     @property
     def next_offset(self) -> int:
         """The offset after the last one of this batch."""
@@ -112,13 +136,28 @@ class BatchHeader:
         return self.last_offset if self.base_offset is None else self.base_offset
 
     @property
+    def last_sequence(self) -> int:
+        """As `Batch.last_sequence`."""
+        return last_sequence(self.base_sequence, self.last_offset - self.first_known)
+
+    @property
+    def is_dense(self) -> bool:
+        """As `Batch.is_dense`."""
+        return not self.is_list or self.count == self.next_offset - self.first_known
+
+    @property
     def frame_offset(self) -> int:
         """The offset in its frame: as `Batch.frame_offset`."""
-        return self.first_known if self.magic == NEWEST else self.last_offset
+        return self.first_known if self.is_list else self.last_offset
 
     def located(self, error: FormatError) -> FormatError:
         """`error`, whose byte counts in the batch, with its position in the source: as `Batch.located`."""
         return error.within(KAFKA.kind(self.magic).place(self.frame_offset), shift=self.position)
+
+
+TransactionBatch = tuple[int, int, int, int, bool]
+"""A batch of a transaction: its offset, position and size, as in `Position`; its producer; whether it is a
+control batch. Not an object, as there are many."""
 
 
 class Segment:
@@ -160,7 +199,10 @@ class Segment:
         limits: Limits = Limits(),
         opened: Callable[[Segment], None] | None = None,
         lock: threading.RLock | None = None,
+        topic_partition: TopicPartition | None = None,
     ) -> None:
+        require("files", files, SegmentFiles, 'a segment of kodec.PartitionLog, or Segment.of("x.log")')
+        self._given = topic_partition
         self.base_offset = files.base_offset
         self.path = files.log
         self.index = files.index
@@ -209,7 +251,7 @@ class Segment:
         files = SegmentFiles(
             self.base_offset, self.path, self.size, self.index, self.timeindex, self.txnindex
         )
-        return Segment, (files, self.limits)
+        return Segment, (files, self.limits, None, None, self._given)
 
     def __enter__(self) -> Self:
         return self
@@ -224,6 +266,11 @@ class Segment:
                 if file is not None:
                     file.close()
             self._pages = self._offsets = self._times = None
+
+    @cached_property
+    def topic_partition(self) -> TopicPartition | None:
+        """The topic-partition that it is of, by its log or else by its folder; None if that shows none."""
+        return self._given or topic_partition_of(self.path)
 
     @property
     def is_open(self) -> bool:
@@ -302,15 +349,15 @@ class Segment:
     def _batch(self, pos: int, size: int, *, keeps: bool = True) -> Batch:
         try:
             data = self._read(pos, size) if keeps or size <= AT_ONCE else Stored.of(self._read, pos, size)
-            return open_batch(data, pos, self.limits)
+            return open_batch(data, pos, self.limits, self.topic_partition)
         except FormatError as error:
             raise self._placed(error, pos) from None
 
     def _head(self, pos: int, size: int, magic: int) -> BatchHeader:
-        if magic != NEWEST:
+        if magic not in LISTS:
             return _head_of(self._batch(pos, size))
         kind = KAFKA.kinds[0]
-        data = self._read(pos, min(size, BATCH_HEAD))
+        data = self._read(pos, min(size, HEADS[magic].size))
         try:
             # The end is that of the batch, so lengths are checked; the bytes of the records are absent.
             head, _ = kind.read_head(data, 0, size)
@@ -319,32 +366,34 @@ class Segment:
             frame = Frame.peek(data)
             assert frame is not None
             raise self._placed(error.within(kind.place(frame.offset), shift=pos), pos) from None
-        last_offset = head.base_offset + (head.last_offset_delta or 0)
-        if last_offset < head.base_offset:
+        _, _, first, delta, base, largest, epoch, producer, version, sequence, count = numbers_of(head)
+        last_offset = first + delta
+        if delta < 0:
             # A wrong checksum is more informative.
             self._verified(self._batch(pos, size))
-            need = f"at least {head.base_offset}"
+            need = f"at least {first}"
             low = Malformed("base_offset", "last offset below the first", at=0, need=need, have=last_offset)
-            raise self._placed(low.within(kind.place(head.base_offset), shift=pos), pos)
-        flags = head.attributes
+            raise self._placed(low.within(kind.place(first), shift=pos), pos)
+        _, times, transactional, control, horizon, _ = bits_of(getattr(head, FLAGS))
         return BatchHeader(
             pos,
             size,
             magic,
             codec,
-            head.base_offset,
+            first,
             last_offset,
-            head.num_records,
-            head.base_timestamp,
-            -1 if head.max_timestamp is None else head.max_timestamp,
-            TimestampType(flags.timestamp_type),
-            head.partition_leader_epoch,
-            head.producer_id,
-            head.producer_epoch,
-            head.base_sequence,
-            flags.is_transactional,
-            flags.is_control,
-            head.base_timestamp if flags.has_delete_horizon else None,
+            count,
+            base,
+            largest,
+            TIMESTAMP_TYPES[times],
+            epoch,
+            producer,
+            version,
+            sequence,
+            transactional,
+            control,
+            base if horizon else None,
+            {each.name: each.get(head) for each in EXTRA} if EXTRA else NO_EXTRA,
         )
 
     # -- walking ----------------------------------------------------------------------------------
@@ -359,6 +408,48 @@ class Segment:
             if end is not None and position + size > end:
                 return
             yield self._head(position, size, magic)
+            position += size
+
+    def transaction_batches(self, position: int = 0, until: int = 2**63) -> Iterator[TransactionBatch]:
+        """The batches of transactions from `position`, where a batch must start, by their headers alone.
+
+        The first batch at or above the offset `until` is given even if it is of no transaction (its producer
+        is -1), so that callers can stop there.
+        """
+        size = 0
+        while True:
+            with self._lock:
+                log = self._log()
+                window = log.read(position, _WINDOW if size <= _SMALL else MOST_HEAD)
+            room, most = log.size - position, self.limits.batch_bytes
+            at, last = 0, len(window) - LEAST_HEAD
+            while at <= last:
+                head = read_transaction_head(window, at)
+                if head is None:
+                    break
+                offset, length, magic, flags, producer = head
+                size = length + BEFORE_BODY
+                if not HEADS[magic].size <= size <= most or at + size > room:
+                    break
+                is_of_one = producer >= 0 and flags & IN_TRANSACTION
+                if is_of_one or offset >= until:
+                    until = until if offset < until else 2**63
+                    control = bool(flags & IS_CONTROL)
+                    yield offset, position + at, size, producer if is_of_one else -1, control
+                at += size
+            position += at
+            if at:
+                continue
+            # It is old, damaged, or the end: what it is to all readers.
+            frame = self._frame(position)
+            if frame is None:
+                return
+            size = frame.size
+            if frame.is_list:
+                self._head(position, size, frame.magic)
+            if frame.offset >= until:
+                until = 2**63
+                yield frame.offset, position, size, -1, False
             position += size
 
     def batches(self, position: int = 0, *, check_crc: bool = True, keeps: bool = True) -> Iterator[Batch]:
@@ -489,8 +580,37 @@ class Segment:
         """The offset after the last one; the base offset if there is no batch."""
         if self._next is None:
             last = self.last_header()
-            self._next = self.base_offset if last is None else last.next_offset
+            self._next = self.base_offset if last is None else self.end_of(last)
         return self._next
+
+    def end_of(self, head: BatchHeader) -> int:
+        """The offset after a batch: after its records, where these can be read and the header is not dense.
+
+        Compaction may have removed some then, or a writer has set a wrong last offset.
+
+        Args:
+            head: the batch's header.
+        """
+        if head.is_dense:
+            return head.next_offset
+        return max(head.next_offset, self._last_record(head) + 1)
+
+    def is_dense(self, place: Position) -> bool:
+        """Whether the last offset of a batch is sure: as `Batch.is_dense`.
+
+        Args:
+            place: of the batch.
+        """
+        frame = self._frame(place.position)
+        return frame is None or self._head(*place[1:], frame.magic).is_dense
+
+    def _last_record(self, place: Position | BatchHeader) -> int:
+        """The largest offset of a record of a batch of magic 2; -1 if they cannot be read."""
+        try:
+            records = self.batch_at(place).records(control=True)
+        except FormatError:
+            return -1
+        return max((each.offset for each in records), default=-1)
 
     # -- by offset --------------------------------------------------------------------------------
 
@@ -500,7 +620,7 @@ class Segment:
         Reads some entries of the index, one batch that it leads to, and headers up to the one wanted. Raises
         FormatError for damage on the way; also where offsets do not ascend there, as no checksum covers them
         and another batch may be the one wanted. A batch that ends below the offset is given where the next
-        one begins above it and its checksum is wrong: its header may be, and the offset in it.
+        one begins above it and its records reach it, or its checksum is wrong: its header is, or may be.
 
         Args:
             use_index: look it up in the indexes; without it, read headers from the start.
@@ -520,32 +640,35 @@ class Segment:
         return found
 
     def _walk_to(self, offset: int, at: int) -> Found:
-        # A header of magic 2 is read only for its first offset: the next batch identifies this one.
+        # The header of a list is read only for its first offset: the next batch identifies this one.
         earlier: Position | None = None
         before: Position | None = None
         behind: Position | None = None
-        newest = False
+        listed: int | None = None
         try:
             while (frame := self._frame(at)) is not None:
                 stored, size, magic = frame
                 here = Position(stored, at, size)
-                if stored > offset or (magic != 2 and stored == offset):
+                if stored > offset or (magic not in LISTS and stored == offset):
                     behind = here
                     break
-                earlier, before, newest = before, here, magic == 2
-                if stored == offset and self._reaches(before, offset):
+                earlier, before, listed = before, here, magic if magic in LISTS else None
+                if stored == offset and self._reaches(before, listed, offset):
                     break
                 at += size
         except FormatError:
-            if not (newest and self._reaches(before, offset)):
+            if not self._reaches(before, listed, offset):
                 raise
         end = self._require_order(earlier, before)
-        if newest and self._reaches(before, offset):
+        if self._reaches(before, listed, offset):
             return Found(before, end)
-        # The offset is in a gap, or a damaged header has the wrong end: only the checksum shows which.
-        gap = newest and behind is not None and offset < behind.offset
-        if gap and before is not None and not self._is_right(before):
-            return Found(before, end, known=False)
+        # The offset is in a gap, or a header has the wrong end: only the checksum and the records show which.
+        gap = listed is not None and (behind is None or offset < behind.offset)
+        if gap and before is not None:
+            if behind is not None and not self._is_right(before):
+                return Found(before, end, known=False)
+            if self._last_record(before) >= offset:
+                return Found(before, end)
         return Found(behind, self._require_order(before, behind))
 
     def _is_right(self, place: Position) -> bool:
@@ -555,8 +678,11 @@ class Segment:
             return False
         return True
 
-    def _reaches(self, place: Position | None, offset: int) -> bool:
-        return place is not None and self._head(place.position, place.size, 2).last_offset >= offset
+    def _reaches(self, place: Position | None, magic: int | None, offset: int) -> bool:
+        """Whether the list of records at a place ends at the offset or behind it."""
+        if place is None or magic is None:
+            return False
+        return self._head(place.position, place.size, magic).last_offset >= offset
 
     def _require_order(self, before: Position | None, place: Position | None) -> int | None:
         """The last offset of the batch before this one; None if unknown.
@@ -610,7 +736,7 @@ class Segment:
         most = min(self.limits.batch_bytes, end - position)
         if frame is None or not (frame.known and frame.fits(most)):
             return False
-        if frame.offset < first_offset or (frame.magic == 2 and frame.offset > last_offset):
+        if frame.offset < first_offset or (frame.is_list and frame.offset > last_offset):
             return False
         try:
             batch = open_batch(self._read(position, frame.size), position, self.limits)
@@ -746,12 +872,20 @@ class Segment:
                     return TimestampOffset(record.timestamp, record.offset, batch.partition_leader_epoch)
         return None
 
-    # -- aborted transactions ---------------------------------------------------------------------
+    # -- transactions -----------------------------------------------------------------------------
+
+    @cached_property
+    def transactions(self) -> SegmentTransactions:
+        """Its transactions, by the headers of its batches. Raises FormatError for a damaged one."""
+        from kodec.log.directories.transactions import SegmentTransactions, steps
+
+        return SegmentTransactions.of(steps(self))
 
     def aborted(self) -> list[transaction_index.Entry] | None:
         """The entries of the transaction index; None if there is no index, or a damaged one.
 
-        A part of an entry at the end is ignored, as Kafka does.
+        A part of an entry at the end is ignored, as Kafka does. Nothing shows whether entries are missing:
+        the log's transactions are in its control batches, see `find_transactions`.
         """
         if self.txnindex is None:
             return None

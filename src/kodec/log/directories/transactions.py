@@ -1,24 +1,35 @@
-"""The aborted transactions of a partition, and the offset up to which all are decided."""
+"""The aborted transactions of a partition, and the offset up to which all are decided: from its markers."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kodec.log.directories.producer_state import (
-    Marker,
-    OpenTransactions,
-    ProducerState,
-    marker_of,
-    read_snapshot,
-)
-from kodec.log.directories.segment import BatchHeader, Segment
+from kodec.log.batches.format import KAFKA
+from kodec.log.batches.options import LogReadOptions
+from kodec.log.batches.records import ControlRecordType
+from kodec.log.batches.sizes import HEADS
+from kodec.log.directories.producer_state import ProducerState, marker_of, read_snapshot
+from kodec.log.directories.segment import Position, Segment
+from kodec.log.omissions import Cause, Omission
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
 
-__all__ = ["AbortedTransaction", "Transactions", "find_transactions", "follow", "read_snapshot"]
+__all__ = [
+    "AbortedTransaction",
+    "SegmentTransactions",
+    "Transactions",
+    "find_aborted",
+    "find_transactions",
+    "read_snapshot",
+    "steps",
+]
+
+
+_RAISING = LogReadOptions()
 
 
 class AbortedTransaction(NamedTuple):
@@ -50,6 +61,7 @@ class Transactions:
         aborted: in the order of their markers.
         last_stable_offset: the first offset of the oldest transaction that is still open, else the end of the
             log. Records at or above it are undecided.
+        undecided_by: the producer of that transaction; None: none is open.
 
     Example:
         >>> import kodec
@@ -60,11 +72,24 @@ class Transactions:
 
     aborted: list[AbortedTransaction]
     last_stable_offset: int
+    undecided_by: int | None = None
     _by_producer: dict[int, list[tuple[int, int]]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for each in sorted(self.aborted, key=lambda each: each.first_offset):
             self._by_producer.setdefault(each.producer_id, []).append((each.first_offset, each.last_offset))
+
+    def undecided(self, path: Path) -> Omission | None:
+        """Why `read_committed` ends before the end of the log; None if it does not.
+
+        Args:
+            path: of the log.
+        """
+        if self.undecided_by is None:
+            return None
+        at = self.last_stable_offset
+        text = f"read_committed ends before offset {at}, where an open transaction of producer "
+        return Omission(Cause.UNFINISHED, path, f"{text}{self.undecided_by} begins", first_offset=at)
 
     def drops(self, producer_id: int, offset: int) -> bool:
         """Whether a transactional record of this producer at this offset was aborted.
@@ -80,36 +105,140 @@ class Transactions:
         return at >= 0 and spans[at][0] <= offset <= spans[at][1]
 
 
-def follow(
-    segment: Segment,
-    heads: Iterable[BatchHeader],
-    going: OpenTransactions,
-    aborted: list[AbortedTransaction],
-) -> None:
-    """Update `going` and `aborted` with these batches."""
-    for head in heads:
-        if head.producer_id < 0 or not (head.is_control or head.is_transactional):
-            continue
-        ended = going.take(head, _marker(segment, head) if head.is_control else None)
-        if ended is not None and ended.aborted:
-            aborted.append(AbortedTransaction(ended.producer_id, ended.first_offset, ended.last_offset))
+class SegmentTransactions(NamedTuple):
+    """The transactions of one segment, by its headers and markers.
+
+    Attributes:
+        ended: the producer, the first offset in the segment (None: there is none), that of the marker, and
+            whether that is an abort. Committed transactions that begin here are left out.
+        open: the first offsets of transactions that begin here and have no marker here, by producer.
+    """
+
+    ended: list[tuple[int, int | None, int, bool]]
+    open: dict[int, int]
+
+    @classmethod
+    def of(cls, course: Iterable[Step]) -> SegmentTransactions:
+        """Follow them from the start of a segment to its end."""
+        ended: list[tuple[int, int | None, int, bool]] = []
+        first: dict[int, int] = {}
+        passed: set[int] = set()
+        for offset, producer, ends in course:
+            if ends is None:
+                first.setdefault(producer, offset)
+                continue
+            began, aborted = first.pop(producer, None), ends is ControlRecordType.ABORT
+            if producer not in passed or (aborted and began is not None):
+                ended.append((producer, began, offset, aborted))
+            passed.add(producer)
+        return cls(ended, first)
+
+    def follow(self, going: dict[int, int], aborted: list[AbortedTransaction]) -> None:
+        """Bring the open transactions before the segment, and the aborted ones, to its end."""
+        for producer, began, last, is_abort in self.ended:
+            first = going.pop(producer, began)
+            if is_abort and first is not None:
+                aborted.append(AbortedTransaction(producer, first, last))
+        for producer, first in self.open.items():
+            going.setdefault(producer, first)
+
+    def agree(self, base_offset: int, going: dict[int, int]) -> bool:
+        """Whether these transactions, said to be open at the end of the segment, can be.
+
+        Args:
+            base_offset: of the segment.
+            going: first offsets by producer.
+        """
+        passed = {producer for producer, *_ in self.ended}
+        for producer in {*going, *self.open, *passed}:
+            said = going.get(producer)
+            began_before = said is not None and said < base_offset and producer not in passed
+            if said != self.open.get(producer) and not began_before:
+                return False
+        return True
 
 
-def _marker(segment: Segment, head: BatchHeader) -> Marker | None:
-    if not head.count:
-        return None
+Step = tuple[int, int, ControlRecordType | None]
+"""An offset, a producer, and how its transaction ends there; None: a batch of it is there."""
+_ENDS = (ControlRecordType.ABORT, ControlRecordType.COMMIT)
+# A control batch up to this size is remembered, and this many of them.
+_MARKER, _KNOWN = 256, 1024
+
+
+def steps(segment: Segment, position: int = 0, until: int = 2**63) -> Iterator[Step]:
+    """The course of the transactions from a batch on; `until` as in `Segment.transaction_batches`.
+
+    Raises FormatError for a damaged batch.
+    """
+    known: dict[bytes, ControlRecordType | None] = {}
+    for offset, place, size, producer, is_control in segment.transaction_batches(position, until):
+        kind = None
+        if is_control and producer >= 0:
+            kind = _marker_kind(segment, Position(offset, place, size), known)
+            if kind not in _ENDS:
+                producer = -1
+        if producer >= 0 or offset >= until:
+            yield offset, producer, kind
+
+
+def _marker_kind(
+    segment: Segment, place: Position, known: dict[bytes, ControlRecordType | None]
+) -> ControlRecordType | None:
+    """The type of the first record in a control batch; None if it has none. Raises FormatError.
+
+    Markers differ in offsets and times, and hardly in their records: `known` has those that were decoded.
+    """
+    content = b""
+    if place.size <= _MARKER:
+        data = segment.read_bytes(place.position, place.size)
+        head = HEADS[KAFKA.magic.get(data)]
+        content = data[head.flags] + data[head.count.at :]
+        if content in known:
+            _, stored, computed = KAFKA.kinds[0].checksum(data, 0, len(data))
+            if stored == computed:
+                return known[content]
     try:
-        return marker_of(segment.batch_at(head))
+        marker = marker_of(segment.batch_at(place))
     except FormatError as error:
         raise error.in_source(str(segment.path)) from None
+    kind = None if marker is None else marker.kind
+    if content and len(known) < _KNOWN:
+        known[content] = kind
+    return kind
 
 
-def _open_in(path: Path) -> OpenTransactions | None:
-    """The open transactions in a producer snapshot; None if it is unusable."""
+def _steps_around_damage(segment: Segment, options: LogReadOptions) -> Iterator[Step]:
+    """As `steps`, of the batches that can be read. Of markers among the others the transaction index is all
+    that is left.
+    """
+    from kodec.log.reading.reader import read_batches
+
+    lost = deque(segment.aborted() or ())
+    with read_batches(segment.path, on_error="skip", limits=options.limits) as reader:
+        for batch in reader:
+            while lost and lost[0].last_offset <= batch.last_offset:
+                entry = lost.popleft()
+                if entry.last_offset < batch.frame_offset:
+                    yield entry.last_offset, entry.producer_id, ControlRecordType.ABORT
+            if batch.producer_id < 0:
+                continue
+            marker = marker_of(batch)
+            if marker is not None and marker.kind in _ENDS:
+                yield batch.last_offset, batch.producer_id, marker.kind
+            elif batch.is_transactional and not batch.is_control:
+                yield batch.base_offset, batch.producer_id, None
+    for entry in lost:
+        yield entry.last_offset, entry.producer_id, ControlRecordType.ABORT
+
+
+def _course(segment: Segment, options: LogReadOptions) -> SegmentTransactions:
+    """`segment.transactions`; around damage, if that is skipped."""
     try:
-        return ProducerState(read_snapshot(path)).transactions
-    except (FileNotFoundError, FormatError):
-        return None
+        return segment.transactions
+    except FormatError:
+        if options.on_error == "raise":
+            raise
+        return SegmentTransactions.of(_steps_around_damage(segment, options))
 
 
 def find_transactions(
@@ -117,91 +246,109 @@ def find_transactions(
     snapshots: dict[int, Path],
     start: int,
     end_offset: int,
-    *,
-    use_index: bool = True,
-    until: int | None = None,
+    options: LogReadOptions = _RAISING,
 ) -> Transactions:
     """Find the transactions that a reader from `segments[start]` on needs.
 
-    A segment's aborted transactions come from its transaction index. If it has none, or a damaged one, the
-    headers of the segment are read for control batches, with the transactions open at its start from
-    the producer snapshot there, or else from the segments before. Open transactions at the end come from the
-    newest snapshot and the headers after it. With `use_index=False` all headers are read instead.
+    The log is the evidence: a transaction is aborted if the next marker of its producer, in a control batch,
+    is an abort; it is open if there is none. So the headers of all batches from there on are read, and
+    transaction indexes are not: they show no missing entry, and a crash, or a broker before 3.2, leaves some
+    with missing ones.
 
-    With `until`, only transactions of records below that offset are searched: no segment is read after one at
-    whose end no transaction from below it is open. The last stable offset is then `end_offset`.
+    What is open at `segments[start]` comes from the newest producer snapshot there or before that agrees
+    with the log, else from the headers of all segments before. A snapshot agrees if no header of the segment
+    before it contradicts it, and each transaction that it calls open begins with a batch of one.
 
-    Raises FormatError for a damaged batch.
+    Raises FormatError for a damaged batch; where damage is skipped, it is skipped here too.
     """
-    if not segments:
-        return Transactions([], end_offset)
     aborted: list[AbortedTransaction] = []
-    # A segment, and the transactions open at its start: nothing before it is read again.
-    reached: tuple[int, dict[int, int]] = 0, {}
-    going: OpenTransactions | None = None if use_index else OpenTransactions()
-    if not use_index:
-        start = 0
-    for number in range(start, len(segments)):
-        segment = segments[number]
-        entries = segment.aborted() if use_index else None
-        if entries is not None:
-            aborted += [
-                AbortedTransaction(each.producer_id, each.first_offset, each.last_offset) for each in entries
-            ]
-            going = None
-        else:
-            if going is None:
-                going = _open_at(segments, number, snapshots, reached)
-            follow(segment, segment.headers(), going, aborted)
-            # Not copied: callers that continue from there make a copy.
-            reached = number + 1, going.first
-        if until is not None and number + 1 < len(segments) and segments[number + 1].base_offset >= until:
-            if going is None:
-                going = _open_at(segments, number + 1, snapshots, reached)
-                reached = number + 1, going.first
-            if all(first >= until for first in going.first.values()):
-                break
-    if until is not None:
-        return Transactions(aborted, end_offset)
-    if going is None:
-        going = _open_at_end(segments, snapshots, reached)
-    return Transactions(aborted, going.stable_offset(end_offset))
+    going = _open_at(segments, start, snapshots, options)
+    for segment in segments[start:]:
+        _course(segment, options).follow(going, aborted)
+    oldest = min(going, key=lambda producer: going[producer], default=None)
+    return Transactions(aborted, end_offset if oldest is None else going[oldest], oldest)
+
+
+def find_aborted(
+    segments: list[Segment], start: int, stop: int, options: LogReadOptions
+) -> list[AbortedTransaction]:
+    """The aborted transactions with records from `start` on and below `stop`, by the headers from there on.
+
+    Reads no header after the last marker that is needed. First offsets are those of the first records from
+    about `start` on. Raises FormatError for a damaged batch; where damage is skipped, it is skipped here too.
+    """
+    aborted: list[AbortedTransaction] = []
+    going: dict[int, int] = {}
+    first = max(sum(each.base_offset <= start for each in segments) - 1, 0)
+    for number, segment in enumerate(segments[first:], first):
+        if segment.base_offset >= stop and not going:
+            break
+        before, known = dict(going), len(aborted)
+        try:
+            place = segment.find(start) if number == first else Position(0, 0, 0)
+            if place is not None:
+                _pass(steps(segment, place.position, stop), stop, going, aborted)
+        except FormatError:
+            if options.on_error == "raise":
+                raise
+            going = before
+            del aborted[known:]
+            _pass(_steps_around_damage(segment, options), stop, going, aborted)
+    return aborted
+
+
+def _pass(
+    course: Iterable[Step], stop: int, going: dict[int, int], aborted: list[AbortedTransaction]
+) -> None:
+    """Bring the open transactions, and the aborted ones, on; until none is open from `stop` on."""
+    for offset, producer, ends in course:
+        if ends is not None:
+            began = going.pop(producer, None)
+            if began is not None and ends is ControlRecordType.ABORT:
+                aborted.append(AbortedTransaction(producer, began, offset))
+        elif producer >= 0 and offset < stop:
+            going.setdefault(producer, offset)
+        if offset >= stop and not going:
+            return
 
 
 def _open_at(
-    segments: list[Segment], number: int, snapshots: dict[int, Path], reached: tuple[int, dict[int, int]]
-) -> OpenTransactions:
-    """The transactions that are open where `segments[number]` starts."""
-    first, going = number, OpenTransactions(dict(reached[1]))
-    while first > reached[0]:
+    segments: list[Segment], number: int, snapshots: dict[int, Path], options: LogReadOptions
+) -> dict[int, int]:
+    """The transactions that are open where `segments[number]` starts: first offsets by producer."""
+    first, going = number, None
+    while first > 0:
         path = snapshots.get(segments[first].base_offset)
-        known = None if path is None else _open_in(path)
-        if known is not None:
-            going = known
+        going = None if path is None else _open_in(path, segments[:first], options)
+        if going is not None:
             break
         first -= 1
+    going = going or {}
     for segment in segments[first:number]:
-        follow(segment, segment.headers(), going, [])
+        _course(segment, options).follow(going, [])
     return going
 
 
-def _open_at_end(
-    segments: list[Segment], snapshots: dict[int, Path], reached: tuple[int, dict[int, int]]
-) -> OpenTransactions:
-    """The transactions that are open after the last segment."""
-    last = segments[-1]
-    for offset in sorted((each for each in snapshots if each > last.base_offset), reverse=True):
-        if offset > last.next_offset:
-            continue
-        known = _open_in(snapshots[offset])
-        if known is None:
-            continue
-        if offset == last.next_offset:
-            return known
-        place = last.find(offset)
-        if place is not None and place.offset >= offset:
-            follow(last, last.headers(place.position), known, [])
-            return known
-    going = _open_at(segments, len(segments) - 1, snapshots, reached)
-    follow(last, last.headers(), going, [])
+def _open_in(path: Path, before: list[Segment], options: LogReadOptions) -> dict[int, int] | None:
+    """The open transactions in a producer snapshot; None if it is unusable, or not of the log before it."""
+    try:
+        going = ProducerState(read_snapshot(path)).open
+    except (FileNotFoundError, FormatError):
+        return None
+    last = before[-1]
+    if not _course(last, options).agree(last.base_offset, going):
+        return None
+    bases = [segment.base_offset for segment in before]
+    for producer, first in going.items():
+        # one that began below the start of the log, or in the last segment, was compared with all there is
+        if bases[0] <= first < last.base_offset:
+            segment = before[bisect_right(bases, first) - 1]
+            try:
+                place = segment.find(first)
+                batches = () if place is None else segment.transaction_batches(place.position)
+                found = next(iter(batches), None)
+            except FormatError:
+                return None
+            if found is None or found[0] != first or found[3] != producer or found[4]:
+                return None
     return going

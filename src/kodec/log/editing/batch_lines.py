@@ -17,8 +17,10 @@ from kodec.generated.log import record_batch as v2
 from kodec.log import kernel
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.encode import codec_number, encode
+from kodec.log.batches.frame import LISTS, MAGICS, shown_magics
+from kodec.log.batches.header import EXTRA, MOST_RESERVED, ExtraField, changed, put
 from kodec.log.batches.records import Limits, Record, TimestampType
-from kodec.log.batches.sizes import BATCH_HEAD
+from kodec.log.batches.sizes import HEADS
 from kodec.log.editing.fields import Fields, bytes_in, bytes_out
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.compression import compress
@@ -30,7 +32,6 @@ __all__ = ["batch_bytes", "batch_line"]
 _INT64 = 2**63 - 1
 _INT32 = 2**31 - 1
 _INT16 = 2**15 - 1
-_RESERVED = 2**9 - 1
 _KINDS = {str(kind): kind for kind in TimestampType}
 
 
@@ -38,7 +39,7 @@ def batch_line(batch: Batch, limits: Limits = Limits()) -> dict[str, Any]:
     """A batch as a JSON object. Raises FormatError for an unreadable one."""
     line: dict[str, Any] = {"magic": batch.magic, "codec": batch.codec}
     records = batch.records(control=True)
-    if batch.magic == 2:
+    if batch.is_list:
         line |= {
             "baseOffset": batch.base_offset,
             "lastOffset": batch.last_offset,
@@ -57,11 +58,16 @@ def batch_line(batch: Batch, limits: Limits = Limits()) -> dict[str, Any]:
             "reservedAttributes": (batch.reserved, 0),
         }
         line |= {name: value for name, (value, follows) in told.items() if value != follows}
+        line |= {
+            each.label: value if each.code else bytes_out(value)
+            for each in EXTRA
+            if (value := batch.extra[each.name]) not in (None, each.default)
+        }
     else:
         line |= {"lastOffset": batch.last_offset, "timestampType": str(batch.timestamp_type)}
-    line["records"] = [_record_line(record, batch.magic) for record in records]
+    line["records"] = [_record_line(record, batch.is_list) for record in records]
     if batch.codec != "none" or batch_bytes(Fields(line), limits)[0] != batch.data:
-        content = batch.data[BATCH_HEAD:] if batch.magic == 2 else batch.data
+        content = batch.data[HEADS[batch.magic].size :] if batch.is_list else batch.data
         line["stored"] = {
             "codec": batch.codec,
             "count": batch.count,
@@ -71,14 +77,14 @@ def batch_line(batch: Batch, limits: Limits = Limits()) -> dict[str, Any]:
     return {"type": "batch", **line}
 
 
-def _record_line(record: Record, magic: int) -> dict[str, Any]:
+def _record_line(record: Record, has_headers: bool) -> dict[str, Any]:
     line: dict[str, Any] = {
         "offset": record.offset,
         "timestamp": record.timestamp,
         "key": bytes_out(record.key),
         "value": bytes_out(record.value),
     }
-    if magic == 2:
+    if has_headers:
         line["headers"] = [[key, bytes_out(value)] for key, value in record.headers]
     return line
 
@@ -98,9 +104,11 @@ def batch_bytes(fields: Fields, limits: Limits = Limits()) -> tuple[bytes, int, 
     No bytes for a message of magic 0 or 1 that has lost all its records. Raises EncodeError, whose path
     names the field.
     """
-    magic = fields.integer("magic", 0, 2)
+    magic = fields.integer("magic", min(MAGICS), max(MAGICS))
+    if magic not in MAGICS:
+        raise EncodeError(fields.at("magic"), "unknown message format", need=shown_magics(), have=magic)
     codec = fields.text("codec")
-    return (_modern if magic == 2 else _legacy)(fields, magic, codec, limits)
+    return (_modern if magic in LISTS else _legacy)(fields, magic, codec, limits)
 
 
 def _kind(fields: Fields, magic: int) -> TimestampType:
@@ -120,7 +128,7 @@ def _records(fields: Fields, magic: int, kind: TimestampType, low: int, high: in
         row = Fields(value, path)
         record = Record(
             offset=row.integer("offset", at, high),
-            timestamp=row.integer("timestamp", -1 - _INT64 if magic == 2 else -1, _INT64),
+            timestamp=row.integer("timestamp", -1 - _INT64 if magic in LISTS else -1, _INT64),
             timestamp_type=kind,
             key=row.data("key"),
             value=row.data("value"),
@@ -162,48 +170,60 @@ def _modern(fields: Fields, magic: int, codec: str, limits: Limits) -> tuple[byt
     base = fields.integer("baseOffset", 0, _INT64)
     last = fields.integer("lastOffset", base, min(base + _INT32, _INT64 - 1))
     kind = _kind(fields, magic)
-    attributes = v2.BatchAttributes(
-        is_transactional=fields.flag("isTransactional"),
-        is_control=fields.flag("isControl"),
-        timestamp_type=kind,
-        compression=codec_number(v2.Compression, codec, 2),
-        reserved=fields.integer("reservedAttributes", 0, _RESERVED, 0),
-    )
     horizon = fields.integer("deleteHorizon", -1 - _INT64, _INT64, None)
-    attributes.has_delete_horizon = horizon is not None
-    head = v2.RecordBatch(
-        base_offset=base,
-        partition_leader_epoch=fields.integer("leaderEpoch", -1, _INT32),
-        attributes=attributes,
+    head = changed(
+        v2.RecordBatch(),
+        form=magic,
+        offset=base,
+        leader_epoch=fields.integer("leaderEpoch", -1, _INT32),
+        transactional=fields.flag("isTransactional"),
+        control=fields.flag("isControl"),
+        timestamp_type=kind,
+        codec=codec_number(v2.Compression, codec, magic),
+        reserved=fields.integer("reservedAttributes", 0, MOST_RESERVED, 0),
+        delete_horizon=horizon is not None,
         last_offset_delta=last - base,
         producer_id=fields.integer("producerId", -1, _INT64),
         producer_epoch=fields.integer("producerEpoch", -1, _INT16),
         base_sequence=fields.integer("baseSequence", -1, _INT32),
     )
+    for each in EXTRA:
+        if magic in each.magics and fields.has(each.label):
+            each.put(head, _extra(fields, each))
     low = fields.integer("baseTimestamp", -1 - _INT64, _INT64, None)
     told = fields.integer("maxTimestamp", -1 - _INT64, _INT64, None)
     records = _records(fields, magic, kind, base, last)
-    head.num_records = len(records)
-    head.base_timestamp = _base_time(records, horizon) if low is None else low
-    head.max_timestamp = _max_time(records) if told is None else told
+    put(head, "count", len(records))
+    put(head, "base_timestamp", _base_time(records, horizon) if low is None else low)
+    put(head, "max_timestamp", _max_time(records) if told is None else told)
     stored = _stored(fields, codec, len(records))
     fields.end()
     if stored is not None:
-        head.records = stored
+        put(head, "records", stored)
         data = head.to_bytes()
         if _holds(data, records, limits):
             return data, len(records), True
     if not records:
         # as left by a cleaner
-        attributes.compression = v2.Compression.NONE
-        head.records = b""
+        put(head, "codec", v2.Compression.NONE)
+        put(head, "records", b"")
         return head.to_bytes(), 0, False
     if told is not None and told < _max_time(records):
         need = f"at least {_max_time(records)}"
         raise EncodeError(fields.at("maxTimestamp"), "below that of a record", need=need, have=told)
     content = v2.write_record_batch_rows(head, records)
-    head.records = content if codec == "none" else compress(codec, content)
+    put(head, "records", content if codec == "none" else compress(codec, content))
     return head.to_bytes(), len(records), False
+
+
+def _extra(fields: Fields, each: ExtraField) -> Any:
+    if each.code == "?":
+        return fields.flag(each.label)
+    if each.code and each.code in "fd":
+        return fields.real(each.label)
+    if each.code:
+        return fields.integer(each.label, each.least, each.most)
+    return fields.data(each.label)
 
 
 def _legacy(fields: Fields, magic: int, codec: str, limits: Limits) -> tuple[bytes, int, bool]:

@@ -61,6 +61,10 @@ class Fields:
         """The path of a field."""
         return f"{self.path}.{name}" if self.path else name
 
+    def has(self, name: str) -> bool:
+        """Whether there is a field that was not read yet."""
+        return name in self._left
+
     def _take(self, name: str, default: Any) -> Any:
         value = self._left.pop(name, default)
         if value is _REQUIRED:
@@ -75,6 +79,13 @@ class Fields:
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             raise EncodeError(self.at(name), "not a number that fits", need=f"{low} to {high}", have=value)
         return value
+
+    def real(self, name: str) -> float:
+        """A number; infinity and what is no number are not in JSON."""
+        value = self._take(name, _REQUIRED)
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise EncodeError(self.at(name), "not a number", have=value)
+        return float(value)
 
     def flag(self, name: str) -> bool:
         """True or false; false if missing."""

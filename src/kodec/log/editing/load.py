@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 import os
 import shutil
@@ -17,27 +18,30 @@ from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_SEGMENT
 from kodec.log.directories.epochs import assign, from_start, up_to
+from kodec.log.directories.gaps import joined_ranges
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.editing.batch_lines import batch_bytes
 from kodec.log.editing.fields import Fields
 from kodec.log.files.checkpoints import (
     LeaderEpoch,
+    offset_ranges_bytes,
     read_leader_epochs,
     write_leader_epochs,
     write_offsets,
 )
-from kodec.log.files.durable import sync_folder
+from kodec.log.files.durable import replace_file, sync_folder
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.lock import locked
-from kodec.log.files.names import CLEANER_OFFSETS, LEADER_EPOCHS, LOG_START_OFFSETS
-from kodec.log.files.paths import require_outside_logs
+from kodec.log.files.names import CLEANER_OFFSETS, LEADER_EPOCHS, LOG_START_OFFSETS, OMITTED_OFFSETS
+from kodec.log.files.paths import is_own_folder, require_outside_logs
+from kodec.log.omissions import Omissions
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.directory_writer import LogDirectoryWriter
 from kodec.log.writing.incoming import refuse_unfit
 from kodec.log.writing.writer import LogWriter
 from kodec.runtime.dataclass import dataclass, field
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError, FormatError, StalePlan
 from kodec.stores.storage import on_this_machine
 
 __all__ = ["Lines", "LoadPlan", "LoadedLog", "lines_of", "plan_load"]
@@ -47,6 +51,9 @@ _INT32 = 2**31 - 1
 _LINE = 1 << 30
 # The lines determine where segments end.
 _CONFIG = LogConfig(segment_bytes=MAX_SEGMENT, segment_ms=_INT64)
+# For each element of the limits: a record is an object with a list of headers and mostly one value in base64.
+_NESTED, _VALUES = 3, 8
+_AT_ONCE = 1 << 20
 _CUT = "the program that printed the lines did not finish"
 Lines = Iterable[bytes]
 
@@ -59,6 +66,7 @@ class LoadedLog:
         segments, batches, records: how many; as_stored: batches whose records kept their bytes.
         first_offset: where its first segment begins. end_offset: the one after the last.
         bytes: of all logs.
+        omissions: what the log lacks that the lines are of: offsets that are lost.
         topic_partition: which one.
 
     Example: see `plan_load`.
@@ -72,6 +80,18 @@ class LoadedLog:
     first_offset: int = 0
     end_offset: int = 0
     bytes: int = 0
+    omissions: Omissions = field(default_factory=Omissions)
+
+
+@dataclass(slots=True)
+class LinesRead:
+    """The lines that a plan has read.
+
+    Attributes:
+        digest: their SHA-256; b"" before the first time.
+    """
+
+    digest: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +102,7 @@ class LoadPlan:
         source: the name of the lines in errors. lines: yields them, from the first on.
         target: the folder to create. cluster_id, node_id: for its `meta.properties`; None for none.
         limits: how much may be allocated for one batch.
+        fingerprint: of the lines that `preview` has read: `apply` takes no others.
 
     Example: see `plan_load`.
     """
@@ -92,17 +113,22 @@ class LoadPlan:
     cluster_id: str | None = None
     node_id: int | None = None
     limits: Limits = field(default=Limits(), repr=False)
+    fingerprint: LinesRead = field(default_factory=LinesRead, repr=False)
 
     def preview(self) -> list[LoadedLog]:
         """Read all lines and return what would be written; write nothing. Errors as in `apply`."""
         _require_free(self.target)
-        return _Load(self, None).run()
+        load = _Load(self, None)
+        found = load.run()
+        self.fingerprint.digest = load.digest.digest()
+        return found
 
     def apply(self) -> list[LoadedLog]:
         """Write the log directory. It appears once it is durable, whole or not at all.
 
-        Raises: EncodeError that names the line and the field; FileExistsError if the
-        target is not empty; OSError (BlockingIOError if another load has the same target).
+        Raises: EncodeError that names the line and the field; StalePlan if the lines are not those that
+        `preview` has read; FileExistsError if the target is not empty; OSError (BlockingIOError if another
+        load has the same target).
         """
         _require_free(self.target)
         self.target.parent.mkdir(parents=True, exist_ok=True)
@@ -117,6 +143,8 @@ class LoadPlan:
                 ) as directory:
                     load = _Load(self, directory)
                     loaded = load.run()
+                if self.fingerprint.digest not in (b"", load.digest.digest()):
+                    raise StalePlan(self.source, "has changed since the preview")
                 load.note_offsets(working)
                 sync_folder(working)
                 _require_free(self.target)
@@ -145,7 +173,7 @@ def plan_load(
 
     Args:
         source: the name of the lines in errors, such as a file name.
-        lines: called once by `preview` and `apply` each.
+        lines: called once by `preview` and `apply` each. The last is of the type `eof`.
         target: a new or empty folder.
         cluster_id, node_id: of the broker that will use it; see `LogDirectoryWriter`.
         limits: how much may be allocated for one batch.
@@ -175,7 +203,11 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _made(working: Path) -> Path:
+    """The folder, new or left by a killed load; what else has the name may be another user's, or lead to what
+    must not be deleted."""
     working.mkdir(exist_ok=True)
+    if not is_own_folder(working):
+        raise FileExistsError(f"{working} is not of a load of this user: delete it")
     return working
 
 
@@ -197,7 +229,13 @@ def _require_free(target: Path) -> None:
 class _Log:
     """The log that is being written.
 
-    Attributes: `started` is whether it has a segment or a batch.
+    Attributes:
+        omitted: as its line has them; None: it has none.
+        compacted: the offset below which compaction has left the gaps.
+        started: whether it has a segment or a batch.
+        reached: the offset after what has been read, or is lost.
+        missing: the offsets that it lacks and that are not lost.
+        edited: whether compaction does not explain them all.
     """
 
     loaded: LoadedLog
@@ -206,8 +244,23 @@ class _Log:
     epochs: list[LeaderEpoch]
     cleaned: int
     producers: ProducerState
+    omitted: list[tuple[int, int]] | None
+    compacted: int
     writer: LogWriter | None = None
     started: bool = False
+    reached: int = 0
+    missing: list[tuple[int, int]] = field(default_factory=list)
+    edited: bool = False
+
+    def reach(self, offset: int) -> None:
+        """Take the offsets up to this one as left out on purpose."""
+        first = self.reached
+        if first < offset:
+            self.edited |= offset > max(self.compacted, self.cleaned)
+            if self.missing and self.missing[-1][1] + 1 == first:
+                first = self.missing.pop()[0]
+            self.missing.append((first, offset - 1))
+        self.reached = max(self.reached, offset)
 
 
 class _Load:
@@ -218,20 +271,26 @@ class _Load:
         self._directory = directory
         self._logs: dict[TopicPartition, _Log] = {}
         self._log: _Log | None = None
+        self._ended = 0
+        self._is_complete = False
+        self.digest = hashlib.sha256()
 
     def run(self) -> list[LoadedLog]:
         for number, line in enumerate(self._plan.lines(), 1):
+            self.digest.update(line)
             if line.isspace():
                 continue
             place = f"line {number} of {self._plan.source}"
             try:
-                self._take(_parsed(line))
+                self._take(_parsed(line, self._plan.limits))
             except EncodeError as error:
                 raise error.in_source(place) from None
             except FormatError as error:
                 raise EncodeError(error.path, str(error)).in_source(place) from error
-        if self._log is not None or not self._logs:
+        if self._log is not None:
             raise EncodeError("type", f"no line of type end: {_CUT}").in_source(self._plan.source)
+        if not self._is_complete:
+            raise EncodeError("type", f"no line of type eof: {_CUT}").in_source(self._plan.source)
         return [each.loaded for each in self._logs.values()]
 
     def note_offsets(self, root: Path) -> None:
@@ -245,12 +304,20 @@ class _Load:
 
     def _take(self, fields: Fields) -> None:
         kind = fields.text("type", None)
+        if kind in ("log", "eof") and self._log is not None:
+            raise EncodeError("type", f"the log before has no line of type end: {_CUT}", have=kind)
+        self._is_complete = kind == "eof"
         if kind == "log":
-            if self._log is not None:
-                raise EncodeError("type", f"the log before has no line of type end: {_CUT}", have=kind)
             self._begin(fields)
-        elif kind not in ("segment", "batch", "end"):
-            raise EncodeError("type", "not a type of line", need="log, segment, batch or end", have=kind)
+        elif kind == "eof":
+            logs = fields.integer("logs", 0, _INT64)
+            fields.end()
+            if self._ended != logs:
+                raise EncodeError("logs", "not the number of logs before it", need=self._ended, have=logs)
+            self._ended = 0
+        elif kind not in ("segment", "batch", "lost", "end"):
+            need = "log, segment, batch, lost, end or eof"
+            raise EncodeError("type", "not a type of line", need=need, have=kind)
         elif self._log is None:
             raise EncodeError("type", "a line of type log comes first", have=kind)
         elif kind == "segment":
@@ -259,10 +326,13 @@ class _Load:
             self._roll(self._log, offset)
         elif kind == "batch":
             self._append(self._log, fields)
+        elif kind == "lost":
+            self._lose(self._log, fields)
         else:
             fields.end()
             self._end(self._log)
             self._log = None
+            self._ended += 1
 
     def _begin(self, fields: Fields) -> None:
         topic, partition = fields.text("topic"), fields.integer("partition", 0, _INT32)
@@ -278,13 +348,15 @@ class _Load:
             [_epoch(each, path) for each, path in fields.items("leaderEpochs", [])],
             fields.integer("cleanedUpTo", 0, _INT64, 0),
             _producers(fields.text("producers", None)),
+            _ranges(fields),
+            fields.integer("compactedUpTo", 0, _INT64, 0),
         )
         fields.end()
 
     def _start(self, log: _Log, offset: int) -> None:
         log.started = True
         log.loaded.segments = 1
-        log.loaded.first_offset = log.loaded.end_offset = offset
+        log.loaded.first_offset = log.loaded.end_offset = log.reached = offset
         if self._directory is not None:
             topic, partition = log.loaded.topic_partition
             log.writer = self._directory.partition(
@@ -300,8 +372,18 @@ class _Load:
             raise EncodeError("baseOffset", "segments must ascend", need=need, have=offset)
         log.loaded.segments += 1
         log.loaded.end_offset = offset
+        log.reach(offset)
         if log.writer is not None:
             log.writer.roll(offset)
+
+    def _lose(self, log: _Log, fields: Fields) -> None:
+        """Offsets that were lost before: they stay lost, and are not taken for edited ones."""
+        first = fields.integer("firstOffset", log.reached, _INT64)
+        last = fields.integer("lastOffset", first, _INT64 - 1)
+        fields.end()
+        log.reach(first)
+        log.reached = last + 1
+        log.loaded.omissions.gap(self._plan.target / str(log.loaded.topic_partition), first, last)
 
     def _append(self, log: _Log, fields: Fields) -> None:
         data, records, is_stored = batch_bytes(fields, self._plan.limits)
@@ -313,6 +395,14 @@ class _Load:
         refuse_unfit(batches, MAX_SEGMENT, log.loaded.end_offset)
         if log.writer is not None:
             log.writer.append(data, keep_offsets=True)
+        for batch in batches:
+            log.reach(batch.base_offset)
+            if batch.count <= batch.last_offset - batch.base_offset:
+                for record in batch.records(control=True):
+                    log.reach(record.offset)
+                    log.reached = record.offset + 1
+                log.reach(batch.next_offset)
+            log.reached = max(log.reached, batch.next_offset)
         log.loaded.batches += len(batches)
         log.loaded.as_stored += is_stored
         log.loaded.records += records
@@ -338,11 +428,20 @@ class _Load:
                     assign(epochs, each)
             start = max(log.start_offset, log.loaded.first_offset)
             write_leader_epochs(path, from_start(epochs, start))
+            if log.omitted is not None or log.edited:
+                omitted = joined_ranges([*(log.omitted or ()), *log.missing])
+                replace_file(log.writer.path / OMITTED_OFFSETS, offset_ranges_bytes(omitted))
 
 
-def _parsed(line: bytes) -> Fields:
+def _parsed(line: bytes, limits: Limits) -> Fields:
     if len(line) > _LINE:
         raise EncodeError("", "the line is too long", need=f"at most {_LINE} bytes")
+    most = limits.elements
+    if len(line) > most:
+        nested, values = _values_in(line)
+        if nested > _NESTED * most or values > _VALUES * most:
+            need = f"at most {_NESTED * most} lists and objects and {_VALUES * most} values"
+            raise EncodeError("", "the line has too many values", need=need, have=f"{nested} and {values}")
     try:
         return Fields(json.loads(line))
     except RecursionError:
@@ -351,6 +450,23 @@ def _parsed(line: bytes) -> Fields:
         if isinstance(error, EncodeError):
             raise
         raise EncodeError("", f"not JSON: {error}") from None
+
+
+def _values_in(line: bytes) -> tuple[int, int]:
+    """How many lists and objects a line of JSON has, and how many commas, without making any value.
+
+    A value of a few bytes becomes an object of a hundred.
+    """
+    plain = line.replace(b"\\\\", b"").replace(b'\\"', b"")
+    nested = values = 0
+    in_text = False
+    for start in range(0, len(plain), _AT_ONCE):
+        parts = plain[start : start + _AT_ONCE].split(b'"')
+        bare = b"".join(parts[in_text::2])
+        nested += bare.count(b"[") + bare.count(b"{")
+        values += bare.count(b",")
+        in_text ^= len(parts) % 2 == 0
+    return nested, values
 
 
 def _topic_id(text: str | None) -> UUID | None:
@@ -369,6 +485,20 @@ def _epoch(value: object, path: str) -> LeaderEpoch:
         if 0 <= epoch <= _INT32 and 0 <= start <= _INT64:
             return LeaderEpoch(epoch, start)
     raise EncodeError(path, "not an epoch", need="[epoch, start offset]", have=value)
+
+
+def _ranges(fields: Fields) -> list[tuple[int, int]] | None:
+    """`omittedOffsets`; None if the line has none."""
+    if not fields.has("omittedOffsets"):
+        return None
+    found = []
+    for each, path in fields.items("omittedOffsets"):
+        if not (isinstance(each, list) and len(each) == 2 and all(type(one) is int for one in each)):
+            raise EncodeError(path, "not a range", need="[first offset, last offset]", have=each)
+        if not 0 <= each[0] <= each[1] <= _INT64:
+            raise EncodeError(path, "not a range", need="offsets that ascend", have=each)
+        found.append((each[0], each[1]))
+    return found
 
 
 def _producers(text: str | None) -> ProducerState:

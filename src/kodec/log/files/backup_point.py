@@ -6,7 +6,8 @@
     running/, pruning/                          who writes or deletes now
 
 `path_of` makes the path `points/20261126T010500Z` of a backup a `PointPath`: a folder with the log
-directories of that point, which is read as any other.
+directories of that point, which is read as any other. What a backup could not read is listed in it under its
+name, and reading it raises ReadFailed: what reads a point notices a loss as it would in the log directory.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 from urllib.parse import quote, unquote
 
-from kodec.runtime.dataclass import dataclass, field
+from kodec.log.omissions import Cause, Omission, Omissions
+from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import LimitExceeded, Malformed, ReadFailed
+from kodec.runtime.foreign_json import read_json, whole_number
 from kodec.stores.positioned import PositionedFile
 from kodec.stores.storage import (
     Entry,
@@ -44,6 +47,7 @@ from kodec.stores.storage import (
 )
 
 __all__ = [
+    "BESIDE",
     "INLINE",
     "MARK",
     "OBJECTS",
@@ -68,6 +72,8 @@ SUFFIX = ".json.gz"
 INLINE = 512
 """A file of at most this size is in the manifest itself: a request costs more than its bytes."""
 VERSION = 1
+BESIDE = "log.dirs"
+"""The folder of the objects of files that are next to the topic-partitions' folders."""
 
 _SCHEME = "point:"
 _POINT = re.compile(r"(?:(.*)/)?points/([0-9]{8}T[0-9]{6}Z)((?:/.*)?)", re.DOTALL)
@@ -76,6 +82,9 @@ _NAME = re.compile(r"[^/\x00-\x1f\x7f]{1,255}")
 # A million files have some 100 MiB.
 _MOST_BYTES = 1 << 30
 _MOST_STORED = 512 << 20
+# A manifest of many files has some 4 bytes of text, and a fifth of a value, for each byte that is stored.
+_FEW_BYTES, _MOST_RATIO = 4 << 20, 100
+_FEW_VALUES, _MOST_VALUES_OF_A_BYTE = 100_000, 4
 
 
 class BackupPart(NamedTuple):
@@ -126,7 +135,6 @@ class BackupPartition:
         active: the base offset of the segment that was written to; None for none.
         end_offset: the offset after the last whole batch; None for an empty folder.
         high_watermark: that of the broker's checkpoint; None if it has none.
-        damaged: what is wrong with its logs. They are in the point as they were.
 
     Example: see `plan_backup`.
     """
@@ -138,7 +146,6 @@ class BackupPartition:
     active: int | None = None
     end_offset: int | None = None
     high_watermark: int | None = None
-    damaged: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -150,7 +157,8 @@ class BackupDirectory:
         host, source: where it was.
         cluster_id, node_id, directory_id: from `meta.properties`; None if unknown.
         files: those next to the topic-partitions' folders. partitions: in the order in which they were read.
-        missing: topic-partitions that are not in the point, with the reason.
+        omissions: what it lacks of the log directory, and what is in it as it was, damaged; paths are those
+            in the log directory.
 
     Example: see `plan_backup`.
     """
@@ -163,7 +171,7 @@ class BackupDirectory:
     directory_id: str | None
     files: dict[str, BackupFile] = field(default_factory=dict)
     partitions: list[BackupPartition] = field(default_factory=list)
-    missing: dict[str, str] = field(default_factory=dict)
+    omissions: Omissions = field(default_factory=Omissions)
 
 
 @dataclass(slots=True)
@@ -171,8 +179,10 @@ class BackupPoint:
     """A point of a backup.
 
     Attributes:
-        name: when it was begun, as `20261126T010500Z`. begun, ended: in ms since 1970.
+        name: when it was begun by the clock of its host, as `20261126T010500Z`. begun, ended: in ms since
+            1970.
         directories: the log directories.
+        number: larger than that of each point before it, whatever clocks say; 0 in points of older versions.
 
     Example: see `plan_backup`.
     """
@@ -181,18 +191,25 @@ class BackupPoint:
     begun: int
     ended: int
     directories: list[BackupDirectory]
+    number: int = 0
+
+    @property
+    def omissions(self) -> Omissions:
+        """What it lacks of the log directories."""
+        found = Omissions()
+        for each in self.directories:
+            found.extend(each.omissions)
+        return found
 
     @property
     def is_whole(self) -> bool:
-        """Whether all topic-partitions are in it, without damage."""
-        return not any(
-            each.missing or any(one.damaged for one in each.partitions) for each in self.directories
-        )
+        """Whether all of the log directories is in it, without damage."""
+        return all(each.omissions.is_whole for each in self.directories)
 
     def folders(self) -> Iterator[tuple[str, str, dict[str, BackupFile]]]:
         """Each folder: its path in the point, the folder of its objects, and its files."""
         for each in self.directories:
-            yield each.name, "log.dirs", each.files
+            yield each.name, BESIDE, each.files
             for one in each.partitions:
                 yield "/".join(filter(None, (each.name, one.folder))), one.folder, one.files
 
@@ -227,6 +244,7 @@ def point_bytes(point: BackupPoint) -> bytes:
         "point": point.name,
         "begun": point.begun,
         "ended": point.ended,
+        "number": point.number,
         "directories": [
             {
                 "name": each.name,
@@ -244,12 +262,12 @@ def point_bytes(point: BackupPoint) -> bytes:
                         "active": one.active,
                         "endOffset": one.end_offset,
                         "highWatermark": one.high_watermark,
-                        "damaged": one.damaged,
                         "files": _plain(one.files),
                     }
                     for one in each.partitions
                 ],
-                "missing": each.missing,
+                "leftOut": [one.facts() for one in each.omissions],
+                "more": [each.omissions.more, each.omissions.more_losses],
             }
             for each in point.directories
         ],
@@ -274,27 +292,31 @@ def _plain(files: Mapping[str, BackupFile]) -> dict[str, dict[str, object]]:
 def parse_point(data: bytes, source: str) -> BackupPoint:
     """A manifest. Raises Malformed, LimitExceeded."""
     unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    # What was stored bounds what is made of it: no manifest of files is that regular.
+    most = min(_MOST_BYTES, _FEW_BYTES + _MOST_RATIO * len(data))
     try:
-        text = unpacker.decompress(data, _MOST_BYTES)
+        text = unpacker.decompress(data, most)
     except zlib.error as error:
         raise _wrong(f"not gzip: {error}", source) from None
     if unpacker.unconsumed_tail:
         raise LimitExceeded(
-            "", "manifest too large", at=0, need="more", have=len(text), limit=f"{_MOST_BYTES} bytes"
+            "", "manifest too large", at=0, need="more", have=len(text), limit=f"{most} bytes"
         ).in_source(source)
     if not unpacker.eof:
         raise _wrong("the file ends within it", source)
     try:
-        found = json.loads(text)
+        found = read_json(text, most_values=_FEW_VALUES + _MOST_VALUES_OF_A_BYTE * len(data))
         if found["format"] != "kodec-backup" or found["version"] != VERSION:
             raise ValueError(f"version {found['version']!r}, and this kodec reads {VERSION}")
+        _require_known(found, "format", "version", "point", "begun", "ended", "number", "directories")
         return BackupPoint(
             _text(found["point"], _NAME),
-            int(found["begun"]),
-            int(found["ended"]),
+            whole_number(found["begun"]),
+            whole_number(found["ended"]),
             [_directory(each) for each in found["directories"]],
+            whole_number(found.get("number", 0)),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _wrong(f"{type(error).__name__}: {error}"[:200], source) from None
 
 
@@ -302,46 +324,89 @@ def _wrong(reason: str, source: str) -> Malformed:
     return Malformed("", "not the manifest of a backup", at=0, have=reason).in_source(source)
 
 
+_KEYS_OF_A_DIRECTORY = (
+    *("name", "host", "source", "clusterId", "nodeId", "directoryId", "files", "partitions"),
+    *("missing", "leftOut", "more"),
+)
+_KEYS_OF_A_PARTITION = (
+    *("folder", "listed", "attempts", "active", "endOffset", "highWatermark", "damaged", "files"),
+)
+
+
+def _require_known(found: dict[str, Any], *names: str) -> None:
+    """Raises ValueError for a key that no manifest of this version has."""
+    if unknown := found.keys() - set(names):
+        raise ValueError(f"{min(unknown)!r:.100} is unknown")
+
+
+def _or_none(value: object) -> int | None:
+    return None if value is None else whole_number(value)
+
+
 def _directory(found: dict[str, Any]) -> BackupDirectory:
-    node = found["nodeId"]
+    _require_known(found, *_KEYS_OF_A_DIRECTORY)
+    for each in found["partitions"]:
+        _require_known(each, *_KEYS_OF_A_PARTITION)
     return BackupDirectory(
         _text(found["name"], _NAME) if found["name"] else "",
         str(found["host"]),
         str(found["source"]),
         found["clusterId"],
-        None if node is None else int(node),
+        _or_none(found["nodeId"]),
         found["directoryId"],
         _files(found["files"]),
         [
             BackupPartition(
                 _text(each["folder"], _NAME),
                 _files(each["files"]),
-                int(each["listed"]),
-                int(each["attempts"]),
-                None if each["active"] is None else int(each["active"]),
-                None if each["endOffset"] is None else int(each["endOffset"]),
-                None if each["highWatermark"] is None else int(each["highWatermark"]),
-                [str(one) for one in each["damaged"]],
+                whole_number(each["listed"]),
+                whole_number(each["attempts"]),
+                _or_none(each["active"]),
+                _or_none(each["endOffset"]),
+                _or_none(each["highWatermark"]),
             )
             for each in found["partitions"]
         ],
-        {str(name): str(reason) for name, reason in found["missing"].items()},
+        _omissions(found),
     )
+
+
+def _omissions(found: dict[str, Any]) -> Omissions:
+    """What a log directory's part of a point lacks; older versions wrote `missing` and `damaged` instead."""
+    account = Omissions()
+    for each in found.get("leftOut", ()):
+        numbers = (each.get(key) for key in ("position", "size", "firstOffset", "lastOffset", "records"))
+        bounds = [_or_none(one) for one in numbers]
+        account.add(Omission(Cause(each["cause"]), Path(each["path"]), str(each["reason"]), *bounds))
+    for name, reason in found.get("missing", {}).items():
+        account.lose(Path(found["source"], name), str(reason), Cause.MISSING)
+    for each in found["partitions"]:
+        for one in each.get("damaged", ()):
+            account.lose(Path(found["source"], each["folder"]), str(one))
+    more, losses = map(whole_number, found.get("more", (0, 0)))
+    if not 0 <= losses <= more:
+        raise ValueError(f"{losses} losses of {more}")
+    account.more += more
+    account.more_losses += losses
+    return account
 
 
 def _files(found: dict[str, Any]) -> dict[str, BackupFile]:
     files = {}
     for name, each in found.items():
+        _require_known(each, "size", "sha256", "modified", "data", "seen", "parts")
         data = base64.b64decode(each["data"], validate=True) if "data" in each else None
-        size = int(each["size"])
-        if size < 0 or (data is not None and len(data) != size):
+        size = whole_number(each["size"], 0)
+        if data is not None and len(data) != size:
             raise ValueError(f"{name}: {size} bytes")
-        seen = tuple(map(int, each["seen"])) if "seen" in each else None
-        parts = tuple(BackupPart(int(part), _text(sha, _HASH)) for part, sha in each.get("parts", ()))
+        seen = tuple(map(whole_number, each["seen"])) if "seen" in each else None
+        parts = tuple(
+            BackupPart(whole_number(part), _text(sha, _HASH)) for part, sha in each.get("parts", ())
+        )
         if parts and (min(parts).size < 1 or sum(part.size for part in parts) != size):
             raise ValueError(f"{name}: {size} bytes in parts of {[part.size for part in parts]}")
         files[_text(name, _NAME)] = BackupFile(
-            size, _text(each["sha256"], _HASH), int(each["modified"]), data, seen, parts
+            size, _text(each["sha256"], _HASH), whole_number(each["modified"]), data, seen, parts
         )
     return files
 
@@ -369,6 +434,8 @@ def read_point(target: Path, name: str) -> BackupPoint:
 class PointPath(StorePath):
     """A path in a point of a backup: the folder of its log directories, or what is in it."""
 
+    what = "in a point of a backup"
+
     @classmethod
     def of(cls, target: Path, name: str, *rest: str) -> PointPath:
         """A point of the backup at `target`, or what is in it."""
@@ -380,6 +447,10 @@ class PointPath(StorePath):
         return path_of(unquote(self.parts[1]))
 
     @property
+    def origin(self) -> Path:
+        return self.target
+
+    @property
     def point(self) -> str:
         """The point's name."""
         return self.parts[2]
@@ -387,6 +458,11 @@ class PointPath(StorePath):
     @property
     def storage(self) -> Storage:
         return cast(Storage, _storage(self.target, self.point))
+
+    @property
+    def left_out(self) -> list[Omission]:
+        """Of a log directory in the point: what was not stored, and is listed nowhere. Raises OSError."""
+        return _storage(self.target, self.point).left_out.get("/".join(self.parts[3:]), [])
 
     def __str__(self) -> str:
         if len(self.parts) < 3:
@@ -404,7 +480,10 @@ def _unpickled(parts: tuple[str, ...], listed: Status | None) -> PointPath:
 
 
 def as_point(path: Path) -> PointPath | None:
-    """The point that a path names, or what is in one; None for any other path. Reads nothing."""
+    """The point that a path names, or what is in one; None for any other path.
+
+    A name alone shows nothing: its manifest must be there.
+    """
     found = _POINT.fullmatch(str(path))
     if found is None or type(path) not in (StorePath, type(Path())):
         return None
@@ -413,7 +492,27 @@ def as_point(path: Path) -> PointPath | None:
         target = path_of(around)
     else:
         target = Path("/" if around == "" else around or ".").absolute()
+    if not _is_point(target, found[2]):
+        return None
     return PointPath.of(target, found[2], *filter(None, found[3].split("/")))
+
+
+_known_points: set[tuple[Path, str]] = set()
+
+
+def _is_point(target: Path, name: str) -> bool:
+    """Whether a backup has, or had, a point; also where that cannot be seen, which reading it reports."""
+    if (target, name) in _known_points:
+        return True
+    path = target / POINTS / f"{name}{SUFFIX}"
+    try:
+        storage_of(path).status(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    _known_points.add((target, name))
+    return True
 
 
 class _PointStorage:
@@ -423,14 +522,62 @@ class _PointStorage:
         self._target = target
         self.folders: dict[str, dict[str, tuple[str, BackupFile]]] = {"": {}}
         self._inside: dict[str, list[str]] = {"": []}
-        for path, folder, files in read_point(target, name).folders():
+        self._lost: dict[str, Omission] = {}
+        self._partitions: set[str] = set()
+        self.left_out: dict[str, list[Omission]] = {}
+        point = read_point(target, name)
+        for path, folder, files in point.folders():
             around, _, last = path.rpartition("/")
             if path not in self.folders:
                 self._inside.setdefault(around, []).append(last)
                 self._inside.setdefault(path, [])
             self.folders.setdefault(path, {}).update({each: (folder, file) for each, file in files.items()})
+            if folder != BESIDE:
+                self._partitions.add(path)
+        for directory in point.directories:
+            for one in directory.omissions:
+                self._leave_out(PointPath.of(target, name), directory, one)
+            if directory.omissions.more_losses:
+                text = f"{directory.omissions.more_losses} more things that could not be read"
+                more = Omission(Cause.UNREACHABLE, PointPath.of(target, name), text)
+                self.left_out.setdefault(directory.name, []).append(more)
+
+    def _leave_out(self, point: PointPath, directory: BackupDirectory, omission: Omission) -> None:
+        """List what the point lacks under its name; what other readers do not see by that, apart."""
+        try:
+            rest = omission.path.relative_to(directory.source).parts
+        except ValueError:
+            return
+        if len(rest) > 2 or not all(_NAME.fullmatch(each) and each != ".." for each in rest):
+            return
+        key = "/".join(filter(None, (directory.name, *rest)))
+        around, _, last = key.rpartition("/")
+        if omission.cause in (Cause.UNREACHABLE, Cause.MISSING) and omission.first_offset is None:
+            if (key not in self.folders or not rest) and last not in self.folders.get(around, {}):
+                self._lost[key] = omission
+                if rest:
+                    self._inside.setdefault(around, []).append(last)
+        elif key not in self.folders and last not in self.folders.get(around, {}):
+            # of what is there a reader sees itself what is wrong
+            left = replace(omission, path=point.joinpath(*key.split("/")))
+            self.left_out.setdefault(directory.name, []).append(left)
+
+    def _require(self, path: Path) -> str:
+        """The key of a path, in no place that the point lacks.
+
+        Raises OSError, as for a folder that is there and cannot be listed; ReadFailed for a file.
+        """
+        parts = path.parts[3:]
+        for count in range(len(parts) + 1):
+            if (lost := self._lost.get("/".join(parts[:count]))) is not None:
+                text = f"not in the point: {lost}"
+                if count and "/".join(parts[: count - 1]) in self._partitions:
+                    raise ReadFailed(text, errno.EIO, 0, str(path))
+                raise OSError(errno.EIO, text, str(path))
+        return "/".join(parts)
 
     def _file(self, path: Path) -> tuple[str, BackupFile]:
+        self._require(path)
         *rest, name = path.parts[3:] or ("",)
         found = self.folders.get("/".join(rest), {}).get(name)
         if found is None:
@@ -438,10 +585,11 @@ class _PointStorage:
         return found
 
     def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
-        key = "/".join(folder.parts[3:])
+        key = self._require(folder)
         if key not in self.folders:
             raise not_found(folder, "no such folder in the point")
-        found: list[Entry] = [Listed(cast(PointPath, folder / name), None) for name in self._inside[key]]
+        inside = self._inside.get(key, ())
+        found: list[Entry] = [Listed(cast(PointPath, folder / name), None) for name in inside]
         for name, (_, file) in self.folders[key].items():
             path = cast(PointPath, folder / name)
             path.listed = _status(file)

@@ -14,6 +14,8 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,8 +33,10 @@ __all__ = [
     "MetaProperties",
     "PartitionMetadata",
     "QuorumState",
+    "known_offsets",
     "leader_epochs_bytes",
     "offset_ranges_bytes",
+    "offsets_bytes",
     "read_clean_shutdown",
     "read_leader_epochs",
     "read_meta_properties",
@@ -184,6 +188,17 @@ def read_offsets(path: str | os.PathLike[str], data: bytes | None = None) -> dic
     return found
 
 
+def known_offsets(path: Path) -> Mapping[TopicPartition, int]:
+    """As `read_offsets`; the file, with a line for each log, is not read again while it has not changed."""
+    found = path.stat()
+    return _offsets_of(path, (found.st_ino, found.st_size, found.st_mtime_ns))
+
+
+@lru_cache(maxsize=16)
+def _offsets_of(path: Path, _: tuple[int, int, int]) -> Mapping[TopicPartition, int]:
+    return MappingProxyType(read_offsets(path))
+
+
 def read_leader_epochs(path: str | os.PathLike[str], data: bytes | None = None) -> list[LeaderEpoch]:
     """Read a `leader-epoch-checkpoint`, or `data` from one.
 
@@ -330,8 +345,14 @@ def _checkpoint_bytes(lines: list[str]) -> bytes:
 
 def write_offsets(path: str | os.PathLike[str], offsets: Mapping[TopicPartition, int]) -> None:
     """Write a checkpoint of a log directory. Raises OSError."""
-    lines = [f"{key.topic} {key.partition} {offset}" for key, offset in sorted(offsets.items())]
-    replace_file(path, _checkpoint_bytes(lines))
+    replace_file(path, offsets_bytes(offsets))
+
+
+def offsets_bytes(offsets: Mapping[TopicPartition, int]) -> bytes:
+    """A checkpoint of a log directory."""
+    return _checkpoint_bytes(
+        [f"{key.topic} {key.partition} {offset}" for key, offset in sorted(offsets.items())]
+    )
 
 
 def leader_epochs_bytes(epochs: Iterable[LeaderEpoch]) -> bytes:

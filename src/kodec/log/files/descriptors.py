@@ -15,7 +15,15 @@ from kodec.runtime.errors import ReadFailed
 from kodec.runtime.system import BINARY, CLOEXEC, NOFOLLOW, require_posix
 from kodec.stores.storage import StorePath, path_of
 
-__all__ = ["keep_owner", "make_folders", "open_file", "open_regular", "read_regular", "require_regular"]
+__all__ = [
+    "keep_owner",
+    "make_folders",
+    "open_file",
+    "open_regular",
+    "read_regular",
+    "require_no_dangling_link",
+    "require_regular",
+]
 
 _KINDS = {
     stat.S_IFIFO: "a pipe",
@@ -44,7 +52,11 @@ def open_regular(path: str | os.PathLike[str], *, buffering: int = -1) -> Binary
     if isinstance(given, StorePath):
         return cast(BinaryIO, given.open("rb", buffering))
     # Before it is opened: opening a pipe waits for a writer.
-    require_regular(given.stat(), path)
+    try:
+        require_regular(given.stat(), path)
+    except FileNotFoundError:
+        require_no_dangling_link(given)
+        raise
     return given.open("rb", buffering=buffering)
 
 
@@ -52,6 +64,16 @@ def read_regular(path: str | os.PathLike[str], most: int = -1) -> bytes:
     """The bytes of a file of a log, or the first `most`; see `open_regular`."""
     with open_regular(path) as file:
         return file.read(most)
+
+
+def require_no_dangling_link(path: Path) -> None:
+    """Refuse a link to something missing: unlike a file that is gone, it was not deleted.
+
+    Raises ReadFailed.
+    """
+    if path.is_symlink():
+        text = f"it is a symbolic link to {path.readlink()}, which is not there"
+        raise ReadFailed(text, errno.ENOENT, 0, str(path))
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from kodec.runtime.system import BINARY, DIRECTORY, NOFOLLOW, POSIX, require_posix
+from kodec.stores.modes import excluded
 
 __all__ = [
     "NO_SPACE",
@@ -232,7 +233,7 @@ def _create(
     try:
         _give(fd, owner, group, path, must=must)
         if mode is not None:
-            os.fchmod(fd, mode)
+            os.fchmod(fd, mode & ~excluded())
     except BaseException:
         os.close(fd)
         _remove(path, folder)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from kodec.generated.log import offset_index, time_index
+from kodec.log.batches.format import Number
 from kodec.log.batches.sizes import OFFSET_ENTRY, TIME_ENTRY
 from kodec.log.files.pages import Pages
 from kodec.runtime.errors import FormatError
@@ -15,6 +16,7 @@ from kodec.runtime.errors import FormatError
 __all__ = ["IndexFile"]
 
 _ENDING = 300
+_TIMESTAMP = Number(time_index.Entry.PLACES, "timestamp")
 
 
 class IndexFile:
@@ -45,6 +47,16 @@ class IndexFile:
             return self._entry(data)
         except FormatError:
             return None
+
+    def last_timestamp(self) -> int | None:
+        """The timestamp in the last slot of a time index, which may be padding; None without slots.
+
+        Source: org.apache.kafka.storage.internals.log.TimeIndex.lastEntry.
+        """
+        if not self._slots:
+            return None
+        data = self._pages.read((self._slots - 1) * self._size, self._size)
+        return _TIMESTAMP.get(data) if len(data) == self._size else None
 
     def last_below(self, key: int) -> tuple[int, int] | None:
         """The last entry whose first number is less than `key`; or None.

@@ -91,7 +91,9 @@ class IndexBuilder:
         if timestamp > self.largest_timestamp:
             self.largest_timestamp, self._largest_offset = timestamp, last_offset
         if self.position - self._indexed_at > self._interval and not self.is_full:
-            entry = offset_index.Entry(last_offset - self.base_offset, self.position)
+            entry = offset_index.Entry(
+                relative_offset=last_offset - self.base_offset, ofs_batch=self.position
+            )
             offset_index.write_entry(self.offsets, entry)
             self._add_time()
             self._indexed_at = self.position
@@ -99,7 +101,9 @@ class IndexBuilder:
 
     def _add_time(self) -> None:
         if self.largest_timestamp > self._last_time:
-            entry = time_index.Entry(self.largest_timestamp, self._largest_offset - self.base_offset)
+            entry = time_index.Entry(
+                timestamp=self.largest_timestamp, relative_offset=self._largest_offset - self.base_offset
+            )
             time_index.write_entry(self.times, entry)
             self._last_time = self.largest_timestamp
 

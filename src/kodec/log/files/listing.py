@@ -9,16 +9,20 @@ from __future__ import annotations
 import enum
 import os
 import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from kodec.log.batches.format import KAFKA
 from kodec.log.batches.sizes import MAX_RELATIVE
+from kodec.log.files.descriptors import require_no_dangling_link
 from kodec.log.files.names import INDEXES, OFFSET
+from kodec.log.omissions import Cause, Omission
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import ReadFailed
-from kodec.stores.storage import Entry, StorePath, entries, path_of
+from kodec.stores.storage import Entry, Listed, StorePath, entries, path_of
 
 __all__ = [
     "FolderName",
@@ -30,15 +34,19 @@ __all__ = [
     "ReplicaKind",
     "SegmentFiles",
     "TopicPartition",
+    "entries_of",
     "find_partitions",
     "find_replicas",
     "is_segment_or_left",
+    "left_out_of",
     "list_partition",
     "parse_file_name",
     "parse_folder_name",
     "parse_partition_dir",
     "parse_segment_name",
+    "parse_snapshot_name",
     "segment_offsets",
+    "topic_partition_of",
 ]
 
 _MAX_INT32 = 2**31 - 1
@@ -50,6 +58,7 @@ _LOG = KAFKA.files.log
 _OFFSET = re.compile(OFFSET)
 _SEGMENT = re.compile(rf"({OFFSET})\.{_LOG}")
 
+_QUORUM_SNAPSHOT = re.compile(rf"({OFFSET})-([0-9]{{10}})\.checkpoint")
 # Deleted, moving and stray replicas end in one of these, after a dot and 32 hex digits.
 _NOT_LIVE = ("-delete", "-future", "-stray")
 # What belongs to a segment, and what belongs to an offset.
@@ -174,8 +183,8 @@ class PartitionFiles:
         snapshots: producer snapshots, (offset, path) by ascending offset.
         leftovers: files that are deleted, incomplete or not yet in place, by name.
         orphans: index files without a log, by name. A broker deletes them when it starts.
-        irregular: folders, pipes, sockets or devices with the name of a file, by name. A
-            broker ignores them.
+        irregular: folders, pipes, sockets, devices or dangling links with the name of a file, by name.
+            A broker ignores them; readers must not, because of the name.
     """
 
     segments: list[SegmentFiles] = field(default_factory=list)
@@ -196,6 +205,13 @@ def parse_folder_name(name: str) -> FolderName | None:
     folder, dot, unique = stem.rpartition(".")
     topic_partition = parse_partition_dir(folder) if dot and unique else None
     return None if topic_partition is None else FolderName(topic_partition, ReplicaKind(kind), unique)
+
+
+def topic_partition_of(path: str | os.PathLike[str]) -> TopicPartition | None:
+    """The topic-partition of a file in a replica's folder, by the folder's name; None in another folder."""
+    folder = path_of(path).absolute().parent
+    found = parse_folder_name(folder.name) or parse_folder_name(folder.resolve().name)
+    return None if found is None else found.topic_partition
 
 
 def parse_partition_dir(name: str) -> TopicPartition | None:
@@ -230,6 +246,12 @@ def parse_segment_name(name: str) -> int | None:
     return int(match[1])
 
 
+def parse_snapshot_name(name: str) -> tuple[int, int] | None:
+    """The end offset and the epoch in ``<20 digits>-<10 digits>.checkpoint``, a KRaft snapshot's name."""
+    match = _QUORUM_SNAPSHOT.fullmatch(name)
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
 def is_segment_or_left(name: str) -> bool:
     """Whether a name is that of a segment's log, even one that is not, or not yet, part of a log."""
     return _SEGMENT_OR_LEFT.fullmatch(name) is not None
@@ -258,13 +280,13 @@ def segment_offsets(path: str | None) -> range:
 def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
     """List a topic-partition's folder: names, and the sizes of logs; opens nothing.
 
-    Raises: OSError if the folder cannot be listed. A log that disappears meanwhile, for example because of
-    retention, is left out.
+    Raises: OSError if the folder cannot be listed; ReadFailed if something else has its name. A log that
+    disappears meanwhile, for example because of retention, is left out.
     """
     found = PartitionFiles()
     logs: dict[int, SegmentFiles] = {}
     beside: list[tuple[int, str, Path]] = []
-    with entries(path_of(folder)) as there:
+    with entries_of(path_of(folder)) as there:
         for entry in there:
             parsed = parse_file_name(entry.name)
             if parsed is None:
@@ -274,8 +296,7 @@ def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
                 continue
             offset, kind = parsed
             try:
-                if not entry.is_file():
-                    entry.stat()
+                if not _is_file(entry):
                     found.irregular.append(path_of(entry.path))
                     continue
                 if kind == KAFKA.files.log:
@@ -303,6 +324,36 @@ def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
     return found
 
 
+@contextmanager
+def entries_of(folder: Path) -> Iterator[Iterator[Entry]]:
+    """What is in a folder. Raises OSError; ReadFailed for a file or a dangling link in its place."""
+    try:
+        listing = entries(folder)
+    except FileNotFoundError:
+        require_no_dangling_link(folder)
+        raise
+    except NotADirectoryError as error:
+        text = "it has the name of a topic-partition's folder, and is none"
+        raise ReadFailed(text, error.errno, 0, str(folder)) from None
+    with listing as found:
+        yield found
+
+
+def _is_file(entry: Entry) -> bool:
+    """Whether there is a regular file. Raises FileNotFoundError if nothing has the name any more."""
+    try:
+        if entry.is_file():
+            return True
+        entry.stat()
+    except FileNotFoundError:
+        # of a dangling link the name is there
+        entry.stat(follow_symlinks=False)
+    except OSError:
+        # a loop of links, or a link to where this user may not look: reading it raises the error
+        pass
+    return False
+
+
 def _leftover(entry: Entry) -> Leftover | None:
     stem, dot, end = entry.name.rpartition(".")
     if not dot or end not in _LEFTOVERS or not entry.is_file():
@@ -315,7 +366,10 @@ _LEFTOVERS = frozenset(kind.value for kind in LeftoverKind)
 
 
 def find_replicas(root: str | os.PathLike[str]) -> list[ReplicaFolder]:
-    """List the replicas' folders of any kind in a log directory, by topic and partition.
+    """List the replicas of any kind in a log directory, by topic and partition.
+
+    All that has the name of a replica's folder: what is none, as a file or a link to a disk that is not
+    mounted, raises the error when it is listed.
 
     Raises: OSError if the directory cannot be listed.
     """
@@ -323,17 +377,65 @@ def find_replicas(root: str | os.PathLike[str]) -> list[ReplicaFolder]:
     with entries(path_of(root)) as there:
         for entry in there:
             name = parse_folder_name(entry.name)
-            if name is not None and _is_folder(entry):
+            if name is not None and _exists(entry):
                 found.append(ReplicaFolder(name.topic_partition, name.kind, path_of(entry.path)))
     return sorted(found, key=lambda each: (each.topic_partition, each.kind.value, each.path))
 
 
-def _is_folder(entry: Entry) -> bool:
+def _exists(entry: Entry) -> bool:
+    """Whether anything still has the name, be it a link to nothing."""
+    if isinstance(entry, Listed):
+        # a store has no links, and each question is a request
+        return True
     try:
-        return entry.is_dir()
+        entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return False
     except OSError:
         # listing it raises the error, and the others are found
-        return True
+        pass
+    return True
+
+
+def left_out_of(root: str | os.PathLike[str], topics: Collection[str] | None = None) -> list[Omission]:
+    """What in a log directory is read by no reader, by path.
+
+    These are replicas that are not live, and folders that hold segments and whose names are not those of
+    topic-partitions; in a point of a backup, those that were in the log directory. With `topics`, only those
+    whose names begin with one of them.
+
+    Raises: OSError if the directory cannot be listed.
+    """
+    # what a backup left out is not there, and in its account
+    found = list(getattr(path_of(root), "left_out", ()))
+    with entries(path_of(root)) as there:
+        for entry in there:
+            name = parse_folder_name(entry.name)
+            path = path_of(entry.path)
+            if name is None and (segments := _segments_in(entry)):
+                counted = f"{segments} segment{'s' * (segments != 1)}"
+                text = f"not read: it holds {counted}, and has not the name of a topic-partition"
+                found.append(Omission(Cause.UNKNOWN, path, text))
+            elif name is not None and name.kind is not ReplicaKind.LIVE and _exists(entry):
+                text = f"{name.kind.value} replica, not read: it is not part of a log in use"
+                found.append(Omission(Cause.ABSENT, path, text))
+    if topics is not None:
+        found = [each for each in found if each.path.name.startswith(tuple(topics))]
+    return sorted(found, key=lambda each: str(each.path))
+
+
+def _segments_in(entry: Entry) -> int:
+    """How many files with the names of segments are in a folder; 0 if it cannot be listed."""
+    try:
+        if not entry.is_dir():
+            return 0
+        with entries(path_of(entry.path)) as there:
+            return sum(parse_segment_name(each.name) is not None for each in there)
+    except ReadFailed:
+        raise
+    except OSError:
+        # no name says that it belongs to a log: `lost+found`
+        return 0
 
 
 def find_partitions(root: str | os.PathLike[str]) -> list[PartitionFolder]:

@@ -21,6 +21,7 @@ __all__ = [
     "PARTITION_METADATA",
     "QUORUM_STATE",
     "RECOVERY_POINTS",
+    "REDPANDA_OFFSETS",
     "TIER_KEY",
     "TIER_KEY_COMMAND",
     "file_name",
@@ -44,6 +45,8 @@ QUORUM_STATE = "quorum-state"
 # variables of the environment: where the private key for encrypted remote storage is
 TIER_KEY = "KODEC_TIER_KEY"
 TIER_KEY_COMMAND = "KODEC_TIER_KEY_COMMAND"
+# `raft`: Redpanda's logs are read with the offsets of the Raft log, and not with Kafka's
+REDPANDA_OFFSETS = "KODEC_REDPANDA_OFFSETS"
 # next to a segment's log, in the order in which they are listed
 INDEXES = KAFKA.files.indexes
 OFFSET = KAFKA.files.offset

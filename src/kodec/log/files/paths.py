@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from pathlib import Path
 
 from kodec.log.files.listing import ReplicaKind, TopicPartition, parse_folder_name, parse_segment_name
@@ -30,9 +31,12 @@ __all__ = [
     "PartitionPath",
     "holds_kafkas_files",
     "is_log_directory",
+    "is_own_folder",
     "partition_path",
+    "real_path",
     "require_apart",
     "require_no_link",
+    "require_no_view",
     "require_outside_logs",
     "resolved",
     "writable_partition",
@@ -69,6 +73,14 @@ class PartitionPath:
         return self.path.parent
 
 
+def real_path(path: Path) -> Path:
+    """The absolute path without symbolic links.
+
+    Of a loop of links, which `Path.resolve` refuses, it is the path as far as that leads.
+    """
+    return path.resolve() if isinstance(path, StorePath) else Path(os.path.realpath(path))
+
+
 def resolved(path: str | os.PathLike[str]) -> Path:
     """The absolute path, without symbolic links except, perhaps, the last name.
 
@@ -79,9 +91,9 @@ def resolved(path: str | os.PathLike[str]) -> Path:
     if given.name in ("", ".."):
         told = Path(os.environ.get("PWD", ""))
         if str(given) != "." or not _is_same_folder(told):
-            return given.resolve()
+            return real_path(given)
         given = told
-    return given.parent.resolve() / given.name
+    return real_path(given.parent) / given.name
 
 
 def _is_same_folder(told: Path) -> bool:
@@ -108,6 +120,15 @@ def partition_path(path: str | os.PathLike[str]) -> PartitionPath:
     return PartitionPath(found, name.topic_partition, name.kind)
 
 
+def is_own_folder(path: Path) -> bool:
+    """Whether a path is a folder of this user, and no link. Raises OSError, but not if it is missing."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and (not hasattr(os, "geteuid") or found.st_uid == os.geteuid())
+
+
 def writable_partition(path: str | os.PathLike[str]) -> PartitionPath:
     """As `partition_path`, for a folder to be changed; symbolic links are refused.
 
@@ -116,6 +137,7 @@ def writable_partition(path: str | os.PathLike[str]) -> PartitionPath:
     """
     found = partition_path(path)
     require_no_link(found.path)
+    require_no_view(found.path)
     return found
 
 
@@ -123,9 +145,16 @@ def require_no_link(path: Path) -> None:
     """Refuse to write through a symbolic link. Raises ValueError."""
     if path.is_symlink():
         raise ValueError(
-            f"{path} is a symbolic link to {path.resolve()}: nothing is written through links, as the broker "
-            f"that uses the log is unknown"
+            f"{path} is a symbolic link to {real_path(path)}: nothing is written through links, as the "
+            f"broker that uses the log is unknown"
         )
+
+
+def require_no_view(target: Path) -> None:
+    """Refuse to write into a directory of another system, which is only read. Raises ValueError."""
+    for each in () if isinstance(target, StorePath) else real_path(target).parents:
+        if isinstance(view := path_of(each), StorePath):
+            raise ValueError(f"{target} is inside {each}: {view.what}, which is only read")
 
 
 def is_log_directory(path: Path) -> bool:
@@ -147,11 +176,13 @@ def holds_kafkas_files(folder: Path) -> bool:
     """Whether a broker may have created a folder that is named like a topic-partition's.
 
     Many others are: `llvm-14`, `dbus-1`. A broker's may be empty, but is in a log directory. If it
-    cannot be listed, reading it reports why.
+    cannot be listed, reading it reports why. A file of that name, or a link to nothing, shows nothing.
     """
     if is_log_directory(folder.parent):
         return True
     try:
+        if not folder.is_dir():
+            return False
         with entries(folder) as found:
             return any(each.name in _OF_A_PARTITION or _OF_AN_OFFSET.match(each.name) for each in found)
     except OSError:
@@ -163,7 +194,8 @@ def require_outside_logs(target: Path) -> None:
 
     A broker does not start if it finds such a folder. Raises ValueError. The target need not exist.
     """
-    for each in target.resolve().parents:
+    require_no_view(target)
+    for each in real_path(target).parents:
         # Many a folder is named like one, `build-12`, and has logs of another kind.
         is_partition = parse_folder_name(each.name) is not None and any(
             parse_segment_name(path.name) is not None for path in each.glob("*.log")
@@ -178,7 +210,10 @@ def require_apart(source: str | os.PathLike[str], target: str | os.PathLike[str]
 
     Raises ValueError. The target need not exist.
     """
-    read, written = path_of(source).resolve(), path_of(target).resolve()
+    read, written = real_path(path_of(source)), real_path(path_of(target))
+    if isinstance(read, StorePath) and read.origin is not None:
+        # of a view, the folder that it is made of
+        read = real_path(read.origin)
     if read == written:
         raise ValueError(f"{target} is the source")
     if read.is_relative_to(written):

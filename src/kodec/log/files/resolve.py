@@ -6,11 +6,16 @@ planner, which lists object stores too, must agree as well: `tests/log_paths.py`
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
+from collections.abc import Collection, Iterator
+from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
 
+from kodec.log.files.descriptors import require_no_dangling_link
 from kodec.log.files.listing import (
     PartitionFolder,
     ReplicaFolder,
@@ -18,6 +23,7 @@ from kodec.log.files.listing import (
     find_replicas,
     parse_folder_name,
     parse_segment_name,
+    topic_partition_of,
 )
 from kodec.log.files.paths import (
     PartitionPath,
@@ -28,9 +34,10 @@ from kodec.log.files.paths import (
 )
 from kodec.log.files.tier_view import TierPath, as_segment
 from kodec.log.files.tiered import TieredFolder, tiered_folders
+from kodec.log.omissions import Omissions
 from kodec.runtime.dataclass import dataclass
-from kodec.runtime.errors import ReadFailed
-from kodec.stores.storage import StorePath, entries, one_look, path_of, readable
+from kodec.runtime.errors import NoSuchPartition, ReadFailed
+from kodec.stores.storage import Listed, StorePath, archive_note, entries, one_look, path_of, readable
 
 __all__ = [
     "LogDirectoryPath",
@@ -39,12 +46,18 @@ __all__ = [
     "RemoteStoragePath",
     "SegmentPath",
     "find_logs",
+    "is_of_topics",
     "named_paths",
+    "require_topics",
     "resolve",
 ]
 
 
+_MOST_FOLDERS = 100
+_MOST_NAMED = 3
 _PATTERN = re.compile(r"[*?\[{]")
+# The folder that a file system makes for itself, and lets root alone list.
+_OF_FILE_SYSTEMS = ("lost+found",)
 
 
 class NotALog(ValueError):
@@ -91,18 +104,51 @@ LogPath: TypeAlias = LogDirectoryPath | PartitionPath | SegmentPath | RemoteStor
 def resolve(path: str | os.PathLike[str]) -> LogDirectoryPath | PartitionPath | SegmentPath:
     """The one thing at a path on a broker's disk.
 
-    Remote storage is one as well: a `TierPath`, under which it can be read as a log directory.
+    Remote storage is one as well: a `TierPath`, under which it can be read as a log directory. Its path may
+    be that of a folder that holds nothing else, as the one that brokers are configured with.
 
-    Raises: as `find_logs`; NotALog also for a folder that holds log directories.
+    Raises: as `find_logs`; NotALog also for a folder that holds log directories, or several remote storages.
     """
     found = find_logs(path)
     first = found[0]
-    if isinstance(first, LogDirectoryPath) and first.path != readable(path):
+    is_inside = isinstance(first, LogDirectoryPath) and first.path != readable(path)
+    if is_inside or (len(found) > 1 and isinstance(first, RemoteStoragePath)):
         names = ", ".join(each.path.name for each in found[:4])
         raise NotALog(f"{path}: not a log directory, but a folder of such: {names}")
     if isinstance(first, RemoteStoragePath):
         return _as_logs(first)
     return first
+
+
+def require_topics(topics: Collection[str] | None, *paths: str | os.PathLike[str]) -> None:
+    """Raise NoSuchPartition for a topic of which no path has a replica; None requires nothing.
+
+    Raises: as `resolve`.
+    """
+    there: set[str] = set()
+    for path in paths if topics else ():
+        what = resolve(path)
+        if isinstance(what, LogDirectoryPath):
+            there |= {each.topic_partition.topic for each in what.replicas}
+        elif isinstance(what, PartitionPath):
+            there.add(what.topic_partition.topic)
+        elif (owner := topic_partition_of(what.path)) is not None:
+            there.add(owner.topic)
+    for topic in sorted(topics or ()):
+        if topic not in there:
+            from difflib import get_close_matches
+
+            near = get_close_matches(topic, sorted(there), n=1)
+            meant = f": did you mean {near[0]}?" if near else ""
+            raise NoSuchPartition(f"{', '.join(map(str, paths))}: no topic {topic}{meant}")
+
+
+def is_of_topics(what: PartitionPath | SegmentPath, topics: Collection[str] | None) -> bool:
+    """Whether a folder of a topic-partition, or a segment, is of one of these topics; None: of any."""
+    if topics is None:
+        return True
+    owner = topic_partition_of(what.path) if isinstance(what, SegmentPath) else what.topic_partition
+    return owner is not None and owner.topic in topics
 
 
 def _as_logs(found: RemoteStoragePath) -> LogDirectoryPath | PartitionPath:
@@ -113,20 +159,24 @@ def _as_logs(found: RemoteStoragePath) -> LogDirectoryPath | PartitionPath:
     return LogDirectoryPath(view, tuple(find_replicas(view)))
 
 
-def find_logs(path: str | os.PathLike[str]) -> list[LogPath]:
+def find_logs(path: str | os.PathLike[str], omissions: Omissions | None = None) -> list[LogPath]:
     """Everything at a path: one thing, or the contents of a folder of log directories and remote storage.
 
     A folder that holds topic-partitions' folders, or the files that brokers leave in a log directory, is a
     log directory, whatever its name; another folder with the name of a topic-partition's folder is one of
     those. Names alone do not count: a broker must have left a file there (`holds_kafkas_files`).
 
+    Args:
+        omissions: takes the folders in a folder of log directories that cannot be listed; without it, the
+            first of them raises an error.
+
     Raises: NotALog for anything else; OSError if nothing is there, or if it cannot be listed.
     """
     with one_look():
-        return _find_logs(path)
+        return _find_logs(path, omissions)
 
 
-def _find_logs(path: str | os.PathLike[str]) -> list[LogPath]:
+def _find_logs(path: str | os.PathLike[str], omissions: Omissions | None) -> list[LogPath]:
     try:
         given = readable(path)
     except ValueError as error:
@@ -136,8 +186,14 @@ def _find_logs(path: str | os.PathLike[str]) -> list[LogPath]:
         base_offset = parse_segment_name(given.name)
         if base_offset is None and (stored := as_segment(given)) is not None:
             given, base_offset = stored, parse_segment_name(stored.name)
+        if base_offset is None and given.name.endswith("-v1.log"):
+            raise NotALog(
+                f"{path}: a segment of Redpanda is read in its own folder, as orders/0_12/{given.name}: "
+                "its topic-partition and the segments before it are needed for Kafka's offsets"
+            )
         if base_offset is None:
-            raise NotALog(f"{path}: not a segment: those are named like 00000000000000000000.log")
+            what = archive_note(given) or "not a segment: those are named like 00000000000000000000.log"
+            raise NotALog(f"{path}: {what}")
         return [SegmentPath(given, base_offset)]
     replicas = find_replicas(given)
     if is_log_directory(given):
@@ -146,88 +202,175 @@ def _find_logs(path: str | os.PathLike[str]) -> list[LogPath]:
     inside: list[LogPath] | None = None
     if any(holds_kafkas_files(each.path) for each in replicas):
         # a folder of log directories may look as if it were one: `kafka-logs-1`
-        inside = _inside(given)
+        inside = _inside(given, omissions, is_log_directory=True)
         inner = {each.path for each in inside}
         own = tuple(each for each in replicas if each.path not in inner)
         return [LogDirectoryPath(given, own), *inside]
     is_partition = parse_folder_name(resolved(given).name) is not None
     if is_partition and holds_kafkas_files((found := partition_path(given)).path):
         return [found]
-    tiered = tiered_folders(given)
-    if tiered:
-        return [RemoteStoragePath(given, tuple(tiered))]
-    inside = _inside(given)
+    unlisted: OSError | None = None
+    try:
+        if tiered := tiered_folders(given):
+            return [RemoteStoragePath(given, tuple(tiered))]
+    except ReadFailed:
+        raise
+    except OSError as error:
+        # no remote storage; among log directories that folder is one that cannot be listed
+        unlisted = error
+    inside = _inside(given, omissions)
     if inside:
         return inside
+    if unlisted is not None:
+        raise unlisted
     if replicas or is_partition:
         names = ", ".join(each.path.name for each in replicas[:4]) or resolved(given).name
         raise NotALog(f"{path}: no file of Kafka's is in {names}")
+    if not isinstance(given, StorePath) and (below := _below(given)):
+        raise NotALog(f"{path}: not a log directory; give {' or '.join(map(str, below))}")
     raise NotALog(
         f"{path}: neither a log directory, which holds folders named like orders-0, nor such a folder"
     )
 
 
-def _inside(path: Path) -> list[LogPath]:
-    """The log directories and the remote storage in a folder."""
-    with entries(path) as there:
-        folders = sorted(path_of(entry.path) for entry in there if entry.is_dir())
-    found: list[LogPath] = []
-    for folder in folders:
+def _below(path: Path) -> list[Path]:
+    """Log directories two levels below a folder, for an error: at most three, in the first folders only."""
+    found: list[Path] = []
+    for folder in sorted(_folders(path))[:_MOST_FOLDERS]:
         try:
-            replicas = find_replicas(folder)
+            inside = [each.path for each in _inside(folder, Omissions())]
+        except OSError:
+            continue
+        found += inside if len(inside) == 1 else [folder] * bool(inside)
+        if len(found) >= _MOST_NAMED:
+            break
+    return found[:_MOST_NAMED]
+
+
+def _folders(path: Path) -> list[Path]:
+    with entries(path) as there:
+        return [
+            Path(each.path) for each in islice(there, _MOST_FOLDERS) if each.is_dir(follow_symlinks=False)
+        ]
+
+
+def _inside(path: Path, omissions: Omissions | None, *, is_log_directory: bool = False) -> list[LogPath]:
+    """The log directories and the remote storage in a folder.
+
+    Raises OSError for a folder that cannot be listed, or is a link to nothing, without `omissions`. In a log
+    directory, what has the name of a topic-partition's folder is one, and raises the error when it is read.
+    """
+    folders: list[Path] = []
+    unlisted: list[tuple[Path, OSError]] = []
+    dangling: list[tuple[Path, OSError]] = []
+    with entries(path) as there:
+        for entry in there:
+            try:
+                if entry.is_dir():
+                    folders.append(path_of(entry.path))
+                elif not isinstance(entry, Listed) and not entry.is_file():
+                    require_no_dangling_link(path_of(entry.path))
+            except OSError as error:
+                dangling.append((path_of(entry.path), error))
+    found: list[LogPath] = []
+    for folder in sorted(folders):
+        try:
+            found += _log_in(folder)
         except ReadFailed:
             # a server that does not answer, and not a folder that is closed to this user
             raise
-        except OSError:
-            # listing it raises the error
-            continue
-        if is_log_directory(folder) or any(
-            each.kind is ReplicaKind.LIVE and holds_kafkas_files(each.path) for each in replicas
-        ):
-            found.append(LogDirectoryPath(folder, tuple(replicas)))
-        elif parse_folder_name(folder.name) is None and (tiered := tiered_folders(folder)):
-            found.append(RemoteStoragePath(folder, tuple(tiered)))
+        except OSError as error:
+            unlisted.append((folder, error))
+    # Many a folder has links that lead nowhere; among log directories one is a disk that is not mounted.
+    for folder, why in sorted([*unlisted, *(dangling if found else ())], key=itemgetter(0)):
+        # A disk may have the name of a topic-partition, as `broker-1`; so may the folder of any program.
+        is_named = parse_folder_name(folder.name) is not None
+        if folder.name not in _OF_FILE_SYSTEMS and not (is_named and (is_log_directory or not found)):
+            failed = ReadFailed.of(why, source=str(folder))
+            if omissions is None:
+                raise failed from None
+            omissions.failed(folder, failed)
     return found
+
+
+def _log_in(folder: Path) -> list[LogPath]:
+    """The folder, if it is a log directory or remote storage; else nothing. Raises OSError."""
+    replicas = find_replicas(folder)
+    if is_log_directory(folder) or any(
+        each.kind is ReplicaKind.LIVE and holds_kafkas_files(each.path) for each in replicas
+    ):
+        return [LogDirectoryPath(folder, tuple(replicas))]
+    if parse_folder_name(folder.name) is None and (tiered := tiered_folders(folder)):
+        return [RemoteStoragePath(folder, tuple(tiered))]
+    return []
 
 
 def named_paths(path: str | os.PathLike[str]) -> list[Path]:
     """The paths that a glob (`*`, `?`, `[a-z]`, `{a,b}`) matches, sorted; none if nothing matches.
 
     An existing path is not a glob, and neither is one without such characters, whether it exists or not.
+    Raises NotALog for one that stands for more than 10,000; OSError for a folder whose names have to be
+    compared, and which cannot be listed.
     """
     given = path_of(path)
-    if isinstance(given, StorePath):
-        return _named_objects(given)
-    text = os.fspath(given)
-    if not _PATTERN.search(text) or given.exists():
+    if not _PATTERN.search(str(given)) or (not isinstance(given, StorePath) and given.exists()):
         return [given]
-    import glob
-
-    return [Path(each) for each in sorted({each for one in _without_braces(text) for each in glob.glob(one)})]  # noqa: PTH207
-
-
-def _named_objects(path: StorePath) -> list[Path]:
-    """The same in a store: folder by folder, those whose names match are listed."""
-    if not _PATTERN.search(str(path)):
-        return [path]
     found: set[Path] = set()
-    for text in _without_braces(str(path)):
+    for text in _without_braces(str(given)):
         whole = path_of(text)
-        level: list[Path] = [type(whole)(*whole.parts[:2])]
-        for number, part in enumerate(whole.parts[2:], 3):
-            is_last = number == len(whole.parts)
-            if not _PATTERN.search(part):
-                level = [each / part for each in level if not is_last or (each / part).exists()]
+        # of a store the scheme and the bucket are no folders that can be listed
+        first = 2 if isinstance(whole, StorePath) else int(whole.is_absolute())
+        level: list[Path] = [type(whole)(*whole.parts[:first])]
+        for number, part in enumerate(whole.parts[first:], first + 1):
+            if _PATTERN.search(part):
+                level = [each for folder in level for each in _matches(folder, part)]
             else:
-                level = [each for folder in level for each in folder.glob(part)]
+                is_last = number == len(whole.parts)
+                level = [each / part for each in level if not is_last or _has(each / part)]
         found.update(level)
     return sorted(found)
 
 
+def _matches(folder: Path, pattern: str) -> Iterator[Path]:
+    """What is in a folder and has such a name; nothing if it is none. Raises OSError."""
+    try:
+        with entries(folder) as there:
+            found = [each.name for each in there if fnmatch.fnmatchcase(each.name, pattern)]
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for name in found:
+        if pattern.startswith(".") or not name.startswith("."):
+            yield folder / name
+
+
+def _has(path: Path) -> bool:
+    """Whether anything has the name, be it a link to nothing. Raises OSError where that cannot be seen."""
+    try:
+        if isinstance(path, StorePath):
+            return path.exists()
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
 def _without_braces(text: str) -> list[str]:
-    """A glob of Hadoop's, with `{a,b}`, as globs without them."""
-    match = re.search(r"\{([^{}]*)\}", text)
-    if match is None:
-        return [text]
-    before, after = text[: match.start()], text[match.end() :]
-    return [whole for each in match[1].split(",") for whole in _without_braces(f"{before}{each}{after}")]
+    """A glob of Hadoop's, with `{a,b}`, as globs without them. Raises NotALog for more than 10,000."""
+    found = [text]
+    # the innermost first, so that all of them have the same braces
+    while (match := _BRACES.search(found[0])) is not None:
+        count = match[1].count(",") + 1
+        if len(found) * count > _MOST_GLOBS:
+            raise NotALog(f"{text}: it stands for more than {_MOST_GLOBS:,} paths")
+        parts = [(each, _BRACES.search(each)) for each in found]
+        found = [
+            f"{each[: one.start()]}{part}{each[one.end() :]}"
+            for each, one in parts
+            if one is not None
+            for part in one[1].split(",")
+        ]
+    return found
+
+
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_MOST_GLOBS = 10_000

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import BinaryIO, NamedTuple
 
 from kodec.generated.log.offset_index import OffsetIndex
-from kodec.generated.log.record_batch import RecordBatch
 from kodec.generated.log.time_index import Entry as TimeEntry
 from kodec.generated.log.time_index import TimeIndex
 from kodec.generated.log.transaction_index import TransactionIndex
-from kodec.log.batches.format import Number
-from kodec.log.batches.frame import FRAME_SIZE, NEWEST, Frame
+from kodec.log.batches.frame import FRAME_SIZE, Frame
+from kodec.log.batches.sizes import HEADS, MOST_HEAD
 from kodec.log.files.tier_manifest import Piece
 from kodec.runtime.errors import Truncated
 from kodec.stores.positioned import PositionedFile
@@ -18,9 +17,6 @@ from kodec.stores.positioned import PositionedFile
 __all__ = ["Found", "PartOfLog", "cut_index", "find_batch"]
 
 _LOOK = 64 << 10
-_LARGEST = Number(RecordBatch, "max_timestamp")
-_LAST = Number(RecordBatch, "last_offset_delta")
-_HEADER = max(each.at + each.size for each in (_LARGEST, _LAST))
 
 
 class PartOfLog(PositionedFile, BinaryIO):
@@ -78,7 +74,7 @@ def find_batch(
     held, begin = b"", at
     largest: tuple[int, int] | None = None
     while at < size:
-        if at - begin + _HEADER > len(held):
+        if at - begin + MOST_HEAD > len(held):
             log.seek(at)
             held, begin = log.read(min(_LOOK, size - at)), at
         frame = Frame.peek(held, at - begin)
@@ -88,10 +84,11 @@ def find_batch(
             return Found(at, largest)
         if not frame.fits(size - at):
             raise Truncated("batch", at=at, need=frame.size, have=size - at)
-        if frame.magic == NEWEST and frame.offset >= first and at - begin + _HEADER <= len(held):
-            time = _LARGEST.get(held, at - begin)
+        head = HEADS.get(frame.magic)
+        if head is not None and frame.offset >= first and at - begin + head.size <= len(held):
+            time = head.max_timestamp.get(held, at - begin)
             if largest is None or time > largest[0]:
-                largest = time, frame.offset + _LAST.get(held, at - begin)
+                largest = time, frame.offset + head.last_delta.get(held, at - begin)
         at += frame.size
     return Found(size, largest)
 
@@ -134,7 +131,7 @@ def cut_index(
             time.relative_offset -= first - base_offset
         # as a broker does when it closes a segment
         if largest is not None and (not times.entries or times.entries[-1].timestamp < largest[0]):
-            times.entries.append(TimeEntry(largest[0], largest[1] - first))
+            times.entries.append(TimeEntry(timestamp=largest[0], relative_offset=largest[1] - first))
         return times.to_bytes()
     aborted = TransactionIndex.from_bytes(data)
     aborted.entries = [each for each in aborted.entries if first <= each.last_offset <= last]

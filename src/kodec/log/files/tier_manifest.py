@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple, TypeVar
@@ -17,6 +16,7 @@ from kodec.generated.tier.chunk_sizes import ChunkSizes, NoOthers
 from kodec.runtime.compression import decompress
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, Malformed, Unsupported
+from kodec.runtime.foreign_json import read_json, whole_number
 
 __all__ = [
     "CIPHER_BYTES",
@@ -35,7 +35,9 @@ CIPHER_BYTES = 12 + 16
 """What encryption adds to a chunk: the initialization vector before it, the tag of GCM after it."""
 # as in the plugin
 _MOST_OF_SIZES = 10 << 20
-_MAX_INT32 = 2**31 - 1
+# Each leader epoch of a segment is one; sizes of chunks are in one string.
+_MOST_VALUES = 100_000
+_MAX_INT32, _MAX_INT64 = 2**31 - 1, 2**63 - 1
 # The names in the manifest, and the ends of the names of files that hold the same in a log directory.
 _INDEXES = {
     "offset": "index",
@@ -169,8 +171,8 @@ def _parsed(data: bytes) -> Manifest:
     if len(data) > MOST_OF_A_MANIFEST:
         raise _wrong("", "a manifest is smaller", f"at most {MOST_OF_A_MANIFEST} bytes", "more")
     try:
-        whole = json.loads(data)
-    except (ValueError, RecursionError):
+        whole = read_json(data, most_values=_MOST_VALUES)
+    except ValueError:
         raise _wrong("", "not JSON", "a manifest", _start(data)) from None
     if not isinstance(whole, dict):
         raise _wrong("", "not a manifest", "a JSON object", type(whole).__name__)
@@ -285,19 +287,33 @@ def _segment(given: object) -> StoredSegment | None:
         owner = segment_id["topicIdPartition"]
         epochs = given["segmentLeaderEpochs"]  # type: ignore[index]
         return StoredSegment(
-            str(owner["topicPartition"]["topic"]),
-            str(owner["topicId"]),
-            int(owner["topicPartition"]["partition"]),
-            str(segment_id["id"]),
-            int(given["startOffset"]),  # type: ignore[index]
-            int(given["endOffset"]),  # type: ignore[index]
-            tuple(sorted((int(epoch), int(start)) for epoch, start in epochs.items())),
-            int(given.get("maxTimestampMs", -1)),  # type: ignore[attr-defined]
+            _text(owner["topicPartition"]["topic"]),
+            _text(owner["topicId"]),
+            whole_number(owner["topicPartition"]["partition"], 0, _MAX_INT32),
+            _text(segment_id["id"]),
+            whole_number(given["startOffset"], 0, _MAX_INT64),  # type: ignore[index]
+            whole_number(given["endOffset"], 0, _MAX_INT64),  # type: ignore[index]
+            tuple(
+                sorted((_epoch(epoch), whole_number(start, 0, _MAX_INT64)) for epoch, start in epochs.items())
+            ),
+            whole_number(given.get("maxTimestampMs", -1), -1, _MAX_INT64),  # type: ignore[attr-defined]
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise _wrong(
             "remoteLogSegmentMetadata", "not that of a segment", "ids, offsets and epochs", "other"
         ) from None
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r:.100} is no text")
+    return value
+
+
+def _epoch(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 10:
+        raise ValueError(f"{text!r:.100} is no epoch")
+    return int(text)
 
 
 def _of(given: dict[str, Any], name: str, path: str, kind: type[T]) -> T:

@@ -11,10 +11,10 @@ import errno
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 from urllib.parse import quote, unquote
 
 from kodec.log.files.checkpoints import LeaderEpoch, read_leader_epochs
@@ -25,11 +25,9 @@ from kodec.log.files.tier_lineage import CopiedSegment, Part, RemoteSegments, ar
 from kodec.log.files.tier_manifest import CIPHER_BYTES, MOST_OF_A_MANIFEST, Manifest, Piece, parse_manifest
 from kodec.log.files.tier_object import TierLog, read_index
 from kodec.log.files.tiered import TieredFolder, TieredSegment, list_objects, tiered_folder, tiered_folders
+from kodec.log.files.view import ViewFile, ViewPath, ViewStorage, note
 from kodec.runtime.errors import FormatError, Malformed, ReadFailed, Unsupported
-from kodec.runtime.logger import logger
 from kodec.stores.storage import (
-    Entry,
-    Listed,
     Status,
     StorePath,
     not_found,
@@ -42,15 +40,12 @@ __all__ = [
     "RemoteSegment",
     "TierPath",
     "TierStorage",
-    "ViewFile",
     "as_logs",
     "as_partition",
     "as_segment",
     "list_tiered",
     "local_file",
-    "note",
     "owner_of",
-    "take_notes",
 ]
 
 _SCHEME = "tier:"
@@ -60,40 +55,13 @@ _MANIFEST = "rsm-manifest"
 _NO_END = 1 << 63
 # Manifests are small: what counts is how long a request takes.
 _AT_A_TIME = 16
+_MOST_NAMES = 10
 _WITHOUT = "no log directory with __remote_log_metadata was given"
 _SEGMENT = re.compile(r"([0-9]{20})-[A-Za-z0-9_-]{22}\.log")
 
 
-_notes: dict[str, None] = {}
-
-
-def note(text: str) -> None:
-    """Note for whoever reads remote storage what an answer depends on; it is logged the first time."""
-    if text not in _notes:
-        _notes[text] = None
-        logger().info("%s", text)
-
-
-def take_notes() -> list[str]:
-    """The notes since this was last called."""
-    found = list(_notes)
-    _notes.clear()
-    return found
-
-
-class TierPath(StorePath):
-    """A path in a folder of remote storage that is read as a log directory.
-
-    Attributes: `file` is what a listing showed; None for another path. As `listed`, it goes with the path to
-    other processes, so that all of them read the same objects, and none has to list them again.
-    """
-
-    file: ViewFile | None = None
-
-    @property
-    def real(self) -> Path | None:
-        """The object with the content, for people; None where none is known."""
-        return None if self.file is None else self.file.real
+class TierPath(ViewPath):
+    """A path in a folder of remote storage that is read as a log directory."""
 
     @classmethod
     def of(cls, root: Path) -> TierPath:
@@ -113,14 +81,6 @@ class TierPath(StorePath):
         if self.real is not None:
             return str(self.real)
         return "/".join([str(self.tier), *self.parts[2:]])
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (type(self), self.parts, self.file)
-
-
-def _unpickled(kind: type[TierPath], parts: tuple[str, ...], file: ViewFile | None) -> TierPath:
-    found = kind(*parts)
-    return found if file is None else _named(found, file)
 
 
 def as_logs(folder: Path) -> TierPath | None:
@@ -155,12 +115,23 @@ def as_segment(path: Path) -> TierPath | None:
         return None
     for each in _storage(path.parent).files(found[0].name).values():
         if each.real == path:
-            return _named(found[0] / file_name(int(match[1]), "log"), each)
+            return (found[0] / file_name(int(match[1]), "log")).named(each)
     return None
 
 
 def _read(segment: TieredSegment) -> Manifest:
     return _manifest(segment.objects[_MANIFEST])
+
+
+def _objects_of(folder: TieredFolder) -> list[TieredSegment]:
+    """As `list_objects`; segments without a manifest are named in a note."""
+    unfinished: list[Path] = []
+    found = list_objects(folder, unfinished)
+    if unfinished:
+        names = ", ".join(each.name for each in unfinished[:_MOST_NAMES])
+        more = f" and {len(unfinished) - _MOST_NAMES} more" if len(unfinished) > _MOST_NAMES else ""
+        note(f"{folder.path}: not read, for lack of a manifest, which is uploaded last: {names}{more}")
+    return found
 
 
 def owner_of(folder: TieredFolder, read: Callable[[TieredSegment], Manifest] = _read) -> TopicPartition:
@@ -169,7 +140,7 @@ def owner_of(folder: TieredFolder, read: Callable[[TieredSegment], Manifest] = _
     Raises OSError; FormatError for a manifest that cannot be used.
     """
     if folder.manifests:
-        for segment in list_objects(folder)[:1]:
+        for segment in _objects_of(folder)[:1]:
             stored = read(segment).segment
             ends_so = stored is not None and folder.topic_partition.topic.endswith(stored.topic)
             if stored is not None and ends_so and stored.partition == folder.topic_partition.partition:
@@ -184,7 +155,7 @@ def list_tiered(folder: TieredFolder) -> list[SegmentFiles]:
     """
     if not folder.manifests:
         note(f"the objects in remote storage show which segments count: {_WITHOUT}")
-        largest = {each.base_offset: each for each in list_objects(folder)}
+        largest = {each.base_offset: each for each in _objects_of(folder)}
         return [_as_stored(each) for each in largest.values()]
     view = TierPath.of(folder.path)
     storage = _storage(folder.path)
@@ -194,10 +165,10 @@ def list_tiered(folder: TieredFolder) -> list[SegmentFiles]:
     for each in sorted(files):
         if each.endswith(".log"):
             base = int(each[:20])
-            log = _named(view / name / each, files[each])
+            log = (view / name / each).named(files[each])
             beside = {kind: file_name(base, kind) for kind in INDEXES}
             indexes = {
-                kind: _named(view / name / own, files[own]) for kind, own in beside.items() if own in files
+                kind: (view / name / own).named(files[own]) for kind, own in beside.items() if own in files
             }
             found.append(SegmentFiles(base, log, files[each].status.size, **indexes))
     return found
@@ -206,25 +177,6 @@ def list_tiered(folder: TieredFolder) -> list[SegmentFiles]:
 def _as_stored(segment: TieredSegment) -> SegmentFiles:
     indexes = {kind: segment.objects[kind] for kind in INDEXES if kind in segment.objects}
     return SegmentFiles(segment.base_offset, segment.log, segment.status.size, **indexes)
-
-
-def _named(path: TierPath, file: ViewFile) -> TierPath:
-    path.listed, path.file, path.largest = file.status, file, file.largest
-    return path
-
-
-class ViewFile(NamedTuple):
-    """A file of the view: the object with its content, its size, and how it is opened.
-
-    Attributes: `is_local` where it is a file of a log directory, which a broker may change; `largest` is the
-    largest timestamp of a log, in ms since 1970, where the metadata has it.
-    """
-
-    real: Path
-    status: Status
-    open: Callable[[], BinaryIO]
-    is_local: bool = False
-    largest: int | None = None
 
 
 class _Chosen(NamedTuple):
@@ -255,12 +207,14 @@ class RemoteSegment(NamedTuple):
     wrong: str
 
 
-class TierStorage:
+class TierStorage(ViewStorage):
     """A folder of remote storage as a `Storage`: a log directory that is only read."""
 
+    WHAT = "remote storage"
+
     def __init__(self, root: Path) -> None:
+        super().__init__()
         self._root = root
-        self._files: dict[str, dict[str, ViewFile]] = {}
         self._folders: dict[str, TieredFolder] = {}
         self._owners: dict[Path, TopicPartition] = {}
         self._manifests: dict[tuple[StorePath, Status | None], Manifest] = {}
@@ -345,7 +299,7 @@ class TierStorage:
         Raises: OSError; FormatError for a manifest that cannot be used.
         """
         try:
-            listed = list_objects(folder)
+            listed = _objects_of(folder)
         except FileNotFoundError:
             if known is None:
                 raise
@@ -410,7 +364,7 @@ class TierStorage:
     def _listed(self, folder: TieredFolder) -> tuple[list[TieredSegment], dict[str, Manifest]]:
         """The segments of a folder, and their manifests, if it has such. Raises OSError, FormatError."""
         try:
-            listed = list_objects(folder)
+            listed = _objects_of(folder)
         except FileNotFoundError:
             listed = []
         return listed, self._manifests_of(listed) if folder.manifests else {}
@@ -520,55 +474,6 @@ class TierStorage:
         found["log"] = ViewFile(log, status, opened)
         return found, None if manifest.segment is None else manifest.segment.end_offset
 
-    # -- the contract -----------------------------------------------------------------------------
-
-    def _file(self, path: Path) -> ViewFile:
-        """A file of the listing that the path is of, else of the last one, or of one that is made now."""
-        if isinstance(path, TierPath) and path.file is not None:
-            return path.file
-        _, _, *rest = path.parts
-        if len(rest) == 2:
-            files = self._files.get(rest[0])
-            if files is None or rest[1] not in files:
-                files = self.files(rest[0])
-            if rest[1] in files:
-                return files[rest[1]]
-        raise not_found(path)
-
-    def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
-        assert isinstance(folder, TierPath)
-        rest = folder.parts[2:]
-        found: list[Listed]
-        if not rest:
-            found = [Listed(folder / name, None) for name in self.partitions()]
-        elif len(rest) == 1:
-            files = self.files(rest[0]).items()
-            found = [Listed(_named(folder / name, file), file.status) for name, file in files]
-        else:
-            raise not_found(folder, "no such folder")
-        return _listing(found)
-
-    def is_folder(self, path: Path) -> bool:
-        rest = path.parts[2:]
-        return not rest or (len(rest) == 1 and self.folder(rest[0]) is not None)
-
-    def status(self, path: Path) -> Status:
-        file = self._file(path)
-        return storage_of(file.real).status(file.real) if file.is_local else file.status
-
-    def open(self, path: Path) -> BinaryIO:
-        file = self._file(path).open()
-        if not hasattr(file, "again"):
-            # as a file of a store has it: the same content, with a place of its own
-            file.again = partial(self.open, path)  # type: ignore[attr-defined]
-        return file
-
-    def create(self, path: Path, data: bytes | Path) -> None:
-        raise PermissionError(f"{path}: remote storage is only read")
-
-    def remove(self, path: Path) -> None:
-        raise PermissionError(f"{path}: remote storage is only read")
-
 
 @lru_cache(maxsize=64)
 def _storage(root: Path) -> TierStorage:
@@ -616,11 +521,6 @@ def _unreadable(path: Path) -> Iterator[None]:
         raise error.in_source(str(path)) from None
     except FormatError as error:
         raise ReadFailed(str(error.in_source(str(path))), errno.EIO, 0, str(path)) from error
-
-
-@contextmanager
-def _listing(found: list[Listed]) -> Iterator[Iterator[Entry]]:
-    yield iter(found)
 
 
 def _copied(segment: TieredSegment, manifests: Mapping[str, Manifest]) -> CopiedSegment | None:

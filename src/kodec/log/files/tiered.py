@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.names import INDEXES, OFFSET
-from kodec.stores.storage import Status, entries, path_of
+from kodec.stores.storage import Entry, Status, entries, path_of
 
 __all__ = [
     "REMOTE_TOPIC",
@@ -94,7 +94,15 @@ def _of_topic(topic: str, number: str) -> TopicPartition | None:
 
 def _folders(path: Path) -> list[Path]:
     with entries(path) as found:
-        return sorted(path_of(entry.path) for entry in found if entry.is_dir())
+        return sorted(path_of(entry.path) for entry in found if _is_folder(entry))
+
+
+def _is_folder(entry: Entry) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        # a loop of links leads to no folder
+        return False
 
 
 def _has_segments(folder: Path) -> bool:
@@ -116,10 +124,10 @@ class TieredSegment(NamedTuple):
     objects: Mapping[str, Path]
 
 
-def list_objects(folder: TieredFolder) -> list[TieredSegment]:
+def list_objects(folder: TieredFolder, unfinished: list[Path] | None = None) -> list[TieredSegment]:
     """The segments of a topic-partition, by ascending base offset; all copies, also of the same segment.
 
-    Raises OSError.
+    Logs that lack their manifest are added to `unfinished`. Raises OSError.
     """
     logs: dict[str, tuple[int, str, Path, Status]] = {}
     beside: dict[str, dict[str, Path]] = {}
@@ -135,11 +143,13 @@ def list_objects(folder: TieredFolder) -> list[TieredSegment]:
                 logs[name] = int(base_offset), segment_id, path, Status(found.st_size, found.st_mtime_ns)
             else:
                 beside.setdefault(name, {})[kind] = path
-    segments = (TieredSegment(*log, beside.get(name, {})) for name, log in logs.items())
-    return sorted(
-        (each for each in segments if not folder.manifests or "rsm-manifest" in each.objects),
-        key=lambda each: (each.base_offset, each.status.size, each.log),
-    )
+    segments = [TieredSegment(*log, beside.get(name, {})) for name, log in logs.items()]
+    segments.sort(key=lambda each: (each.base_offset, each.status.size, each.log))
+    if not folder.manifests:
+        return segments
+    if unfinished is not None:
+        unfinished += [each.log for each in segments if "rsm-manifest" not in each.objects]
+    return [each for each in segments if "rsm-manifest" in each.objects]
 
 
 def holds_metadata(path: Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kodec.log.files.listing import parse_folder_name
+from kodec.log.files.listing import topic_partition_of
 from kodec.log.files.tiered import tiered_folder
 from kodec.stores.storage import path_of
 
@@ -20,10 +20,9 @@ def topic_of(path: str | os.PathLike[str]) -> str | None:
 
     The file that a KRaft cluster is formatted with, `bootstrap.checkpoint`, is in the log directory itself.
     """
+    if (owner := topic_partition_of(path)) is not None:
+        return owner.topic
     file = path_of(path).absolute()
-    folder = parse_folder_name(file.parent.name) or parse_folder_name(file.parent.resolve().name)
-    if folder is not None:
-        return folder.topic_partition.topic
     if file.name == _BOOTSTRAP:
         return _METADATA
     if not file.parent.is_dir():

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import base64
 import math
+from enum import IntEnum
 from typing import Any
 from uuid import UUID
 
-from kodec.runtime.dataclass import MISSING, fields, is_dataclass
+from kodec.runtime.dataclass import MISSING, dataclass, fields, is_dataclass
 
-__all__ = ["UNKNOWN", "plain", "uuid_text"]
+__all__ = ["UNKNOWN", "Parts", "plain", "uuid_text"]
 
 UNKNOWN = "unknownTaggedFields"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A message without versions and tags, by names: JSON types and bytes."""
+
+    values: dict[str, Any]
 
 
 def plain(message: Any, version: int | None = None) -> dict[str, Any]:
@@ -20,10 +28,12 @@ def plain(message: Any, version: int | None = None) -> dict[str, Any]:
     Fields that `version` lacks are left out, and tagged fields with their default; `version` is that of the
     message itself if it has one. Bytes are base64, UUIDs as Kafka prints them. Tagged fields that no
     schema knows are a list under `unknownTaggedFields`, if there are any. Invalid UTF-8
-    in a string becomes U+FFFD; NaN and infinite numbers are strings.
+    in a string becomes U+FFFD; NaN and infinite numbers are strings, and so are the names of enums.
 
     Source: what MessageDataGenerator of Kafka's generator makes: `...JsonConverter.write`.
     """
+    if isinstance(message, Parts):
+        return {name: _value(value, None) for name, value in message.values.items()}
     kind = type(message)
     names: dict[str, str] = getattr(kind, "NAMES", {})
     present: dict[str, range] = getattr(kind, "IN_VERSIONS", {})
@@ -54,6 +64,10 @@ def _default(spec: Any) -> Any:
 def _value(value: Any, version: int | None) -> Any:
     if is_dataclass(value):
         return plain(value, version)
+    if isinstance(value, dict):
+        return {name: _value(each, version) for name, each in value.items()}
+    if isinstance(value, IntEnum):
+        return value.name
     if isinstance(value, list):
         return [_value(each, version) for each in value]
     if isinstance(value, str):

@@ -1,4 +1,5 @@
-"""Finds the message in a record of one of Kafka's own topics, by topic, key and version.
+"""Finds the message in a record of one of Kafka's own topics, by topic, key and version; and in those of
+MirrorMaker, Connect, Kafka Streams and Cruise Control.
 
 Source: org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde, MetadataRecordSerde and
 RemoteLogMetadataSerde (AbstractApiMessageSerde); of control records
@@ -10,25 +11,57 @@ from __future__ import annotations
 import base64
 import importlib
 import json
+import re
 import struct
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, cast
 
 from kodec.generated.control.control_record_key import ControlRecordKey
 from kodec.generated.control.end_txn_marker import EndTxnMarker
 from kodec.generated.index import MESSAGES
 from kodec.log.batches.records import ControlRecord, ControlRecordType, Record
-from kodec.log.messages.as_json import plain
-from kodec.runtime.dataclass import dataclass
+from kodec.log.messages.as_json import Parts, plain
+from kodec.log.messages.connect import connect_topic, read_connect
+from kodec.log.messages.streams import (
+    FrameName,
+    Headers,
+    frames_of,
+    is_changelog,
+    read_frame,
+    suppressed_version,
+)
+from kodec.runtime.dataclass import dataclass, replace
 from kodec.runtime.errors import FormatError
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-__all__ = ["TOPICS", "Decoded", "decode", "decode_control", "decode_record", "framed"]
+__all__ = [
+    "COORDINATORS",
+    "TOPICS",
+    "Decoded",
+    "decode",
+    "decode_control",
+    "decode_record",
+    "framed",
+    "has_messages",
+    "of_consumer",
+]
 
-_COORDINATORS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+COORDINATORS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+"""The topics of brokers' coordinators."""
 _FRAMED = ("__cluster_metadata", "__remote_log_metadata")
-TOPICS = (*_COORDINATORS, *_FRAMED)
-"""The topics with supported records."""
+TOPICS = (*COORDINATORS, *_FRAMED)
+"""Kafka's own topics with supported records."""
+_MIRROR = {
+    "mm2-offset-syncs.*.internal": re.compile(r"mm2-offset-syncs\..+\.internal\Z"),
+    "*.checkpoints.internal": re.compile(r".+\.checkpoints\.internal\Z"),
+    "heartbeats": re.compile(r"(.+\.)?heartbeats\Z"),
+}
+"""The topics of MirrorMaker 2, by their names in schemas."""
+_CRUISE_CONTROL = (
+    "__CruiseControlMetrics",
+    "__KafkaCruiseControlPartitionMetricSamples",
+    "__KafkaCruiseControlModelTrainingSamples",
+)
 MOST_BYTES = 16 << 20
 """No message is nearly as large: Kafka writes up to 1 MiB to these topics, and 8 MiB to the metadata log."""
 _FRAME_VERSION = 1
@@ -102,10 +135,23 @@ def _of_consumer(member: Any) -> dict[str, Any]:
     )
     for name, kind in kinds:
         try:
-            found[name] = plain(kind.from_bytes(getattr(member, name), exact=False))
+            if (message := of_consumer(kind, getattr(member, name))) is not None:
+                found[name] = plain(message)
         except FormatError:
             continue
     return found
+
+
+def of_consumer(kind: Any, data: bytes) -> Any:
+    """A subscription or an assignment of a client; a later version as the latest known; None for no bytes.
+
+    Raises FormatError. Source: `ConsumerProtocol.deserializeSubscription`, `.deserializeAssignment`: later
+    versions only append fields.
+    """
+    latest = kind.VERSIONS[-1]
+    if len(data) >= 2 and _INT16.unpack_from(data)[0] > latest:
+        data = _INT16.pack(latest) + data[2:]
+    return kind.from_bytes(data, exact=False) if data else None
 
 
 @cache
@@ -117,14 +163,25 @@ def _class_of(topic: str, kind: str, number: int) -> Any:
 
 
 def decode_record(
-    topic: str, key: bytes | None, value: bytes | None
+    topic: str, key: bytes | None, value: bytes | None, headers: Headers = ()
 ) -> tuple[Decoded | None, Decoded | None]:
     """The message in a record's key, and that in its value; None if there are not bytes.
 
     Unknown or undecodable contents are returned with their bytes and the reason; no error is raised for what
     a record holds. Bytes after the message are ignored in topics of coordinators, as by Kafka.
+
+    Any program may have a topic with a name like those of MirrorMaker, Connect, Streams or Cruise Control:
+    there, both are None for a record with other contents, and a key or value without a frame is None.
     """
-    if topic in _COORDINATORS:
+    if (mirror := _mirror_topic(topic)) is not None:
+        return _mirrored(mirror, key, value)
+    if topic in _CRUISE_CONTROL:
+        return _measured(topic, value)
+    if (kind := connect_topic(topic)) is not None:
+        return _connected(kind, key, value)
+    if topic.endswith(_OF_STREAMS):
+        return _streamed(topic, key, value, headers)
+    if topic in COORDINATORS:
         return _coordinator(topic, key, value)
     if topic in _FRAMED:
         plain_key = None if key is None else Decoded(None, None, None, None, key, "the topic has no keys")
@@ -166,7 +223,94 @@ def decode(topic: str, record: Record) -> tuple[Decoded | None, Decoded | None]:
     """
     if isinstance(record, ControlRecord):
         return decode_control(record)
-    return decode_record(topic, record.key, record.value) if topic in TOPICS else (None, None)
+    if not has_messages(topic):
+        return None, None
+    return decode_record(topic, record.key, record.value, record.headers)
+
+
+def has_messages(topic: str) -> bool:
+    """Whether records of a topic may be messages that are decoded by name, as far as its name shows."""
+    return (
+        topic in TOPICS
+        or topic in _CRUISE_CONTROL
+        or _mirror_topic(topic) is not None
+        or connect_topic(topic) is not None
+        or frames_of(topic) is not None
+        or is_changelog(topic)
+    )
+
+
+@lru_cache(1024)
+def _mirror_topic(topic: str) -> str | None:
+    return next((name for name, pattern in _MIRROR.items() if pattern.match(topic)), None)
+
+
+def _mirrored(topic: str, key: bytes | None, value: bytes | None) -> tuple[Decoded | None, Decoded | None]:
+    """As `decode_record`, in a topic of MirrorMaker 2.
+
+    None if not all of the key and the value are such: anybody may have given a topic that name.
+    """
+    found: list[Decoded | None] = []
+    for kind, data in (("mirror-key", key), ("mirror-value", value)):
+        made = None if data is None else _decoded(topic, kind, 0, None, data, {}, whole=True)
+        if made is not None and made.message is None:
+            return None, None
+        if made is not None:
+            made = replace(made, number=None, version=getattr(made.message, "version", None))
+        found.append(made)
+    return found[0], found[1]
+
+
+_OF_STREAMS = ("-changelog", "-repartition", "-topic")
+
+
+def _measured(topic: str, value: bytes | None) -> tuple[None, Decoded | None]:
+    """As `decode_record`, in a topic of Cruise Control, whose keys are text or null."""
+    # a sample of version 4 may end in what version 5 has, as Cruise Control writes it
+    whole = topic != "__KafkaCruiseControlModelTrainingSamples"
+    made = None if value is None else _decoded(topic, "cruise-control", 0, None, value, {}, whole=whole)
+    if made is None or made.message is None:
+        return None, None
+    return None, replace(made, number=None, version=getattr(made.message, "version", None))
+
+
+def _connected(kind: str, key: bytes | None, value: bytes | None) -> tuple[Decoded | None, Decoded | None]:
+    """As `decode_record`, in a topic of Connect."""
+    found = read_connect(kind, key, value)
+    if found is None:
+        return None, None
+    first, second = (
+        None if each is None or data is None else Decoded(each.name, None, None, Parts(each.data), data)
+        for each, data in zip(found, (key, value), strict=True)
+    )
+    return first, second
+
+
+def _streamed(
+    topic: str, key: bytes | None, value: bytes | None, headers: Headers
+) -> tuple[Decoded | None, Decoded | None]:
+    """As `decode_record`, in a topic of Kafka Streams."""
+    frames = frames_of(topic)
+    if frames is None:
+        # a suppression with a name of its own: only the header shows it
+        if not is_changelog(topic) or value is None or suppressed_version(headers) is None:
+            return None, None
+        return None, _framed_part("suppressed", value, headers)
+    first = None if frames.key is None or key is None else _framed_part(frames.key, key, headers)
+    second = None if frames.value is None or value is None else _framed_part(frames.value, value, headers)
+    if (first is None and frames.key and key is not None) or (
+        second is None and frames.value and value is not None
+    ):
+        return None, None
+    return first, second
+
+
+def _framed_part(frame: FrameName, data: bytes, headers: Headers) -> Decoded | None:
+    try:
+        parts = {} if len(data) > MOST_BYTES else read_frame(frame, data, headers)
+    except FormatError:
+        return None
+    return Decoded(frame, None, None, Parts(parts), data) if parts else None
 
 
 def _coordinator(topic: str, key: bytes | None, value: bytes | None) -> tuple[Decoded | None, Decoded | None]:
@@ -217,6 +361,7 @@ def _decoded(
     data: bytes,
     given: dict[str, int],
     at: int = 0,
+    whole: bool = False,
 ) -> Decoded:
     if len(data) > MOST_BYTES:
         return Decoded(None, number, version, None, data, f"more than {MOST_BYTES >> 20} MiB")
@@ -227,6 +372,6 @@ def _decoded(
         message, end = found.read_from(data, at, **given)
     except FormatError as error:
         return Decoded(found.__name__, number, version, None, data, str(error))
-    if given and end != len(data):
+    if (given or whole) and end != len(data):
         return Decoded(found.__name__, number, version, None, data, f"{len(data) - end} bytes are left over")
     return Decoded(found.__name__, number, version, message, data)

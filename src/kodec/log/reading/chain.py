@@ -25,7 +25,7 @@ class Chain:
         positions: where each starts.
         offsets: the offset of each, from its frame.
         end: the byte after the last one.
-        newest: whether each of them is of magic 2.
+        lists: whether each of them is a list of records.
         largest: the size of the largest one.
         leads_out: whether the chain continues to the end of the source (its last byte, a torn batch, zeros),
             or for `FAR` bytes; else there is damage at `end`.
@@ -36,7 +36,7 @@ class Chain:
         self.positions: list[int] = []
         self.offsets: list[int] = []
         self._source = source
-        self.newest = True
+        self.lists = True
         alone: list[bool] = []
         at: Frame | None = frame
         self.end = pos
@@ -44,7 +44,7 @@ class Chain:
         while at is not None:
             self.positions.append(self.end)
             self.offsets.append(at.offset)
-            self.newest = self.newest and at.magic == 2
+            self.lists = self.lists and at.is_list
             # the offset of such a message would count from the start of a wrapper that held it
             alone.append(at.magic == 1 and not is_wrapper(source, self.end))
             self.end += at.size

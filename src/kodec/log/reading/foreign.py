@@ -1,23 +1,20 @@
 """Recognizes files of other systems that are not Kafka logs, by their markers.
 
-Used only for a file whose first batch cannot be read. Sources: Redpanda's `model::record_batch_header` and
-`storage::disk_header_to_iobuf`; AutoMQ's `com.automq.stream.s3.ObjectWriter` and `WALObjectHeader`.
+Used only for a file whose first batch cannot be read; as a segment of Redpanda that is not in its folder.
+Source: AutoMQ's `com.automq.stream.s3.ObjectWriter` and `WALObjectHeader`.
 """
 
 from __future__ import annotations
 
 import struct
 
+from kodec.log.batches.redpanda import HEAD_SIZE, read_header
 from kodec.log.reading.source import ByteSource
-from kodec.runtime.crc import crc32c
 from kodec.runtime.errors import FormatError, Unsupported
 
 __all__ = ["foreign_error", "is_foreign"]
 
 _REASON = "not Kafka's format"
-# header_crc, which covers the rest of the header, and size_bytes; little-endian
-_REDPANDA = struct.Struct("<Ii")
-_REDPANDA_HEADER = 61
 # a block's magic and flag, how many records and bytes it holds; then the magic of its first record
 _AUTOMQ_BLOCK = struct.Struct(">BBiiB")
 _AUTOMQ_END = (0x88E241B785F4CFF7).to_bytes(8, "big")
@@ -42,11 +39,9 @@ def is_foreign(error: object) -> bool:
 
 
 def _name(source: ByteSource) -> str | None:
-    head = source.read(0, _REDPANDA_HEADER)
-    if len(head) == _REDPANDA_HEADER:
-        stored, size = _REDPANDA.unpack_from(head)
-        if size >= _REDPANDA_HEADER and crc32c(head[4:]) == stored:
-            return "a segment of Redpanda"
+    head = source.read(0, HEAD_SIZE)
+    if read_header(head) is not None:
+        return "a segment of Redpanda"
     if len(head) >= _AUTOMQ_BLOCK.size:
         magic, _, records, size, first = _AUTOMQ_BLOCK.unpack_from(head)
         if magic == 0x5A and first == 0x22 and records > 0 and size > 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Generic, Protocol, Self, TypeVar
 
@@ -10,11 +10,12 @@ from kodec.log import kernel
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.batches.records import Limits, Record, SkippedRanges, TornTail
+from kodec.log.omissions import Omissions
 from kodec.log.reading.order import Order
 from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk
 
-__all__ = ["BatchReader", "OnError", "Reader", "RecordReader", "batch_reader", "read_batches", "read_records"]
+__all__ = ["BatchReader", "OnError", "Reader", "RecordReader", "batch_reader", "read_batches"]
 
 T = TypeVar("T")
 
@@ -36,6 +37,9 @@ class Progress(Protocol):
 
     @property
     def skipped(self) -> SkippedRanges: ...
+
+    @property
+    def omissions(self) -> Omissions: ...
 
     def close(self) -> None: ...
 
@@ -66,6 +70,11 @@ class Reader(Generic[T]):
     def skipped(self) -> SkippedRanges:
         """The ranges skipped with `on_error="skip"`, in order; limited in number, see `SkippedRanges`."""
         return self._walk.skipped
+
+    @property
+    def omissions(self) -> Omissions:
+        """What was left out so far: skipped ranges, the torn tail, and of several logs what is missing."""
+        return self._walk.omissions
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._walk.name or 'bytes'}, at byte {self.position}>"
@@ -112,53 +121,23 @@ class RecordReader(Reader[Record]):
     Example: see `read_records`.
     """
 
-    def __init__(self, walk: Walk, options: LogReadOptions) -> None:
-        self._decoder = kernel.record_decoder(options)
+    def __init__(
+        self,
+        walk: Walk,
+        options: LogReadOptions,
+        test: Callable[[Record], bool] | None = None,
+        drops: Callable[[Batch], bool] | None = None,
+    ) -> None:
+        """Of the records that pass a test, without those of the batches that `drops` names."""
+        self._decoder = kernel.record_decoder(options, drops)
         items, self._left = kernel.flattened(walk.items(self._decoder))
-        super().__init__(walk, items)
+        super().__init__(walk, items if test is None else filter(test, items))
 
     @property
     def position(self) -> int:
         """The byte at which the next batch starts, as far as its records were read."""
         # messages of formats 0 and 1 are batches of their own, and many are decoded at once
         return self._walk.position - self._decoder.ahead(self._left())
-
-
-def read_records(
-    source: Source,
-    *,
-    check_crc: bool = True,
-    control: bool = False,
-    on_error: OnError = "raise",
-    limits: Limits = Limits(),
-) -> RecordReader:
-    """Read the logical records of a log, of formats v0, v1 and v2 in any mix, in stored order.
-
-    Args:
-        source: a path, the URL of an object, bytes-like, or a file opened for reading in binary (read from
-            its current position).
-        check_crc: verify every checksum.
-        control: also yield control records, as ControlRecord.
-        on_error: `raise` stops at the first corrupt batch; `skip` skips it as a whole, continues at the next
-            batch that cannot be a part of it (docs/reading.md), and keeps the range in `.skipped`. Blocks
-            of a file that the system cannot read are skipped in the same way; a stream ends there in either
-            case.
-        limits: how much may be allocated.
-
-    If the source has the name of a segment (``00000000000000000000.log``), a batch whose offsets do not
-    ascend, or are outside the segment, is corrupt too: no checksum covers them.
-
-    A partial batch at the end (a crash, a copy cut short) or zeros (a preallocated file) ends reading without
-    an error: `.torn_tail` has the place and the reason.
-
-    The reader is for one thread at a time, as iterators are; its records may be used by any.
-
-    Raises: FormatError (Truncated, Malformed, CrcMismatch, Unsupported, LimitExceeded) with the byte, the
-        field, what was needed and what was found; OSError for a path, ReadFailed (also an OSError) if it
-        cannot be read on; TypeError for another source.
-    """
-    options = LogReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
-    return RecordReader(Walk(source, options, order=True), options)
 
 
 def read_batches(
@@ -194,7 +173,12 @@ def read_batches(
     return batch_reader(source, LogReadOptions(check_crc=check_crc, on_error=on_error, limits=limits))
 
 
-def batch_reader(source: Source, options: LogReadOptions, *, keeps: bool = True) -> BatchReader:
-    """Like `read_batches`; without `keeps`, a large batch stays in its source, valid until the next one."""
-    walk = Walk(source, options)
+def batch_reader(
+    source: Source, options: LogReadOptions, *, keeps: bool = True, start: int = 0
+) -> BatchReader:
+    """Like `read_batches`, from a byte on.
+
+    Without `keeps`, a large batch stays in its source, valid until the next one.
+    """
+    walk = Walk(source, options, start=start)
     return BatchReader(walk, walk.items(kernel.batch_decoder(options, keeps=keeps)))

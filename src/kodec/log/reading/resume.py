@@ -31,7 +31,16 @@ from typing import NamedTuple
 from kodec.generated.log.message_set import Message, read_message_head
 from kodec.log import kernel
 from kodec.log.batches.batch import HEAD, Batch
-from kodec.log.batches.frame import BEFORE_BODY, FRAME_SIZE, LEAST_SIZE, LEGACY, MAGICS, PLAUSIBLE, Frame
+from kodec.log.batches.frame import (
+    BEFORE_BODY,
+    FRAME_SIZE,
+    LEAST_SIZE,
+    LEGACY,
+    LISTS,
+    MAGICS,
+    PLAUSIBLE,
+    Frame,
+)
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.reading.chain import FAR, Chain, is_wrapper
@@ -279,7 +288,7 @@ class Resumption:
         frame = self._linked(chain, end)
         if frame is not None and frame.offset <= batch.last_offset:
             return False
-        if before.magic == 2 or (before.magic is None and chain.newest):
+        if before.magic in LISTS or (before.magic is None and chain.lists):
             return True
         # without a good batch before, no batch size is known
         weight = self._weight(before, chain.largest) if before.largest else self._limits.batch_bytes
@@ -405,7 +414,7 @@ class Resumption:
 
         Not if the length is null or 0: overwritten bytes often look like that.
         """
-        if before.magic == 2 or end - pos > _MOST_TRIED:
+        if before.magic in LISTS or end - pos > _MOST_TRIED:
             return False
         data = self._source.read(pos, end - pos)
         if len(data) < LEAST_SIZE:

@@ -16,7 +16,7 @@ from kodec.log.files.descriptors import open_regular
 from kodec.log.files.listing import is_segment_or_left
 from kodec.log.files.names import LOCK
 from kodec.runtime.errors import ArgumentError, ReadFailed
-from kodec.stores.storage import StorePath, path_of
+from kodec.stores.storage import StorePath, archive_note, path_of
 
 __all__ = ["CHUNK", "ByteSource", "Source", "open_source"]
 
@@ -466,6 +466,9 @@ def open_source(source: Source, *, skip: bool = False) -> ByteSource:
 
             path = source = as_segment(path) or path
         name = str(path) if isinstance(path, StorePath) else os.fspath(source)
+        # who goes past damage looks into any file, as a redaction does
+        if not skip and (note := archive_note(path)) and not path.is_dir():
+            raise ArgumentError(f"{name} is {note}")
         # A pipe has a path too: /dev/stdin, a shell's <(...). Instead of a segment it would be a trap.
         try:
             if is_segment_or_left(path.name) or name.endswith((_SNAPSHOT, LOCK)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Literal, TypeVar
 
 from kodec.log import kernel
@@ -17,6 +18,7 @@ from kodec.log.batches.frame import (
     MAGIC_AT,
     MAGICS,
     Frame,
+    shown_magics,
 )
 from kodec.log.batches.large import Stored
 from kodec.log.batches.open_batch import open_batch, wrong_checksum
@@ -24,6 +26,7 @@ from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import SkippedRange, SkippedRanges, TornTail
 from kodec.log.batches.sizes import LENGTH
 from kodec.log.files.listing import segment_offsets
+from kodec.log.omissions import Omissions
 from kodec.log.reading.foreign import foreign_error
 from kodec.log.reading.order import Order
 from kodec.log.reading.resume import PrecedingLog, Resumption
@@ -73,15 +76,17 @@ class Walk:
         stop: int | None = None,
         last: int | None = None,
     ) -> None:
-        self._skip = options.on_error == "skip"
+        self._skip = options.skips
         self._source = open_source(source, skip=self._skip)
         self._limits = options.limits
         self._check_crc = options.check_crc
         self._rows = kernel.row_reader()
+        self._topic_partition = options.topic_partition
         self._resumption: Resumption | None = None
         self._order = Order.of(self._source.name) if order is True else order
         self._stop = stop
         self._last = last
+        self._is_sure = True
         self.position = start
         self.torn_tail: TornTail | None = None
         self.skipped = SkippedRanges()
@@ -101,6 +106,13 @@ class Walk:
     def order(self) -> Order | None:
         """The offsets so far; None if they are not checked."""
         return self._order
+
+    @property
+    def omissions(self) -> Omissions:
+        """What was left out so far; a torn tail counts as that of the newest segment."""
+        found = Omissions()
+        found.end(Path(self.name or ""), self.skipped, self.torn_tail, is_last=True)
+        return found
 
     def close(self) -> None:
         """Close the file."""
@@ -154,8 +166,10 @@ class Walk:
             need = 0
 
     def _is_reached(self) -> bool:
-        """Whether a good batch has the offset for which the walk stops."""
-        return self._last is None or self._order is None or self._order.last >= self._last
+        """Whether a good batch has the offset for which the walk stops; one whose end is sure."""
+        if self._last is None or self._order is None:
+            return True
+        return self._order.last >= self._last and self._is_sure
 
     def _run(self, decoder: Decoder[T], buf: Buffer, start: int, end: int) -> Iterator[T]:
         """The decoder's items for a window, up to a batch whose offset must be checked."""
@@ -193,7 +207,7 @@ class Walk:
                 raise foreign
             end = pos + frame.size
             data = self._bytes(pos, frame.size, decoder.keeps)
-            batch = open_batch(data, pos, self._limits, self._rows, frame)
+            batch = open_batch(data, pos, self._limits, self._rows, frame, self._topic_partition)
             items = self._decode(decoder, batch, end)
         except (FormatError, ReadFailed) as wrong:
             foreign = self._foreign(pos) if isinstance(wrong, FormatError) else None
@@ -268,6 +282,7 @@ class Walk:
             raise
         items = decoder.decode(batch)
         self._order.passed(last)
+        self._is_sure = batch.is_dense
         return items
 
     def _bytes(self, pos: int, size: int, held: bool) -> bytes | Stored:
@@ -334,7 +349,7 @@ class Walk:
             raise Malformed("len_body", "too small for any batch", at=at, need=need, have=frame.len_body)
         if not frame.known:
             at = pos + MAGIC_AT
-            raise Unsupported("magic", "unknown message format", at=at, need="0, 1 or 2", have=frame.magic)
+            raise Unsupported("magic", "unknown message format", at=at, need=shown_magics(), have=frame.magic)
         size, limit = frame.size, self._limits.batch_bytes
         have = self._source.remaining(pos, limit)
         # of a stream, only the allowed size is kept to see whether the batch is cut short

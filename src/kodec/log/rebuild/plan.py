@@ -48,6 +48,7 @@ from kodec.log.files.names import (
     file_name,
 )
 from kodec.log.files.quarantine import copy_from, default_quarantine, move_away
+from kodec.log.omissions import Omissions
 from kodec.log.reading.reader import read_batches
 from kodec.log.rebuild.records import (
     NewTopic,
@@ -79,6 +80,7 @@ class RebuiltPartition:
         remote: what stays in remote storage; None for nothing.
         local_start: the first offset of the local logs in the sources. log_start: the log start offset that
             the sources state; None if they do not. leader_epoch: the newest one in the sources.
+        known_end: an offset after the end of the log that a checkpoint of the sources has; 0 for none.
 
     Example: see `plan_rebuild`.
     """
@@ -92,6 +94,7 @@ class RebuiltPartition:
     local_start: int = 0
     log_start: int | None = None
     leader_epoch: int = 0
+    known_end: int = 0
     _salvage: SalvagePlan | None = field(default=None, repr=False)
     _records: list[Record] = field(default_factory=list, repr=False)
     _is_remote: bool = field(default=False, repr=False)
@@ -134,6 +137,9 @@ class RebuiltPartition:
                     f"{between}: in remote storage, which is not among the sources, unless deleted there"
                 )
             found += [f"{each.offsets}: {'; '.join(each.reasons)}" for each in self.report.missing]
+        if self.known_end > self.end_offset:
+            lost = f"offsets {self.end_offset} to {self.known_end - 1}"
+            found.append(f"{lost}: the sources end before, and a checkpoint of theirs has them")
         return found
 
 
@@ -149,6 +155,9 @@ class RebuildPlan:
             (group, topic, partition, offset).
         problems: why it cannot be carried out; empty if it can.
         notes: what is left out, and what to know before the start.
+        omissions: what of the sources could not be read; with what is missing, why the new cluster is not all
+            of the old one.
+        carried: how many other things a new cluster takes over, by kind.
 
     Example: see `plan_rebuild`.
     """
@@ -160,6 +169,8 @@ class RebuildPlan:
     groups: dict[int, list[tuple[str, str, int, int]]]
     problems: list[str]
     notes: list[str]
+    omissions: Omissions
+    carried: dict[str, int]
     _target: Target = field(repr=False)
     _records: list[bytes] = field(repr=False)
     _appended: dict[str, tuple[list[Path], list[Record]]] = field(repr=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -14,14 +15,20 @@ from uuid import UUID
 from kodec.generated.messages.offset_commit_key import OffsetCommitKey
 from kodec.generated.messages.offset_commit_value import OffsetCommitValue
 from kodec.log.adoption.adopt import RETENTION_MS
+from kodec.log.arguments import chosen_names
 from kodec.log.batches.records import Limits, Record
-from kodec.log.cleaning.retention import plan_trim
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import LeaderEpoch, read_offsets
-from kodec.log.files.listing import TopicPartition, parse_partition_dir
-from kodec.log.files.names import LOG_START_OFFSETS
+from kodec.log.files.listing import TopicPartition, left_out_of, list_partition, parse_partition_dir
+from kodec.log.files.names import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    PARTITION_METADATA,
+    RECOVERY_POINTS,
+)
 from kodec.log.files.paths import PartitionPath, require_apart
 from kodec.log.files.resolve import (
     LogDirectoryPath,
@@ -34,6 +41,7 @@ from kodec.log.files.resolve import (
 from kodec.log.files.tier_view import TierPath
 from kodec.log.files.tiered import REMOTE_TOPIC, holds_metadata
 from kodec.log.messages.decoding import framed
+from kodec.log.omissions import Cause, Omissions
 from kodec.log.rebuild.plan import RebuildPlan, RebuiltPartition
 from kodec.log.rebuild.records import (
     NewPartition,
@@ -44,8 +52,10 @@ from kodec.log.rebuild.records import (
     topic_records,
 )
 from kodec.log.rebuild.remote import metadata_partition, metadata_values, read_remote_log
-from kodec.log.rebuild.target import FENCE, METADATA_LOG, Node, Target, follows, newest_epoch, read_target
-from kodec.log.recovery.salvage import LogBefore, plan_salvage
+from kodec.log.rebuild.target import FENCE, Node, Target, follows, newest_epoch, read_target
+from kodec.log.recovery.salvage import KeptSegment, LogBefore, plan_salvage
+from kodec.log.selection import Topics
+from kodec.log.views.contents import damage_in
 from kodec.log.views.groups import OFFSETS_TOPIC, CommittedOffset, read_groups
 from kodec.log.views.metadata import (
     METADATA_TOPIC,
@@ -56,7 +66,6 @@ from kodec.log.views.metadata import (
 )
 from kodec.log.views.one_log import tiers_beside_logs
 from kodec.log.views.producers import read_producers
-from kodec.log.views.reading import Completeness
 from kodec.log.views.remote import read_remote_segments
 from kodec.log.views.replicas import Replicas
 from kodec.log.views.transactions import read_transactions
@@ -68,6 +77,9 @@ __all__ = ["group_partition", "plan_rebuild"]
 
 # Of the cluster that is left: what is in remote storage the new one learns anew.
 _NOT_TAKEN = (METADATA_TOPIC, REMOTE_TOPIC)
+# Checkpoints that the plan reads.
+_BESIDE = (LOG_START_OFFSETS, HIGH_WATERMARKS, RECOVERY_POINTS, CLEANER_OFFSETS)
+_LOCAL_ONLY = "no source has what was only on the brokers' disks"
 REMOTE_PARTITIONS = 50
 """The partitions of `__remote_log_metadata` that brokers make without a setting."""
 _OF_REMOTE_TOPIC = {"cleanup.policy": "delete", "retention.ms": "-1", "remote.storage.enable": "false"}
@@ -88,8 +100,8 @@ def plan_rebuild(
     sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     brokers: Iterable[str | os.PathLike[str] | Iterable[str | os.PathLike[str]]],
     *,
-    controllers: Iterable[str | os.PathLike[str]] = (),
-    topics: Collection[str] | None = None,
+    controllers: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    topics: Topics = None,
     lineage: str | os.PathLike[str] | None = None,
     allow_missing: bool = False,
     allow_expired: bool = False,
@@ -97,6 +109,7 @@ def plan_rebuild(
     retention_ms: int = RETENTION_MS,
     keep_remote: bool = False,
     remote_partitions: int = REMOTE_PARTITIONS,
+    metadata_offset: int | None = None,
     now: int | None = None,
     limits: Limits = Limits(),
     progress: Callable[[int], None] = lambda _: None,
@@ -119,14 +132,18 @@ def plan_rebuild(
         controllers: the metadata log directories of controllers that are not brokers.
         topics: only these; None: all, and Kafka's own.
         lineage: the source whose leader epochs count, where it cannot be known.
-        allow_missing: make logs with gaps, and empty partitions, of what the sources lack.
+        allow_missing: make logs with gaps, and empty partitions, of what the sources lack or what of them
+            cannot be read; the account of the plan has it.
         allow_expired: also if retention would delete segments at once.
         hold_retention: give topics whose segments retention would delete at once `retention.ms=-1` and
             `retention.bytes=-1`.
-        retention_ms: for topics without their own setting: the brokers' `log.retention.ms`.
+        retention_ms: for topics without their own setting: the brokers' `log.retention.ms`, unless the
+            metadata has a dynamic one, which the new cluster gets.
         keep_remote: leave in remote storage what is there; the brokers must be configured for the same one.
         remote_partitions: how many partitions `__remote_log_metadata` gets in a cluster without it: the
             brokers' `rlmm.config.remote.log.metadata.topic.num.partitions`.
+        metadata_offset: only the records of the sources' metadata below this offset, where later ones are
+            damaged; None: all.
         now: ms since epoch; the current time by default.
         limits: how much may be allocated for one batch.
         progress: called with the bytes read since the last call, and by `apply` with those copied.
@@ -156,7 +173,8 @@ def plan_rebuild(
         [on_this_machine(each).resolve() for each in ([one] if isinstance(one, (str, os.PathLike)) else one)]
         for one in brokers
     ]
-    others = [on_this_machine(each).resolve() for each in controllers]
+    alone = [controllers] if isinstance(controllers, (str, os.PathLike)) else controllers
+    others = [on_this_machine(each).resolve() for each in alone]
     target = read_target(nodes, others)
     directories, replicas = _found(given)
     if keep_remote and not any(isinstance(each, TierPath) for one in replicas.values() for each in one):
@@ -169,7 +187,7 @@ def plan_rebuild(
         target,
         directories,
         replicas,
-        topics,
+        chosen_names("topics", topics),
         None if lineage is None else path_of(lineage),
         allow_missing,
         allow_expired,
@@ -177,6 +195,7 @@ def plan_rebuild(
         retention_ms,
         keep_remote,
         remote_partitions,
+        metadata_offset,
         time.time_ns() // 1_000_000 if now is None else now,
         limits,
         progress,
@@ -221,6 +240,7 @@ class _Planner:
     retention_ms: int
     keep_remote: bool
     remote_partitions: int
+    metadata_offset: int | None
     now: int
     limits: Limits
     progress: Callable[[int], None]
@@ -228,12 +248,12 @@ class _Planner:
     placed: dict[int, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    omissions: Omissions = field(default_factory=Omissions)
 
     def plan(self, arguments: tuple[Sequence[Sequence[Path]], Sequence[Path]]) -> RebuildPlan:
-        with_metadata = [each for each in self.directories if (each / METADATA_LOG).is_dir()]
-        metadata = read_metadata(*with_metadata, limits=self.limits) if with_metadata else None
-        if metadata is not None and metadata.account.problems:
-            self.problems.append(f"the metadata cannot be read completely: {metadata.account.problems[0]}")
+        self._look_at_sources()
+        with_metadata = self._with(METADATA_TOPIC)
+        metadata = self._read_metadata(with_metadata) if with_metadata else None
         if metadata is None:
             self.notes.append(
                 "no source has the cluster's metadata: configs, ACLs, quotas and users are unknown, and "
@@ -246,7 +266,7 @@ class _Planner:
             partitions += [self._partition(topic, each) for each in topic.partitions]
         for topic in topics:
             own = [each for each in partitions if each.topic_partition.topic == topic.name]
-            self._retention(topic, own)
+            self._retention(topic, own, metadata)
         self._unsettled([each.topic_partition.topic for each in partitions])
         commits, groups = self._commits(topics, partitions)
         appended = {
@@ -263,6 +283,8 @@ class _Planner:
             groups,
             self.problems,
             self.notes,
+            self.omissions,
+            _carried(metadata) if self.target.metadata is None and metadata is not None else {},
             self.target,
             records,
             appended,
@@ -276,8 +298,37 @@ class _Planner:
             )
         elif self.target.unfinished is None:
             for each in partitions:
-                self.problems += [f"{path} exists already" for path in each.targets if path.exists()]
+                self.problems += [f"{path} exists already" for path in each.targets if os.path.lexists(path)]
         return plan
+
+    def _look_at_sources(self) -> None:
+        """Note what is in the log directories and is not read, and files beside the logs that are torn."""
+        for root in self.directories:
+            self.omissions.extend(left_out_of(root))
+            for name in _BESIDE:
+                path = root / name
+                try:
+                    if (damage := damage_in(path)) is not None:
+                        self.omissions.lose(path, damage)
+                except FileNotFoundError:
+                    continue
+                except OSError as error:
+                    self.omissions.failed(path, error)
+
+    def _read_metadata(self, roots: Sequence[Path]) -> ClusterMetadata:
+        metadata = read_metadata(*roots, end_offset=self.metadata_offset, limits=self.limits)
+        unread = metadata.omissions.unread
+        if unread and self.metadata_offset is None:
+            self.problems.append(
+                f"the metadata cannot be read completely: {unread[0]}: --metadata-offset takes the records "
+                "before it, and kodec metadata --before-offset shows them"
+            )
+        elif self.metadata_offset is not None:
+            self.omissions.extend(unread)
+            self.notes.append(
+                f"of the metadata only the records below offset {self.metadata_offset} are taken"
+            )
+        return metadata
 
     def _require_clean_shutdowns(self) -> None:
         """With eligible leader replicas, a broker that did not shut down cleanly leaves all ISRs."""
@@ -414,7 +465,16 @@ class _Planner:
         owner = TopicPartition(topic.name, new.partition)
         sources = []
         for folder in self.replicas.get(owner, []):
-            identity = _topic_id(folder)
+            try:
+                identity = _read_topic_id(folder)
+            except FormatError as error:
+                self.omissions.failed(folder / PARTITION_METADATA, error)
+                identity = None
+            except OSError as error:
+                self.omissions.failed(folder, error)
+                if not self.allow_missing:
+                    self.problems.append(f"{folder} cannot be read: --allow-missing goes on without it")
+                continue
             if identity is not None and identity != topic.topic_id:
                 self.notes.append(f"{folder}: left out: its topic id is {_shown(identity)}, of another topic")
                 continue
@@ -440,6 +500,8 @@ class _Planner:
             sources, before = self._kept(found)
             if len(self.problems) > count:
                 return found
+        elif all(isinstance(each, TierPath) for each in sources):
+            self.notes.append(f"{owner}: {_LOCAL_ONLY}")
         if sources:
             self._merge(found, sources, before)
         if found.missing and not self.allow_missing:
@@ -481,15 +543,12 @@ class _Planner:
             )
         if local and not found.remote.extends:
             self.notes.append(
-                f"{owner}: remote storage has later leader epochs than the log directories, of which nothing "
-                "is taken"
+                f"{owner}: remote storage has later leader epochs than the log directories, "
+                "and nothing of these is taken"
             )
             local = []
         elif not local:
-            self.notes.append(
-                f"{owner}: no source has what was only on the brokers' disks, from offset "
-                f"{found.remote.next_offset} on"
-            )
+            self.notes.append(f"{owner}: {_LOCAL_ONLY}, from offset {found.remote.next_offset} on")
         return local, LogBefore(found.remote.next_offset, found.remote.producers)
 
     def _merge(self, found: RebuiltPartition, sources: Sequence[Path], before: LogBefore | None) -> None:
@@ -512,32 +571,61 @@ class _Planner:
             # all of it is in remote storage
             return
         found._salvage, found.report = salvage, report
-        found.local_start = min(starts, default=0)
+        # damaged and missing ranges have their own list, `missing`
+        listed = (Cause.DAMAGED, Cause.MISSING)
+        self.omissions.extend(each for each in report.omissions if each.cause not in listed)
+        self._require_end(found, sources)
+        found.local_start = max(min(starts, default=0), report.start_offset)
         self.problems += [
             f"{owner}: {each}: --lineage with one of the sources decides" for each in report.conflicts
         ]
-        self.notes += [f"{owner}: {each}" for each in report.notes]
+        self.notes += [f"{owner}: {each}" for each in (*report.notes, *report.wrong_epochs)]
 
-    def _retention(self, topic: NewTopic, partitions: Sequence[RebuiltPartition]) -> None:
-        """Refuse what retention would delete minutes after the start, or hold it."""
+    def _require_end(self, found: RebuiltPartition, sources: Sequence[Path]) -> None:
+        """Note offsets after the end of all sources that a checkpoint of one of them shows."""
+        assert found.report is not None
+        for folder in sources:
+            for name in (RECOVERY_POINTS, HIGH_WATERMARKS):
+                # a torn one is in the account
+                with suppress(FormatError, OSError):
+                    known = read_offsets(folder.parent / name).get(found.topic_partition, 0)
+                    if known > max(found.end_offset, found.log_start or 0, found.known_end):
+                        found.known_end = known
+
+    def _broker_limits(self, metadata: ClusterMetadata | None) -> tuple[int, int]:
+        """The brokers' `log.retention.ms` and `.bytes`, as the cluster will have them: the tightest ones.
+
+        Dynamic settings of all brokers come from the old cluster; a cluster that has topics keeps its own.
+        """
+        known = metadata if self.target.metadata is None else self.target.metadata
+        configs = {} if known is None else known.configs
+        own = [configs.get(("broker", str(each.node)), {}) for each in self.target.brokers]
+        if self.target.metadata is None:
+            # settings of one broker are left out
+            own = [{}]
+        every = configs.get(("broker", ""), {})
+        return (
+            _tightest(_number({**every, **each}, "log.retention.ms", self.retention_ms) for each in own),
+            _tightest(_number({**every, **each}, "log.retention.bytes", -1) for each in own),
+        )
+
+    def _retention(
+        self, topic: NewTopic, partitions: Sequence[RebuiltPartition], metadata: ClusterMetadata | None
+    ) -> None:
+        """Refuse what retention would delete minutes after the start, or hold it.
+
+        The new logs are judged, by the settings that the new cluster will have.
+        """
         if "delete" not in topic.configs.get("cleanup.policy", "delete"):
             return
-        most_ms = int(topic.configs.get("retention.ms", self.retention_ms))
-        most_bytes = int(topic.configs.get("retention.bytes", -1))
+        default_ms, default_bytes = self._broker_limits(metadata)
+        most_ms = _number(topic.configs, "retention.ms", default_ms)
+        most_bytes = _number(topic.configs, "retention.bytes", default_bytes)
         for each in partitions:
             if each.remote is not None:
                 each.expired = each.remote.expired(most_ms, most_bytes, self.now)
-                continue
-            for folder in each.sources[:1]:
-                with suppress(FormatError, OSError, ValueError):
-                    plan = plan_trim(
-                        folder,
-                        retention_ms=None if most_ms < 0 else most_ms,
-                        retention_bytes=None if most_bytes < 0 else most_bytes,
-                        now=self.now,
-                        limits=self.limits,
-                    )
-                    each.expired = len(plan.deleted)
+            elif each.report is not None:
+                each.expired = _expired(each.report.kept, most_ms, most_bytes, self.now)
         expired = sum(each.expired for each in partitions)
         if not expired:
             return
@@ -585,7 +673,7 @@ class _Planner:
             return {}, {}
         ends = {each.topic_partition: each.end_offset for each in partitions}
         groups = read_groups(*roots, limits=self.limits)
-        self.notes += [f"groups may be incomplete: {each}" for each in groups.account.problems[:1]]
+        self.notes += [f"groups may be incomplete: {each}" for each in groups.omissions.losses[:1]]
         # one that this rebuild has made before a kill has all groups
         counts = {} if any(each.name == OFFSETS_TOPIC for each in topics) else self.target.offsets
         self._old_commits(groups.offsets)
@@ -725,7 +813,7 @@ class _Planner:
     def _listed_remote_segments(self) -> set[str]:
         """The ids of the segments that the cluster knows, as after a kill."""
         roots = [each for each in self.target.roots if holds_metadata(each)]
-        found = read_remote_segments(Replicas(*roots, limits=self.limits), Completeness()) if roots else None
+        found = read_remote_segments(Replicas(*roots, limits=self.limits), Omissions()) if roots else None
         return {segment for each in (found or {}).values() for segment in each.segments}
 
     # -- the metadata -----------------------------------------------------------------------------
@@ -756,7 +844,8 @@ class _Planner:
             elif kind != "topic":
                 self.notes.append(f"the configs of {kind} {name} are left out")
         if metadata is not None:
-            begin += [framed(each, 0) for each in records_to_carry(*roots, limits=self.limits)]
+            carried = records_to_carry(*roots, end_offset=self.metadata_offset, limits=self.limits)
+            begin += [framed(each, 0) for each in carried]
         begin.append(producer_ids(self._next_producer_id(metadata, partitions)))
         return begin + made
 
@@ -771,8 +860,13 @@ class _Planner:
             for folder in each.sources:
                 if each.remote is not None and isinstance(folder, TierPath):
                     continue
-                with suppress(FormatError, OSError), PartitionLog(folder, limits=self.limits) as log:
-                    most = max([most, *(one.producer_id for one in read_producers(log).producers)])
+                try:
+                    with PartitionLog(folder, limits=self.limits) as log:
+                        most = max([most, *(one.producer_id for one in read_producers(log).producers)])
+                except (FormatError, OSError) as error:
+                    if metadata is None:
+                        text = f"{folder}: its producers cannot be read, so that new ones may get their ids"
+                        self.notes.append(f"{text}: {error}")
         known = 0 if metadata is None else metadata.next_producer_id or 0
         return max(known, (most // _ID_BLOCK + 1) * _ID_BLOCK, _ID_BLOCK)
 
@@ -805,14 +899,64 @@ def _epochs(folder: Path) -> list[LeaderEpoch]:
 
 
 def _topic_id(folder: Path) -> UUID | None:
-    with suppress(FormatError, OSError), PartitionLog(folder) as log:
+    with suppress(FormatError, OSError):
+        return _read_topic_id(folder)
+    return None
+
+
+def _read_topic_id(folder: Path) -> UUID | None:
+    """The topic's id in a replica's folder. Raises OSError where that cannot be listed; FormatError."""
+    list_partition(folder)
+    with PartitionLog(folder) as log:
         found = log.metadata()
         return None if found is None else found.topic_id
-    return None
 
 
 def _shown(topic_id: UUID) -> str:
     return urlsafe_b64encode(topic_id.bytes).decode("ascii").rstrip("=")
+
+
+def _number(configs: Mapping[str, str], name: str, default: int) -> int:
+    """A limit among settings; the default for none, or for one that is no number."""
+    text = configs.get(name, "")
+    return int(text) if re.fullmatch(r"-?[0-9]{1,19}", text) else default
+
+
+def _tightest(limits: Iterable[int]) -> int:
+    """The smallest limit; a negative one is none."""
+    return min((each for each in limits if each >= 0), default=-1)
+
+
+def _expired(kept: Mapping[int, KeptSegment], most_ms: int, most_bytes: int, now: int) -> int:
+    """How many segments of a new log a broker would delete at once: the oldest, up to the first that stays.
+
+    Where no record has a timestamp, the time of the file counts. Source: `UnifiedLog.deleteOldSegments`.
+    """
+    left, count = sum(each.bytes for each in kept.values()), 0
+    for _, each in sorted(kept.items()):
+        newest = each.newest if each.newest >= 0 else each.modified
+        is_old = 0 <= most_ms < now - newest
+        if not is_old and not 0 <= most_bytes <= left - each.bytes:
+            break
+        left, count = left - each.bytes, count + 1
+    return count
+
+
+def _carried(metadata: ClusterMetadata) -> dict[str, int]:
+    """How many things a new cluster takes over besides topics."""
+    kept = {
+        kind: each
+        for (kind, name), each in metadata.configs.items()
+        if kind in _SHARED or (kind, name) == ("broker", "")
+    }
+    return {
+        "ACL": len(metadata.acls),
+        "quota": len(metadata.quotas),
+        "user": len(metadata.users),
+        "delegation token": len(metadata.tokens),
+        "config": sum(len(each) for each in kept.values()),
+        "topic config": sum(len(each.configs) for each in metadata.topics),
+    }
 
 
 def group_partition(group: str, count: int) -> int:

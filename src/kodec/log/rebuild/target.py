@@ -14,9 +14,8 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import (
     MetaProperties,
 )
-from kodec.log.files.names import (
-    META_PROPERTIES,
-)
+from kodec.log.files.descriptors import require_no_dangling_link
+from kodec.log.files.names import META_PROPERTIES
 from kodec.log.files.tiered import REMOTE_TOPIC
 from kodec.log.reading.reader import read_batches
 from kodec.log.views.groups import OFFSETS_TOPIC
@@ -97,6 +96,7 @@ def read_target(brokers: Sequence[Sequence[Path]], controllers: Sequence[Path]) 
     clusters = set()
     for roots in (*brokers, *([each] for each in controllers)):
         for root in roots:
+            require_no_dangling_link(root / METADATA_LOG)
             found = _properties(root)
             clusters.add(found.cluster_id)
             assert found.node_id is not None
@@ -169,7 +169,7 @@ def _unfinished(nodes: Mapping[int, Node]) -> str | None:
             with suppress(FileNotFoundError):
                 try:
                     found.add(str(json.loads((root / FENCE / PLAN).read_bytes())["digest"]))
-                except (ValueError, KeyError, TypeError):
+                except (ValueError, KeyError, TypeError, RecursionError):
                     found.add("")
     return None if not found else found.pop() if len(found) == 1 else ""
 
@@ -188,8 +188,8 @@ def _quorum(
     voters: dict[int, UUID] = {}
     if newest is not None and started[newest][0] >= 0:
         metadata = read_metadata(newest)
-        if metadata.account.problems:
-            raise ValueError(f"the metadata cannot be read completely: {metadata.account.problems[0]}")
+        if metadata.omissions.unread:
+            raise ValueError(f"the metadata cannot be read completely: {metadata.omissions.unread[0]}")
         voters = dict(metadata.voters)
     elif newest is not None:
         for root in roots:
@@ -198,14 +198,16 @@ def _quorum(
     if voters:
         if missing := sorted(voters.keys() - nodes.keys()):
             names = ", ".join(map(str, missing))
-            raise ValueError(f"the controllers {names} vote, and their log directories are not given")
+            raise ValueError(
+                f"the controllers {names} vote, and their log directories are not given (--controller)"
+            )
         quorum = [_metadata_root(nodes[each], voters[each]) for each in sorted(voters)]
     elif given:
         quorum = list(given)
     else:
         raise ValueError(
             "this quorum is one of controller.quorum.voters, and it is not known which nodes are "
-            "controllers: name the metadata log directory of each"
+            "controllers: name the metadata log directory of each (--controller)"
         )
     chosen = max(quorum, key=lambda each: started.get(each, (-1, 0)))
     for root in quorum:
@@ -246,10 +248,17 @@ def follows(newest: Path, folder: Path) -> bool:
 
 
 def _boot(root: Path) -> tuple[int, list[bytes]]:
-    """The `metadata.version` of a formatted cluster, and the records that it begins with."""
+    """The `metadata.version` of a formatted cluster, and the records that it begins with.
+
+    They are in a file of their own; since Kafka 4.4 in the first snapshot of the metadata log, which has had
+    only the voters before.
+    """
     path = root / _BOOTSTRAP
     if not path.is_file():
-        raise ValueError(f"{path} is missing: kafka-storage.sh format makes it")
+        path = root / METADATA_LOG / _VOTERS
+    if not path.is_file():
+        text = f"{root} has neither {_BOOTSTRAP} nor {METADATA_LOG}/{_VOTERS}"
+        raise ValueError(f"{text}: kafka-storage.sh format makes one")
     metadata = read_metadata_snapshot(path)
     records = []
     with read_batches(path) as reader:
@@ -257,6 +266,6 @@ def _boot(root: Path) -> tuple[int, list[bytes]]:
             if not batch.is_control:
                 records += [record.value or b"" for record in batch.records()]
     level = metadata.features.get("metadata.version")
-    if level is None or metadata.account.problems:
+    if level is None or metadata.omissions.unread:
         raise ValueError(f"{path} has no metadata.version")
     return level, records

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import TopicPartition
+from kodec.log.omissions import Omissions
 from kodec.log.recovery.merge import Merged, compare_batches, require_one_topic
 from kodec.log.recovery.replica import NO_END, Replica
-from kodec.runtime.dataclass import dataclass
+from kodec.runtime.dataclass import dataclass, field
 
 __all__ = ["ComparedReplica", "ReplicaDifference", "ReplicaDifferences", "compare_replicas"]
 
@@ -76,6 +77,8 @@ class ReplicaDifferences:
         winner: the folder of the replica whose lineage counts.
         differences: by offset; empty if all replicas have the same batches.
         notes: what nothing proves.
+        omissions: what no replica has; files that are not part of a log; and batches whose records this
+            version cannot read.
 
     Example: see `compare_replicas`.
     """
@@ -85,6 +88,7 @@ class ReplicaDifferences:
     winner: Path
     differences: list[ReplicaDifference]
     notes: list[str]
+    omissions: Omissions = field(default_factory=Omissions)
 
     @property
     def is_sound(self) -> bool:
@@ -132,6 +136,10 @@ def compare_replicas(
         merged = Merged(replicas)
         found = [each for number in range(len(replicas)) for each in _joined(_differences(merged, number))]
         found.sort(key=lambda each: (each.first_offset, str(each.path)))
+        omissions = Omissions()
+        for each in replicas:
+            omissions.extend(each.omissions)
+        omissions.extend(each.omission for each in merged.missing)
         return ReplicaDifferences(
             owner,
             [
@@ -148,6 +156,7 @@ def compare_replicas(
             replicas[merged.lineage.winner].path,
             found,
             merged.lineage.notes + ([merged.lineage.unsure] if merged.lineage.unsure else []),
+            omissions,
         )
     finally:
         for each in replicas:

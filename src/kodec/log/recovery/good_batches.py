@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.frame import NEWEST, Frame
+from kodec.log.batches.frame import Frame
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import SkippedRanges
-from kodec.log.batches.sizes import BATCH_HEAD, DELTA, MAX_RELATIVE
+from kodec.log.batches.sizes import HEADS, MAX_RELATIVE, MOST_HEAD
 from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import marker_of
 from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import LeftoverKind
+from kodec.log.omissions import Cause, Omission, Omissions
 from kodec.log.reading.foreign import is_foreign
-from kodec.log.reading.reader import read_batches
+from kodec.log.reading.reader import batch_reader
 from kodec.runtime.dataclass import dataclass
-from kodec.runtime.errors import FormatError, ReadFailed
+from kodec.runtime.errors import FormatError, LimitExceeded, ReadFailed, Unsupported
 
 __all__ = ["Found", "LogScan", "MissingRange"]
 
@@ -40,6 +42,7 @@ class MissingRange:
         first_offset, last_offset: between the good batches around; `last_offset` is None where nothing bounds
             it, at the end of the log. Both are None where the batches around leave no offset between them.
         reasons: why, in the order of the bytes; of many different ones the first.
+        cause: what kind of loss it is.
 
     Example: see `plan_salvage`.
     """
@@ -50,6 +53,18 @@ class MissingRange:
     first_offset: int | None
     last_offset: int | None
     reasons: tuple[str, ...]
+    cause: Cause = Cause.DAMAGED
+
+    @property
+    def omission(self) -> Omission:
+        """The same in the account of what a result lacks."""
+        size = self.end - self.start
+        what = f"bytes {self.start} to {self.end}, {self.offsets}" if size else self.offsets
+        text = f"{what}: {'; '.join(self.reasons)}"
+        position = self.start if size else None
+        return Omission(
+            self.cause, self.path, text, position, size or None, self.first_offset, self.last_offset
+        )
 
     @property
     def offsets(self) -> str:
@@ -75,6 +90,8 @@ class Found:
         positions, sizes: in bytes. firsts, lasts: offsets, counted from `base`, the first that fits.
         end: the end of the identified bytes.
         reasons: why others are not good, ascending; limited in number.
+        unreachable: why the file cannot be read at all; "" otherwise.
+        tail: where a torn tail begins; None if there is none.
     """
 
     def __init__(self, base: int) -> None:
@@ -83,6 +100,8 @@ class Found:
         self.firsts, self.lasts = array("I"), array("I")
         self.end = 0
         self.reasons: list[_Reason] = []
+        self.unreachable = ""
+        self.tail: int | None = None
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -109,10 +128,18 @@ class LogScan:
     """The good batches of a log: an iterator of segments, what was found in each, and which of it fits.
 
     Attributes:
-        missing: ranges without a good batch, in the order of the log. unread: as in `SalvageReport`.
+        missing: ranges without a good batch, in the order of the log.
+        omissions: what else was not read: files that are not part of the log, and batches that are good, and
+            whose records this version does not read.
         segments: how many were read.
         reached: the offset after the last one that fits, or could have fitted.
         foreign: why a segment is not a Kafka log; None if all are.
+
+    Args:
+        log: the log.
+        progress: called with the bytes of good batches.
+        seen: called with each batch that may fit.
+        starts: of the segments that are read, the byte to begin at and the offset reached there; None: all.
     """
 
     def __init__(
@@ -120,8 +147,10 @@ class LogScan:
         log: PartitionLog,
         progress: Callable[[int], None] | None = None,
         seen: Callable[[Batch], None] | None = None,
+        starts: Mapping[Path, tuple[int, int]] | None = None,
     ) -> None:
         self._log = log
+        self._starts = starts
         self._progress = progress
         self._seen = seen
         self._untold = 0
@@ -129,18 +158,21 @@ class LogScan:
         self.reached = log.segments[0].base_offset if log.segments else 0
         self.missing: list[MissingRange] = []
         self.foreign: FormatError | ReadFailed | None = None
+        self.omissions = Omissions()
         read = {segment.path for segment in log.segments}
-        self.unread = [
-            each.path
-            for each in log.leftovers
-            if each.kind is not LeftoverKind.DELETED and each.path not in read
-        ]
-        self.unread += [path for path in log.files.irregular if path.suffix == ".log"]
+        for each in log.leftovers:
+            if each.kind is not LeftoverKind.DELETED and each.path not in read:
+                text = "not read: left by an interrupted replacement of segments"
+                self.omissions.lose(each.path, text, Cause.UNFINISHED)
 
     def __iter__(self) -> Iterator[tuple[Segment, Found, Sequence[int]]]:
         segments = self._log.segments
         for number, segment in enumerate(segments):
             before = segments[number + 1].base_offset if number + 1 < len(segments) else None
+            if self._starts is not None:
+                if segment.path not in self._starts:
+                    continue
+                self.reached = max(self.reached, self._starts[segment.path][1])
             self.segments += 1
             self._report_gap(segment)
             self.reached = max(self.reached, segment.base_offset)
@@ -152,14 +184,27 @@ class LogScan:
                 self.reached = found.last(kept[-1]) + 1
             yield segment, found, kept
 
+    def report_end(self) -> None:
+        """Report the offsets that a checkpoint shows to have been there, unless damage may be them.
+
+        After the last segment; among replicas another one may have them.
+        """
+        log = self._log
+        end, reason = log.checkpointed_end(self.omissions)
+        reached = max(self.reached, log.start_offset)
+        if end > reached and not (self.missing and self.missing[-1].last_offset is None):
+            path = log.segments[-1].path if log.segments else log.path
+            self.missing.append(MissingRange(path, 0, 0, reached, end - 1, (reason,), Cause.MISSING))
+
     def _read(self, segment: Segment, most: int) -> Found:
         """The good batches with offsets from the one reached on, below `most`."""
         found = Found(self.reached)
+        options = LogReadOptions(on_error="skip", limits=self._log.limits)
+        start, _ = (self._starts or {}).get(segment.path, (0, 0))
         try:
-            reader = read_batches(segment.path, on_error="skip", limits=self._log.limits)
+            reader = batch_reader(segment.path, options, start=start)
         except OSError as error:
-            found.explain(0, _said(error))
-            found.end = segment.size
+            found.unreachable = _said(error)
             return found
         for batch in reader:
             self._passed(batch.size)
@@ -167,6 +212,7 @@ class LogScan:
                 marker_of(batch)
                 # A wrapper of old messages has only its last offset: it is decompressed.
                 first = batch.base_offset
+                self._read_records(segment, batch)
             except FormatError as error:
                 found.explain(batch.position, _said(error))
                 continue
@@ -182,10 +228,30 @@ class LogScan:
                 self.foreign = skipped.error
         found.end = reader.position
         if (tail := reader.torn_tail) is not None:
+            found.tail = tail.position
             found.explain(tail.position, f"torn tail: {tail.reason}")
             found.end += tail.size
         found.reasons.sort()
         return found
+
+    def _read_records(self, segment: Segment, batch: Batch) -> None:
+        """Read all records: a right checksum is no proof that they can be. Raises FormatError."""
+        try:
+            for _ in batch.record_parts(control=True)[1]:
+                pass
+        except (Unsupported, LimitExceeded) as error:
+            text = f"bytes {batch.position} to {batch.position + batch.size} are kept unread: {_said(error)}"
+            self.omissions.add(
+                Omission(
+                    Cause.UNKNOWN,
+                    segment.path,
+                    text,
+                    batch.position,
+                    batch.size,
+                    batch.base_offset,
+                    batch.last_offset,
+                )
+            )
 
     def _report_gap(self, segment: Segment) -> None:
         """Report the offsets before a segment that are missing without an explanation."""
@@ -194,12 +260,21 @@ class LogScan:
             gap = explain_gap(self._log, self.reached, segment.base_offset - 1)
             if not gap.is_explained:
                 why = ("in no segment, and not for compaction",)
-                self.missing.append(MissingRange(segment.path, 0, 0, gap.lost, gap.last, why))
+                self.missing.append(MissingRange(segment.path, 0, 0, gap.lost, gap.last, why, Cause.MISSING))
 
     def _report_missing(
         self, segment: Segment, found: Found, kept: Sequence[int], before: int | None
     ) -> None:
         """Report the bytes between the batches that are kept; `before` is the next segment's base offset."""
+        if found.unreachable:
+            none = before is not None and before <= self.reached
+            first = None if none else self.reached
+            last = None if none or before is None else before - 1
+            because = (found.unreachable,)
+            self.missing.append(
+                MissingRange(segment.path, 0, segment.size, first, last, because, Cause.UNREACHABLE)
+            )
+            return
         reasons = iter([*found.reasons, _Reason(found.end, "")])
         reason = next(reasons)
         at, expected, number = 0, self.reached, 0
@@ -220,6 +295,8 @@ class LogScan:
                     _note(why, f"the headers there state {stated}, and nothing shows later ones")
                     end_offset = last + 1
                 none = end_offset is not None and end_offset <= expected
+                # a broker was writing there
+                is_unfinished = before is None and each is None and at == found.tail
                 self.missing.append(
                     MissingRange(
                         segment.path,
@@ -228,6 +305,7 @@ class LogScan:
                         None if none else expected,
                         None if none or end_offset is None else end_offset - 1,
                         tuple(why) or ("damaged",),
+                        Cause.UNFINISHED if is_unfinished else Cause.DAMAGED,
                     )
                 )
             if each is not None:
@@ -244,14 +322,15 @@ def _stated(segment: Segment, at: int, end: int, expected: int) -> int | None:
     """The last offset that the headers from a byte on state; None unless they follow each other."""
     while at < end:
         try:
-            data = segment.read_bytes(at, min(BATCH_HEAD, end - at))
+            data = segment.read_bytes(at, min(MOST_HEAD, end - at))
         except OSError:
             return None
         frame = Frame.peek(data)
-        if len(data) < BATCH_HEAD or frame is None or (frame.magic, frame.offset) != (NEWEST, expected):
+        head = None if frame is None else HEADS.get(frame.magic)
+        if frame is None or head is None or len(data) < head.size or frame.offset != expected:
             return None
-        delta = DELTA.get(memoryview(data), 0)
-        if frame.size < BATCH_HEAD or not 0 <= delta <= segment.base_offset + MAX_RELATIVE - expected:
+        delta = head.last_delta.get(data)
+        if frame.size < head.size or not 0 <= delta <= segment.base_offset + MAX_RELATIVE - expected:
             return None
         expected += delta + 1
         at += frame.size

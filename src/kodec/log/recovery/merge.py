@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from uuid import UUID
 
+from kodec.log.files.names import OMITTED_OFFSETS
+from kodec.log.omissions import Cause
 from kodec.log.recovery.good_batches import MissingRange
 from kodec.log.recovery.lineage import Lineage, epoch_at, lineage_of
 from kodec.log.recovery.replica import NO_END, Hole, Replica
@@ -61,6 +63,7 @@ class Merged:
         self.replica, self.number = array("B"), array("I")
         self.missing: list[MissingRange] = []
         self.conflicts: list[str] = []
+        self._erased: list[Dropped] = []
         self._choose()
         self.end_offset = self._last(len(self) - 1) + 1 if len(self) else 0
         self.high_watermark = max(
@@ -80,6 +83,7 @@ class Merged:
             self.conflicts.append(f"{self.lineage.unsure}, and it decides what is dropped")
         if self.lineage.empty and not self._is_chosen:
             self.conflicts += self._perhaps_committed()
+        self.dropped += self._erased
 
     def __len__(self) -> int:
         return len(self.replica)
@@ -131,6 +135,9 @@ class Merged:
                         at[number] += 1
                         grown = True
             places = {number: found[number] for number in self.order if number in found}
+            places = self._without_erased(places)
+            if not places:
+                continue
             if len(places) == 1:
                 (number,) = places
                 for each_number in places[number]:
@@ -139,6 +146,55 @@ class Merged:
                 self._take(*self._best([(number, numbers[0]) for number, numbers in places.items()]))
             else:
                 self._take_overlapping(places)
+
+    def _without_erased(self, places: dict[int, list[int]]) -> dict[int, list[int]]:
+        """The batches but for those with records that another replica lists as left out on purpose.
+
+        One with other records too is a conflict, if no replica has these alone.
+        """
+        if all(each.omitted is None for each in self.replicas):
+            return places
+        kept: dict[int, list[int]] = {}
+        doubtful: list[tuple[int, int, str]] = []
+        for number, numbers in places.items():
+            for at in numbers:
+                erased, of, whole = self._erased_in(number, at)
+                if not erased:
+                    kept.setdefault(number, []).append(at)
+                    continue
+                each = self.replicas[number]
+                why = f"{of.path} lists offsets {erased[0]} to {erased[-1]} in {OMITTED_OFFSETS}"
+                self._erased.append(Dropped(each.path, each.first[at], each.last[at], 1, why))
+                if not whole:
+                    doubtful.append((number, at, why))
+        for number, at, why in doubtful:
+            each = self.replicas[number]
+            has_other = any(
+                self.replicas[other].first[one] <= each.first[at]
+                and each.last[at] <= self.replicas[other].last[one]
+                for other, numbers in kept.items()
+                for one in numbers
+            )
+            if not has_other:
+                text = f"{each.place(at)}: it holds other records too, which are on no other replica"
+                self.conflicts.append(f"{why}; {text}: redact it first")
+        return kept
+
+    def _erased_in(self, number: int, at: int) -> tuple[list[int], Replica, bool]:
+        """The offsets of a batch's records that another replica omits, which one, and if they are all."""
+        replica = self.replicas[number]
+        first, last = replica.first[at], replica.last[at]
+        for other in self.replicas:
+            ranges = other.omits(first, last) if other is not replica else []
+            if ranges:
+                try:
+                    offsets = [each.offset for each in replica.batch(at).records(control=True)]
+                except FormatError:
+                    continue
+                erased = [each for each in offsets if any(low <= each <= high for low, high in ranges)]
+                if erased:
+                    return erased, other, len(erased) == len(offsets)
+        return [], replica, False
 
     def _take(self, replica: int, number: int) -> None:
         self.replica.append(replica)
@@ -256,7 +312,8 @@ class Merged:
         return tuple(f"{self.replicas[number].path}: {hole.reason}" for number, hole in holes)
 
     def _miss(self, first: int, last: int | None, why: tuple[str, ...]) -> None:
-        self.missing.append(MissingRange(self.replicas[self.lineage.winner].path, 0, 0, first, last, why))
+        path = self.replicas[self.lineage.winner].path
+        self.missing.append(MissingRange(path, 0, 0, first, last, why, Cause.MISSING))
 
     def numbers_dropped(self, number: int) -> Iterator[int]:
         """The batches of a replica that do not count, by their numbers."""

@@ -7,11 +7,30 @@ from pathlib import Path
 
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition
+from kodec.log.omissions import Omissions
 from kodec.log.recovery.apply import apply_steps
 from kodec.log.recovery.steps import Quarantine, Step, Truncate
 from kodec.runtime.dataclass import dataclass, field
 
-__all__ = ["RecoveryPlan", "truncated_by"]
+__all__ = ["GoodAfterCut", "RecoveryPlan", "truncated_by"]
+
+
+@dataclass(frozen=True, slots=True)
+class GoodAfterCut:
+    """The good batches after the first bad one, which a recovery removes and `plan_salvage` keeps.
+
+    Attributes:
+        batches, records, bytes: how many there are; control records count.
+        first_offset, last_offset: of the first and of the last batch.
+
+    Example: see `plan_recovery`.
+    """
+
+    batches: int
+    records: int
+    bytes: int
+    first_offset: int
+    last_offset: int
 
 
 def truncated_by(step: Step) -> int:
@@ -34,7 +53,9 @@ class RecoveryPlan:
         damage_below_recovery_point: whether a log ends before the recovery point, up to which all data was
             durable: that is damage, not a crash, and data after it may be good (see `plan_salvage`).
         remarks: findings without a step: leader epochs that contradict each other or the
-            checkpoint, and their treatment; missing offsets without an explanation.
+            checkpoint, and their treatment; producer snapshots that are not used.
+        omissions: what the log lacks afterwards, and the quarantine has not: offsets that are lost.
+        good_after_cut: what the plan removes though it is good; None if nothing is.
         scanned: the logs that were read to validate them, and their bytes.
         fingerprint: what was there when the plan was made; None where that could not be listed.
         bytes_scanned: how many bytes of logs were read.
@@ -51,6 +72,8 @@ class RecoveryPlan:
     segments: int = 0
     damage_below_recovery_point: bool = False
     remarks: list[str] = field(default_factory=list)
+    omissions: Omissions = field(default_factory=Omissions)
+    good_after_cut: GoodAfterCut | None = None
     scanned: list[Path] = field(default_factory=list)
     bytes_scanned: int = 0
     fingerprint: Fingerprint | None = field(default=None, repr=False)

@@ -32,6 +32,7 @@ class Given:
     max_index_bytes: int
     limits: Limits
     progress: Callable[[int], None] | None
+    allow_empty: bool = False
 
 
 class PlannedFolder:
@@ -43,6 +44,7 @@ class PlannedFolder:
         dropped, truncated, written: the steps that follow those of `plan`, in this order.
         made: names that exist only after the plan has been carried out.
         first: the base offset of the first segment; 0 if there is none.
+        cuts: the segments that are truncated or removed, each with the byte and the offset where it ends.
         starts_again: whether the log starts again, with an empty segment.
         epochs: the leader epochs in the valid batches of each segment that was read, by its base offset.
     """
@@ -62,6 +64,7 @@ class PlannedFolder:
         self.made: set[str] = set()
         self.first = min(self.logs(), default=0)
         self.epochs: dict[int, EpochRuns] = {}
+        self.cuts: dict[Path, tuple[int, int]] = {}
         self.starts_again = False
         self._contents = Contents()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.gaps import find_gaps
+from kodec.log.directories.gaps import find_gaps, note_missing
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.files.checkpoints import read_offsets
@@ -19,15 +19,18 @@ from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX
 from kodec.log.files.listing import ReplicaKind, TopicPartition
 from kodec.log.files.names import CLEAN_SHUTDOWN, LOG_START_OFFSETS, RECOVERY_POINTS
 from kodec.log.files.paths import partition_path
+from kodec.log.omissions import Omissions
 from kodec.log.recovery.checkpoints import lower_recovery_point, write_leader_epochs
-from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.good_batches import LogScan
+from kodec.log.recovery.plan import GoodAfterCut, RecoveryPlan
 from kodec.log.recovery.planned_folder import Given, PlannedFolder
 from kodec.log.recovery.replacement import finish_replacement
 from kodec.log.recovery.segments import scan_one, scan_segments, write_indexes
 from kodec.log.recovery.snapshots import drop_snapshots, write_snapshot
+from kodec.log.selection import Selection, Topics
 from kodec.log.writing.segment_scan import producers_at
 from kodec.runtime.dataclass import replace
-from kodec.runtime.errors import ArgumentError, FormatError, ReadFailed, Unsupported
+from kodec.runtime.errors import ArgumentError, FormatError, NoSuchPartition, ReadFailed, Unsupported
 
 __all__ = ["plan_recoveries", "plan_recovery", "plan_reindex", "unreadable_plan"]
 
@@ -37,9 +40,11 @@ Progress = Callable[[int], None] | None
 def plan_recoveries(
     root: str | os.PathLike[str],
     *,
+    topics: Topics = None,
     from_start: bool = False,
     index_interval_bytes: int = INDEX_INTERVAL,
     max_index_bytes: int = MAX_INDEX,
+    allow_empty: bool = False,
     limits: Limits = Limits(),
     progress: Progress = None,
 ) -> Iterator[RecoveryPlan]:
@@ -51,10 +56,11 @@ def plan_recoveries(
 
     Args:
         root: an entry of `log.dirs`.
+        topics: only the logs of these.
         others: as in `plan_recovery`.
 
     Returns: an iterator of plans.
-    Raises: OSError where the log directory cannot be listed.
+    Raises: OSError where the log directory cannot be listed; NoSuchPartition for a missing topic.
 
     Example:
         >>> import shutil
@@ -65,12 +71,18 @@ def plan_recoveries(
         >>> any(plan.has_changes for plan in kodec.repair.plan_recoveries("logs"))
         False
     """
-    folder = Path(root).resolve()
-    for replica in LogRoot(folder).replicas:
-        if replica.kind in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
+    folder, chosen = Path(root).resolve(), Selection.of(topics)
+    replicas = LogRoot(folder).replicas
+    for topic in sorted(chosen.topics or ()):
+        if not any(each.topic_partition.topic == topic for each in replicas):
+            raise NoSuchPartition(f"{root}: no topic {topic}")
+    for replica in replicas:
+        if chosen.has(replica.topic_partition) and replica.kind in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
             try:
                 # Files next to the folder are read each time: the previous plan may have changed them.
-                given = _given(folder, from_start, index_interval_bytes, max_index_bytes, limits, progress)
+                given = _given(
+                    folder, from_start, index_interval_bytes, max_index_bytes, limits, progress, allow_empty
+                )
                 yield _recovery(replica.path, replica.topic_partition, given)
             except OSError as error:
                 # A dying disk, or a broker that deletes: the other topic-partitions are still planned.
@@ -90,6 +102,7 @@ def plan_recovery(
     from_start: bool = False,
     index_interval_bytes: int = INDEX_INTERVAL,
     max_index_bytes: int = MAX_INDEX,
+    allow_empty: bool = False,
     limits: Limits = Limits(),
     progress: Progress = None,
 ) -> RecoveryPlan:
@@ -119,6 +132,8 @@ def plan_recovery(
         limits: how much may be allocated for one batch.
         progress: called now and then with the bytes of logs read since the last call.
         from_start: read all segments, whatever the checkpoints are.
+        allow_empty: also cut to nothing a log in which no batch is right and that does not begin like one, as
+            an encrypted file; else it is refused.
 
     Returns: a plan; `apply` changes the folder.
     Raises: OSError; ValueError for a folder that is not a topic-partition's.
@@ -136,7 +151,9 @@ def plan_recovery(
     folder = partition_path(path)
     if folder.kind not in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
         raise ValueError(f"{path}: a {folder.kind.value} replica is not changed")
-    given = _given(folder.root, from_start, index_interval_bytes, max_index_bytes, limits, progress)
+    given = _given(
+        folder.root, from_start, index_interval_bytes, max_index_bytes, limits, progress, allow_empty
+    )
     return _recovery(folder.path, folder.topic_partition, given)
 
 
@@ -189,6 +206,7 @@ def _given(
     max_index_bytes: int,
     limits: Limits,
     progress: Progress,
+    allow_empty: bool = False,
 ) -> Given:
     return Given(
         (root / CLEAN_SHUTDOWN).exists(),
@@ -199,6 +217,7 @@ def _given(
         max_index_bytes,
         limits,
         progress,
+        allow_empty,
     )
 
 
@@ -238,18 +257,39 @@ def _recovered(draft: PlannedFolder) -> RecoveryPlan:
     plan.end_offset = end
     plan.segments = len(logs)
     plan.start_offset = max(draft.log_start, min(logs, default=end))
-    _remark_gaps(plan, draft.given.limits)
+    _note_missing(plan, draft.given.limits)
+    if draft.cuts:
+        plan.good_after_cut = _good_after_cut(draft)
     return plan
 
 
-def _remark_gaps(plan: RecoveryPlan, limits: Limits) -> None:
-    """Report offsets lost between segments that stay: a broker would not notice."""
+def _good_after_cut(draft: PlannedFolder) -> GoodAfterCut | None:
+    """The good batches that the plan removes, as a salvage judges them."""
+    counts: list[int] = []
+    batches = records = size = 0
+    first: int | None = None
+    last = -1
+    with PartitionLog(draft.plan.path, limits=draft.given.limits) as log:
+        scan = LogScan(log, seen=lambda batch: counts.append(batch.count), starts=draft.cuts)
+        for segment, found, kept in scan:
+            for each in kept:
+                batches, records, size = batches + 1, records + counts[each], size + found.sizes[each]
+                first, last = found.first(each) if first is None else first, found.last(each)
+            counts.clear()
+            segment.close()
+    return None if first is None else GoodAfterCut(batches, records, size, first, last)
+
+
+def _note_missing(plan: RecoveryPlan, limits: Limits) -> None:
+    """Report offsets lost between segments that stay, and behind the end, which a broker would not notice."""
     with PartitionLog(plan.path, limits=limits) as log:
-        plan.remarks += [
-            f"{plan.path}: offsets {gap.lost} to {gap.last} are in no segment, and not for compaction"
-            for gap in find_gaps(log)
-            if not gap.is_explained and gap.last < plan.end_offset
-        ]
+        for gap in find_gaps(log):
+            if not gap.is_explained and gap.last < plan.end_offset:
+                plan.omissions.gap(plan.path, gap.lost, gap.last)
+        # one that cannot be read is ignored, as when a broker starts
+        end, reason = log.checkpointed_end(Omissions())
+        if end > plan.end_offset and not plan.truncated_bytes:
+            plan.omissions.gap(plan.path, plan.end_offset, end - 1, reason)
 
 
 def _drop_orphans(draft: PlannedFolder) -> None:
@@ -289,4 +329,6 @@ def _reindex(draft: PlannedFolder, wanted: Collection[int] | None) -> RecoveryPl
         plan.end_offset = scan.next_offset
         state = write_snapshot(draft, scan.next_offset if before is None else before, state)
     draft.finish()
+    with PartitionLog(plan.path, limits=draft.given.limits) as log:
+        note_missing(log, plan.omissions)
     return plan

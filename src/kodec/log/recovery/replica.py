@@ -7,22 +7,23 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
 from typing import NamedTuple, Self
 
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.frame import BEFORE_BODY, NEWEST
+from kodec.log.batches.frame import BEFORE_BODY, LISTS
 from kodec.log.batches.records import Limits
-from kodec.log.batches.sizes import BATCH_HEAD
-from kodec.log.directories.epochs import EpochRuns
-from kodec.log.directories.gaps import cleaned_up_to, explain_gap
+from kodec.log.batches.sizes import HEADS
+from kodec.log.directories.epochs import EpochRuns, deleted_up_to
+from kodec.log.directories.gaps import cleaned_up_to, explain_gap, read_omitted
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.files.checkpoints import LeaderEpoch, read_offsets
+from kodec.log.files.checkpoints import LeaderEpoch, known_offsets
 from kodec.log.files.listing import ReplicaKind
-from kodec.log.files.names import HIGH_WATERMARKS, LOG_START_OFFSETS
+from kodec.log.files.names import HIGH_WATERMARKS, LEADER_EPOCHS, LOG_START_OFFSETS
 from kodec.log.reading.reader import read_batches
 from kodec.log.recovery.good_batches import LogScan, MissingRange
+from kodec.runtime.cached import cached_property
 from kodec.runtime.errors import FormatError
+from kodec.stores.storage import if_there
 
 __all__ = ["NO_END", "Hole", "Replica"]
 
@@ -48,13 +49,16 @@ class Replica:
 
     Attributes:
         log: the replica; `path`: its folder.
-        segments: as listed. missing, unread: as in `SalvageReport`.
+        segments: as listed. missing, omissions: as of `LogScan`.
+        omitted: the ranges of offsets in its `kodec-omitted-offsets`, ascending; None: it has none.
         segment, position, size, first, last, count, identity, epoch: of each batch, in the order of the log;
             `segment` counts in `segments`, and equal content has an equal `identity`.
         epochs: the runs of leader epochs in the headers.
         checkpoint: the leader epochs of `leader-epoch-checkpoint`; None if missing or unreadable.
         high_watermark: of the log directory's checkpoint; None if it has none.
-        given_start: the log start offset of the log directory's checkpoint; 0 if it has none.
+        told_start: the log start offset of the log directory's checkpoint; 0 if it has none.
+        cut: that which `leader-epoch-checkpoint` shows; 0 if it shows none.
+        given_start: the higher of the two.
         cleaned: the offset below which the cleaner may have removed records.
     """
 
@@ -71,13 +75,19 @@ class Replica:
         self.first, self.last = array("q"), array("q")
         self.count, self.identity, self.epoch = array("I"), array("q"), array("i")
         self.epochs = EpochRuns()
+        self.omitted = read_omitted(self.path)
         self._read(progress)
         try:
             self.checkpoint: list[LeaderEpoch] | None = self.log.leader_epochs() or None
-        except (FormatError, OSError):
+        except (FormatError, OSError) as error:
             self.checkpoint = None
+            self.omissions.failed(self.path / LEADER_EPOCHS, error)
         self.high_watermark = self._in_checkpoint(HIGH_WATERMARKS)
-        self.given_start = self._in_checkpoint(LOG_START_OFFSETS) or 0
+        self.cut = deleted_up_to(
+            self.checkpoint or (), self.epochs, [each.base_offset for each in self.segments]
+        )
+        self.told_start = self._in_checkpoint(LOG_START_OFFSETS) or 0
+        self.given_start = max(self.told_start, self.cut)
         self.cleaned = 0
         with suppress(OSError):
             self.cleaned = cleaned_up_to(self.log)
@@ -117,21 +127,23 @@ class Replica:
                 self.identity.append(identities[at])
                 self.epoch.append(epochs[at])
                 self.epochs.take(
-                    segment.path, _Head(magics[at], found.positions[at], first, last, epochs[at])
+                    segment.path, _Head(magics[at] in LISTS, found.positions[at], first, last, epochs[at])
                 )
             for facts in (counts, identities, epochs, magics):
                 del facts[:]
             segment.close()
         if scan.foreign is not None and not len(self):
             raise scan.foreign
-        self.missing, self.unread = scan.missing, scan.unread
+        self.missing, self.omissions = scan.missing, scan.omissions
 
     def _in_checkpoint(self, name: str) -> int | None:
         if self.log.kind is not ReplicaKind.LIVE:
             return None
+        path = self.log.root / name
         try:
-            return read_offsets(self.log.root / name).get(self.log.topic_partition)
-        except (FormatError, OSError):
+            return (if_there(known_offsets, path, None) or {}).get(self.log.topic_partition)
+        except (FormatError, OSError) as error:
+            self.omissions.failed(path, error)
             return None
 
     @property
@@ -158,6 +170,13 @@ class Replica:
         number = bisect_left(self.last, offset)
         return number if number < len(self) and self.first[number] <= offset else None
 
+    def omits(self, first: int, last: int) -> list[tuple[int, int]]:
+        """The parts of a range of offsets that were left out on purpose."""
+        ranges = self.omitted or []
+        begin = bisect_left(ranges, first, key=lambda each: each[1])
+        end = bisect_left(ranges, last + 1, key=lambda each: each[0])
+        return [(max(low, first), min(high, last)) for low, high in ranges[begin:end]]
+
     def data(self, number: int) -> bytes:
         """The bytes of a good batch."""
         segment = self.segments[self.segment[number]]
@@ -177,7 +196,7 @@ class Replica:
     @cached_property
     def _sparse_up_to(self) -> int:
         """The offset after the last batch that compaction has left with fewer records than offsets."""
-        for number in range(len(self) - 1, -1, -1):
+        for number in range(len(self) - 1, -1, -1) if self.omitted is None else ():
             if self.count[number] <= self.last[number] - self.first[number]:
                 return self.last[number] + 1
         return 0
@@ -239,7 +258,7 @@ class Replica:
 class _Head(NamedTuple):
     """What `EpochRuns` needs of a batch."""
 
-    magic: int
+    is_list: bool
     position: int
     base_offset: int
     last_offset: int
@@ -248,7 +267,7 @@ class _Head(NamedTuple):
 
 def _identity(batch: Batch) -> int:
     """Equal for the same content; offset and leader epoch, which a broker sets in place, do not count."""
-    begin = BATCH_HEAD if batch.magic == NEWEST else BEFORE_BODY
+    begin = HEADS[batch.magic].size if batch.is_list else BEFORE_BODY
     return hash((batch.crc, batch.size, batch.data[begin:]))
 
 

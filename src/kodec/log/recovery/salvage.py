@@ -8,24 +8,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits
-from kodec.log.batches.sizes import MAX_RELATIVE
-from kodec.log.directories.epochs import EpochRuns, up_to
+from kodec.log.batches.sizes import HEADS, MAX_RELATIVE
+from kodec.log.directories.epochs import EpochRun, EpochRuns, deleted_up_to, up_to
+from kodec.log.directories.gaps import cleaned_up_to, joined_ranges, read_omitted
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.directories.segment import Segment
-from kodec.log.files.checkpoints import LeaderEpoch, leader_epochs_bytes
+from kodec.log.files.checkpoints import LeaderEpoch, leader_epochs_bytes, offset_ranges_bytes
 from kodec.log.files.descriptors import read_regular
-from kodec.log.files.durable import replace_file
+from kodec.log.files.durable import replace_file, write_all
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import LEADER_EPOCHS, OMITTED_OFFSETS, PARTITION_METADATA, file_name
 from kodec.log.files.paths import resolved
+from kodec.log.omissions import Omissions
 from kodec.log.reading.reader import read_batches
 from kodec.log.recovery.good_batches import Found, LogScan, MissingRange
 from kodec.log.recovery.merge import Dropped, Merged, require_one_topic
@@ -40,6 +44,19 @@ __all__ = ["Dropped", "MissingRange", "SalvagePlan", "SalvageReport", "plan_salv
 
 
 @dataclass(slots=True)
+class KeptSegment:
+    """A segment of the new log.
+
+    Attributes: its `bytes`; the `newest` timestamp of its records, -1 for none; when that file of the source
+    was `modified` whose batch is the last, in ms since 1970.
+    """
+
+    bytes: int = 0
+    newest: int = -1
+    modified: int = 0
+
+
+@dataclass(slots=True)
 class SalvageReport:
     """The result of a salvage.
 
@@ -47,17 +64,19 @@ class SalvageReport:
         source, target: the folders; `target` is None if nothing was written.
         segments: how many were read. batches, records, bytes: kept ones; control records count.
         missing: ranges that were not kept, in the order of the log.
-        unread: files with records that are not part of the log, left by an interrupted swap, and
-            other things than files with the name of a segment.
+        omissions: what the new log lacks: the same as `missing`; files that are not part of the log, left by
+            an interrupted swap; and batches that were kept though this version cannot read their records.
         open_transactions: the producers whose transaction has no end in the kept log; a consumer that reads
             committed records stops at the first of them.
-        wrong_epochs: batches that were kept although others, or `leader-epoch-checkpoint`, contradict their
-            leader epoch: no checksum covers it. The new checkpoint has no epoch that the batches around it
-            refute.
+        wrong_epochs: batches whose leader epoch others, or `leader-epoch-checkpoint`, contradict: no checksum
+            covers it. Where the batches around them refute it, they are written with the epoch that these
+            prove, as a follower would never get past them; else they are kept as they are.
+        start_offset: the log start offset: below it, records of the first segment were deleted. 0: none were.
         end_offset: the offset after the last one that was kept.
         replicas: the folders of several replicas, and how many batches were taken from each; empty for one.
         dropped: batches of replicas whose lineage of leader epochs does not count.
         leader_epochs: of the new log, as its checkpoint has them.
+        kept: the segments of the new log that have batches, by base offset.
         notes: what nothing proves, and what a broker would do with it.
         conflicts: why it cannot be known which replica is right; then `apply` refuses, unless the plan has a
             `lineage`.
@@ -72,13 +91,15 @@ class SalvageReport:
     records: int = 0
     bytes: int = 0
     missing: list[MissingRange] = field(default_factory=list)
-    unread: list[Path] = field(default_factory=list)
+    omissions: Omissions = field(default_factory=Omissions)
     open_transactions: list[int] = field(default_factory=list)
     wrong_epochs: list[str] = field(default_factory=list)
+    start_offset: int = 0
     end_offset: int = 0
     replicas: dict[Path, int] = field(default_factory=dict)
     dropped: list[Dropped] = field(default_factory=list)
     leader_epochs: list[LeaderEpoch] = field(default_factory=list)
+    kept: dict[int, KeptSegment] = field(default_factory=dict, repr=False)
     notes: list[str] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
 
@@ -158,8 +179,9 @@ class SalvagePlan:
                 report.target = self.target
                 return report
         with PartitionLog(self.path, limits=self.limits) as log:
-            with new_folder(log, self.target, self.fingerprint) as folder:
-                report = _Salvage(log, self.progress, self.after).run(folder)
+            salvage = _Salvage(log, self.progress, self.after)
+            with new_folder(log, self.target, self.fingerprint, offsets=salvage.offsets) as folder:
+                report = salvage.run(folder)
             report.target = self.target
             return report
 
@@ -180,8 +202,8 @@ def plan_salvage(
 ) -> SalvagePlan:
     """Plan to copy every good batch of a topic-partition's log into a new folder; reads nothing yet.
 
-    A batch is good if it is complete, its checksum is right, and its offsets fit between those of the good
-    batches around it and into its segment; a wrapper of old messages must also be readable. Because no
+    A batch is good if it is complete, its checksum is right, its records can be read, and its offsets fit
+    between those of the good batches around it and into its segment. Because no
     checksum covers offsets, the fewest contradicting batches are left out. Batches stay as
     they are, byte for byte, in segments of the same base offsets and times; indexes, transaction indexes,
     producer snapshots and leader epochs are rebuilt from what is kept. `partition.metadata` is copied, the
@@ -190,7 +212,8 @@ def plan_salvage(
     Of several replicas every batch is kept that is good on one of them and on the lineage of leader epochs
     that counts: that of the newest epoch. Batches of another lineage are reported, not mixed in.
     Offsets
-    are missing only where no replica has them. If replicas have different records in the same epoch, or
+    are missing only where no replica has them. What one replica lists in `kodec-omitted-offsets`, as after a
+    redaction, is not taken from another. If replicas have different records in the same epoch, or
     if only a header that no checksum covers decides, nothing is written: `lineage` decides then.
 
     Args:
@@ -272,8 +295,12 @@ class _Copy:
         self._reached = 0
         self.report = SalvageReport(log.path)
 
-    def _take(self, batch: Batch, writer: SegmentWriter | None) -> None:
+    def _take(self, batch: Batch, writer: SegmentWriter | None, base: int, modified: int) -> None:
         report = self.report
+        kept = report.kept.setdefault(base, KeptSegment())
+        kept.bytes += batch.size
+        kept.newest = max(kept.newest, batch.max_timestamp)
+        kept.modified = modified
         report.batches += 1
         report.records += batch.count
         report.bytes += batch.size
@@ -310,24 +337,43 @@ class _Copy:
                 folder / file_name(offset, "snapshot"), self._state.snapshot().to_bytes(), folder=False
             )
 
-    def _leader_epochs(self) -> list[LeaderEpoch]:
-        """The new checkpoint; contradicting batches are reported."""
+    def _leader_epochs(self, folder: Path | None) -> list[LeaderEpoch]:
+        """The new checkpoint; contradicting batches are reported, and refuted ones corrected."""
         log = self._log
         try:
             known = up_to(self._known_epochs(), self._reached)
-        except (FormatError, OSError):
+        except (FormatError, OSError) as error:
             known = []
+            self.report.omissions.failed(log.path / LEADER_EPOCHS, error)
         wrong = self._epochs.contradictions(known, log.start_offset)
-        self.report.wrong_epochs = [str(each) for each in wrong if not each.note]
-        self.report.leader_epochs = self._epochs.brought_up(known)
+        self.report.wrong_epochs = [
+            f"{each}: " + (f"written with {each.proven}" if each.refuted else "kept unchanged")
+            for each in wrong
+            if not each.note
+        ]
+        for each in wrong:
+            if folder is not None and each.proven is not None:
+                _set_epoch(folder, each.run, each.proven)
+        self.report.leader_epochs = self._epochs.corrected(known, wrong)
         return self.report.leader_epochs
 
+    def _note_cut(self, path: Path, start: int) -> None:
+        """Tell that only the leader epochs show the log start offset."""
+        self.report.notes.append(
+            f"{path / LEADER_EPOCHS} begins at offset {start}: the records below it were deleted, and stay "
+            "so; without this file they return"
+        )
+
     def _beside(self, folder: Path, epochs: list[LeaderEpoch]) -> None:
-        for name in (PARTITION_METADATA, OMITTED_OFFSETS):
-            for log in self._logs():
-                if (log.path / name).is_file():
-                    replace_file(folder / name, read_regular(log.path / name), folder=False)
-                    break
+        for log in self._logs():
+            if (log.path / PARTITION_METADATA).is_file():
+                data = read_regular(log.path / PARTITION_METADATA)
+                replace_file(folder / PARTITION_METADATA, data, folder=False)
+                break
+        listed = [each for log in self._logs() if (each := read_omitted(log.path)) is not None]
+        if listed:
+            omitted = joined_ranges(chain.from_iterable(listed))
+            replace_file(folder / OMITTED_OFFSETS, offset_ranges_bytes(omitted), folder=False)
         if epochs:
             replace_file(folder / LEADER_EPOCHS, leader_epochs_bytes(epochs), folder=False)
         if self._first and not (folder / file_name(self._first, "log")).exists():
@@ -347,6 +393,21 @@ class _Copy:
 class _Salvage(_Copy):
     """A salvage of one log."""
 
+    def offsets(self) -> tuple[int, int]:
+        """The log start offset, and the offset below which the log is compacted."""
+        return self.report.start_offset, cleaned_up_to(self._log)
+
+    def _note_start(self) -> None:
+        log, report = self._log, self.report
+        bases = [each.base_offset for each in log.segments]
+        if bases and log.start_offset > bases[0]:
+            report.start_offset = log.start_offset
+        with suppress(FormatError, OSError):
+            cut = deleted_up_to(log.leader_epochs(), self._epochs, bases)
+            if report.start_offset < cut <= self._reached:
+                report.start_offset = cut
+                self._note_cut(log.path, cut)
+
     def __init__(
         self, log: PartitionLog, progress: Callable[[int], None] | None, after: LogBefore | None
     ) -> None:
@@ -356,22 +417,28 @@ class _Salvage(_Copy):
     def run(self, folder: Path | None) -> SalvageReport:
         log, report = self._log, self.report
         scan = LogScan(log, self._progress)
-        report.unread = scan.unread
         following = [*(each.base_offset for each in log.segments[1:]), None]
         for number, (segment, found, kept) in enumerate(scan):
             before = following[number]
             to = None if before is not None and before <= self._first else folder
             base = max(segment.base_offset, self._first)
+            if found.unreachable:
+                # not even its time can be known
+                continue
             self._snapshot(to, base, number)
             self._write(to, segment, base, found, kept)
+        scan.report_end()
         report.missing = self._told_missing(scan.missing)
+        report.omissions.extend(scan.omissions)
+        report.omissions.extend(each.omission for each in report.missing)
         report.segments, self._reached = scan.segments, scan.reached
         if scan.foreign is not None and not report.batches:
             raise scan.foreign
         report.end_offset = self._reached
+        self._note_start()
         report.open_transactions = sorted(self._state.open)
         self._snapshot(folder, self._reached, len(log.segments))
-        epochs = self._leader_epochs()
+        epochs = self._leader_epochs(folder)
         if folder is not None:
             self._beside(folder, epochs)
         return report
@@ -380,6 +447,7 @@ class _Salvage(_Copy):
         self, folder: Path | None, segment: Segment, base: int, found: Found, kept: Sequence[int]
     ) -> None:
         writer = None if folder is None else SegmentWriter(folder, base)
+        modified = _modified(segment) if kept else 0
         try:
             for number in kept:
                 if self._is_before(segment.path, found.first(number), found.last(number)):
@@ -393,7 +461,7 @@ class _Salvage(_Copy):
                 batch = next(read_batches(data, limits=self._log.limits))
                 batch.position = found.positions[number]
                 self._epochs.take(segment.path, batch)
-                self._take(batch, writer)
+                self._take(batch, writer, base, modified)
             if writer is not None:
                 _close(writer, segment)
         finally:
@@ -439,11 +507,17 @@ class _Merge(_Copy):
         report.missing = self._told_missing(merged.missing)
         report.dropped = merged.dropped
         report.notes = merged.lineage.notes
-        report.unread = [path for each in merged.replicas for path in each.unread]
+        report.start_offset = merged.start_offset
+        for each in merged.replicas:
+            if 0 < merged.start_offset == each.cut > each.told_start:
+                self._note_cut(each.path, each.cut)
+        for each in merged.replicas:
+            report.omissions.extend(each.omissions)
+        report.omissions.extend(each.omission for each in report.missing)
         report.replicas = dict.fromkeys((each.path for each in merged.replicas), 0)
         writer: SegmentWriter | None = None
         source: Segment | None = None
-        base, begun = -1, False
+        base, begun, modified = -1, False, 0
         if folder is not None:
             self._empty_first(folder)
         try:
@@ -455,19 +529,21 @@ class _Merge(_Copy):
                     continue
                 batch = each.batch(number)
                 report.replicas[each.path] += 1
-                if folder is not None:
-                    fits = writer is not None and writer.fits(last, batch.size)
-                    if segment.base_offset > base or not fits:
-                        if writer is not None and source is not None:
-                            _close(writer, source)
-                        base = max(segment.base_offset, self._reached if begun else self._first)
-                        if last - base > MAX_RELATIVE:
-                            base = first
+                fits = writer.fits(last, batch.size) if writer is not None else folder is None
+                if segment.base_offset > base or not fits:
+                    if writer is not None and source is not None:
+                        _close(writer, source)
+                    base = max(segment.base_offset, self._reached if begun else self._first)
+                    if last - base > MAX_RELATIVE:
+                        base = first
+                    if folder is not None:
                         self._snapshot(folder, base, int(begun))
                         writer = SegmentWriter(folder, base)
-                    begun = True
+                begun = True
                 self._epochs.take(segment.path, batch)
-                self._take(batch, writer)
+                if segment is not source:
+                    modified = _modified(segment)
+                self._take(batch, writer, base, modified)
                 source = segment
             if writer is not None and source is not None:
                 _close(writer, source)
@@ -477,7 +553,7 @@ class _Merge(_Copy):
         report.end_offset = self._reached
         report.open_transactions = sorted(self._state.open)
         self._snapshot(folder, self._reached, len(merged))
-        epochs = self._leader_epochs()
+        epochs = self._leader_epochs(folder)
         if folder is not None:
             self._beside(folder, epochs)
         return report
@@ -533,10 +609,41 @@ class _Merge(_Copy):
         return [self._merged.replicas[number].log for number in self._merged.order]
 
 
+def _set_epoch(folder: Path, run: EpochRun, epoch: int) -> None:
+    """Write another leader epoch into the batches of a run in a new log. Raises OSError."""
+    for path in sorted(folder.glob("*.log")):
+        base = int(path.stem)
+        with Segment.of(path, base) as segment:
+            place = None if base > run.last_offset else segment.find(run.first_offset, use_index=False)
+            if place is None:
+                continue
+            heads = takewhile(
+                lambda head: head.first_known <= run.last_offset, segment.headers(place.position)
+            )
+            wrong = [
+                (head.position, HEADS[head.magic].epoch)
+                for head in heads
+                if head.is_list and head.partition_leader_epoch == run.epoch
+            ]
+        status = path.stat()
+        with path.open("r+b", buffering=0) as file:
+            for position, field in wrong:
+                write_all(file.fileno(), field.stored(epoch), position + field.at)
+            os.fsync(file.fileno())
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _modified(segment: Segment) -> int:
+    """When a segment's log was last written to, in ms since 1970; where it is new, it gets that time too."""
+    return segment.path.stat().st_mtime_ns // 1_000_000
+
+
 def _close(writer: SegmentWriter, source: Segment) -> None:
     """Close a new segment, and give its files the time of its source."""
     paths = writer.paths
     writer.close()
-    status = source.path.stat()
-    for path in paths:
-        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    # one that cannot be read, as a link to nothing, may have no time
+    with suppress(OSError):
+        status = source.path.stat()
+        for path in paths:
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))

@@ -5,6 +5,9 @@ Followed: `LogLoader.recoverLog` and `LogSegment.recover`, Kafka 4.
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.directories.producer_state import ProducerState
@@ -12,6 +15,7 @@ from kodec.log.directories.segment import Segment
 from kodec.log.files.durable import drop_cached
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.names import INDEXES, file_name
+from kodec.log.reading.unlike import unlike_a_log
 from kodec.log.recovery.planned_folder import PlannedFolder
 from kodec.log.recovery.snapshots import write_snapshot
 from kodec.log.recovery.steps import Truncate
@@ -22,7 +26,10 @@ __all__ = ["scan_one", "scan_segments", "write_indexes"]
 
 
 def scan_segments(draft: PlannedFolder) -> int:
-    """Read the segments that need it; return the end of the log."""
+    """Read the segments that need it; return the end of the log.
+
+    Raises: Unsupported as `scan_segment`, and for a log in which no batch is right anywhere.
+    """
     files, given = draft.segments(), draft.given
     draft.first = files[0].base_offset if files else 0
     unflushed = _first_unflushed(draft, files)
@@ -40,7 +47,9 @@ def scan_segments(draft: PlannedFolder) -> int:
             drop_cached(path, sync=False)
         before = None if last else files[number + 1].base_offset
         if state is None:
-            state = producers_at(files, draft.snapshots(), number, limits=given.limits)
+            state = producers_at(
+                files, draft.snapshots(), number, limits=given.limits, doubt=partial(_doubt, draft)
+            )
             state = write_snapshot(draft, each.base_offset, state)
         scan = scan_one(draft, each, state, before)
         write_indexes(draft, each.base_offset, scan)
@@ -51,11 +60,16 @@ def scan_segments(draft: PlannedFolder) -> int:
             draft.plan.damage_below_recovery_point |= scan.next_offset < point
             if number >= unflushed or last:
                 for later in reversed(files[number + 1 :]):
+                    draft.cuts[later.log] = 0, end
                     draft.drop(later.base_offset, "above the end of the log")
                 before = None
         state = write_snapshot(draft, end if before is None else before, state)
         if scan.fault and before is None:
             break
+    if draft.truncated and not given.allow_empty:
+        error = unlike_a_log([(each.log, each.base_offset) for each in files], given.limits)
+        if error is not None:
+            raise error
     if files and end < draft.log_start:
         _start_again(draft, files)
     if not draft.logs():
@@ -64,6 +78,10 @@ def scan_segments(draft: PlannedFolder) -> int:
         for kind in ("log", "index", "timeindex"):
             draft.write(file_name(end, kind), b"", "an empty segment where the log starts")
     return end
+
+
+def _doubt(draft: PlannedFolder, path: Path, error: FormatError | OSError) -> None:
+    draft.plan.remarks.append(f"{path}: not used: {error}; a broker uses any snapshot that it can read")
 
 
 def _start_again(draft: PlannedFolder, files: list[SegmentFiles]) -> None:
@@ -119,6 +137,8 @@ def _truncate(draft: PlannedFolder, files: SegmentFiles, scan: SegmentScan) -> N
     log = draft.plan.path / file_name(files.base_offset, "log")
     zeros = scan.fault == "zeros"
     draft.truncated.append(Truncate(log, scan.valid_bytes, scan.size, scan.fault, zeros))
+    if not zeros:
+        draft.cuts[files.log] = scan.valid_bytes, scan.next_offset
 
 
 def _has_indexes(files: SegmentFiles) -> bool:

@@ -6,8 +6,12 @@ Followed: `ProducerStateManager` of `org.apache.kafka.storage.internals.log`, Ka
 from __future__ import annotations
 
 from bisect import bisect_right
+from operator import attrgetter
 
+from kodec.generated.log.producer_snapshot import Entry
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
+from kodec.log.directories.segment import Segment
+from kodec.log.directories.snapshots import Lookup, refuted
 from kodec.log.files.names import file_name
 from kodec.log.recovery.planned_folder import PlannedFolder
 from kodec.runtime.errors import FormatError
@@ -16,21 +20,42 @@ __all__ = ["drop_snapshots", "write_snapshot"]
 
 
 def write_snapshot(draft: PlannedFolder, offset: int, state: ProducerState) -> ProducerState:
-    """Plan the producer snapshot at `offset`; return the state to continue with, which may have more."""
+    """Plan the producer snapshot at `offset`; return the state to continue with, which may have more.
+
+    One that is there stays, unless a batch contradicts it.
+    """
     name = file_name(offset, "snapshot")
     path = draft.names.get(name)
+    wrong = ""
     if path is not None and name not in draft.made:
         try:
             there = read_snapshot(path)
         except FormatError:
             pass
         else:
+            state.keep(there)
             told = {each.producer_id: each for each in there.entries}
-            if all(told.get(each.producer_id) == each for each in state.snapshot().entries):
+            own = {each.producer_id: each for each in state.snapshot().entries}
+            wrong = _refuted(
+                draft,
+                offset,
+                sorted((told[each] for each in told.keys() - own.keys()), key=attrgetter("last_offset")),
+            )
+            if not wrong and all(told.get(producer) == each for producer, each in own.items()):
                 return ProducerState(there)
     if offset > draft.log_start and offset > draft.first:
         draft.write(name, state.snapshot().to_bytes())
+    elif wrong:
+        draft.quarantine(name, wrong, draft.dropped)
     return state
+
+
+def _refuted(draft: PlannedFolder, offset: int, entries: list[Entry]) -> str:
+    """How the log contradicts entries of the snapshot at `offset`, whose producers it does not have."""
+    segments = [Segment(each, draft.given.limits) for each in draft.segments() if each.base_offset < offset]
+    entries.sort(key=attrgetter("last_offset"))
+    with Lookup(segments) as log:
+        return next(filter(None, (refuted(each, offset, log) for each in entries)), "")
 
 
 def drop_snapshots(draft: PlannedFolder, end: int) -> None:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from kodec.log.arguments import require_integer
-from kodec.log.backends.arrow import batch_schema, columns_of, row_schema
+from kodec.log.backends.arrow import batch_schema, columns_of, is_dense, row_schema
 from kodec.log.backends.scan import EVERY, Range, Scan
 from kodec.log.batches.options import LogReadOptions, OnError
-from kodec.log.batches.records import Limits, TimestampType
+from kodec.log.batches.records import Limits, SkippedRanges, TimestampType, TornTail
 from kodec.log.directories.segment import Segment
+from kodec.log.omissions import Omissions
 from kodec.log.reading.ahead import cores
 from kodec.log.reading.source import Source
+from kodec.log.selection import Bounds, Isolation, Keys, Partitions, Selection, TimeBounds, Topics
 from kodec.log.tables.chosen import ChosenLogs, LogsSource, Piece, chosen_logs, one_file
 from kodec.log.tables.reader import file_headers, scan_headers, scan_rows
-from kodec.log.tables.table import Bounds, scan_table
-from kodec.log.tables.times import TimeBounds, time_bounds
-from kodec.runtime.dataclass import dataclass
+from kodec.log.tables.several import FileEnd, report_end
+from kodec.log.tables.table import scan_selected
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
 from kodec.stores.storage import path_of
 
@@ -43,23 +45,29 @@ _COLUMNS = (
 def count_rows(
     source: LogsSource,
     *,
-    offsets: Bounds | None = None,
-    timestamps: TimeBounds | None = None,
-    topics: Collection[str] | str | None = None,
-    partitions: Collection[int] | int | None = None,
+    topics: Topics = None,
+    partitions: Partitions = None,
+    offsets: Bounds = None,
+    timestamps: TimeBounds = None,
+    isolation: Isolation = "read_uncommitted",
+    keys: Keys = None,
     control: bool = False,
     on_error: OnError = "raise",
     limits: Limits = Limits(),
     threads: int | None = None,
+    omissions: Omissions | None = None,
 ) -> int:
     """Count the rows of `read_table` with the same arguments.
 
     Batch headers have the numbers, so little is read. Only compressed batches of v0 and v1 are decoded,
     and those partly within a range; for a time range, each that may have records in it and was stamped by
-    producers. Only their checksums are verified. Raises as `scan_table`.
+    producers; with `keys`, and for committed records, all are read. Only their checksums are verified: other
+    batches are counted as their headers say, even if their content is damaged. Gaps, torn tails and the end
+    of each log are judged as by `scan_table`.
 
     Args:
-        all: as in `scan_table`.
+        omissions: takes what was not counted.
+        others: as in `scan_table`.
 
     Returns: the number of rows.
     Raises: as `scan_table`.
@@ -71,32 +79,33 @@ def count_rows(
     """
     if threads is not None:
         require_integer("threads", threads, 1)
-    chosen = chosen_logs(source, topics, partitions, limits)
-    if not isinstance(chosen, (ChosenLogs, str, Path, bytes, bytearray, memoryview)):
-        rows = scan_table(
-            chosen,
-            ["offset"],
-            offsets=offsets,
-            timestamps=timestamps,
-            control=control,
-            on_error=on_error,
-            limits=limits,
-        )
-        return sum(batch.num_rows for batch in rows)
+    account = Omissions() if omissions is None else omissions
     options = LogReadOptions(control=control, on_error=on_error, limits=limits)
-    count = _Count(Range.of("offsets", offsets), Range.of("timestamps", time_bounds(timestamps)), options)
+    selection = Selection.of(topics, partitions, offsets, timestamps, isolation, keys)
+    chosen = chosen_logs(source, selection, options)
+    is_counted = isinstance(chosen, (ChosenLogs, str, Path, bytes, bytearray, memoryview))
+    if not is_counted or selection.committed or selection.keys is not None:
+        scan = Scan(row_schema())
+        rows = scan_selected(chosen, ["offset"], selection, scan, options, threads or cores())
+        number: int = sum(batch.num_rows for batch in rows)
+        account.extend(rows.omissions)
+        return number
+    assert isinstance(chosen, (ChosenLogs, str, Path, bytes, bytearray, memoryview))
+    count = _Count(selection.offsets, selection.timestamps, options)
     if isinstance(chosen, (str, Path)) and path_of(chosen).is_file():
-        chosen = one_file(chosen, limits)
+        chosen = one_file(chosen, options)
     if not isinstance(chosen, ChosenLogs):
-        return count.of(chosen)
+        return count.of(chosen, account)
+    account.extend(chosen.omissions)
     at_once = threads or cores()
     parts = [
         (piece, start, stop)
-        for piece in chosen.pieces(count.offsets)
+        for piece in chosen.pieces(count.offsets, options, account)
         for start, stop in _parts(piece, at_once, limits)
     ]
     with ThreadPoolExecutor(at_once, "kodec-count") as pool:
-        return sum(pool.map(lambda part: count.part(*part), parts))
+        counted = pool.map(lambda part: count.part(*part), parts)
+        return sum(count.reported(counted, account))
 
 
 def _parts(piece: Piece, most: int, limits: Limits) -> Iterator[tuple[int, int | None]]:
@@ -114,35 +123,82 @@ def _parts(piece: Piece, most: int, limits: Limits) -> Iterator[tuple[int, int |
     yield start, None
 
 
+@dataclass(slots=True)
+class _Counted:
+    """What a part of a segment has: its rows, its last offset, and how far it was read."""
+
+    piece: Piece | None
+    is_last: bool = True
+    rows: int = 0
+    last: int | None = None
+    end: FileEnd | None = None
+    omissions: Omissions = field(default_factory=Omissions)
+
+
 @dataclass(frozen=True, slots=True)
 class _Count:
     offsets: Range
     timestamps: Range
     options: LogReadOptions
 
-    def part(self, piece: Piece, start: int, stop: int | None) -> int:
+    def part(self, piece: Piece, start: int, stop: int | None) -> _Counted:
         """Count the rows of these bytes of a segment."""
-        heads = file_headers(piece.files.log, self._scan, self.options, start, stop)
-        return self._rows(piece.files.log, heads, piece.first)
+        path = piece.files.log
+        found = _Counted(piece, is_last=stop is None)
 
-    def of(self, source: Source) -> int:
+        def ended(position: int, tail: TornTail | None, skipped: SkippedRanges) -> None:
+            found.end = FileEnd(path, position, tail, skipped)
+
+        try:
+            heads = file_headers(path, self._scan, self.options, start, stop, ended)
+            self._rows(path, heads, piece.first, found)
+        except OSError as error:
+            if not self.options.skips_unreachable:
+                raise
+            found.omissions.failed(path, error)
+        return found
+
+    def of(self, source: Source, omissions: Omissions) -> int:
         """Count the rows of one log."""
-        return self._rows(source, scan_headers(source, self._scan, self.options), 0)
+        found = _Counted(None)
+        heads = scan_headers(source, self._scan, self.options)
+        self._rows(source, heads, 0, found)
+        omissions.extend(heads.omissions)
+        omissions.extend(found.omissions)
+        return found.rows
+
+    def reported(self, counted: Iterable[_Counted], omissions: Omissions) -> Iterator[int]:
+        """The rows of each part, once what is missing after a segment was reported, as by `SeveralLogs`."""
+        last = -1
+        for each in counted:
+            omissions.extend(each.omissions)
+            piece, end = each.piece, each.end
+            if piece is not None and end is not None:
+                last = max(last, piece.files.base_offset - 1, -1 if each.last is None else each.last)
+                if each.is_last:
+                    report_end(piece, end, last, self.offsets, self.options, omissions)
+                else:
+                    omissions.end(end.path, end.skipped, None, is_last=False)
+            last = -1 if each.is_last else last
+            yield each.rows
 
     @property
     def _scan(self) -> Scan:
         return Scan(columns_of(batch_schema(), _COLUMNS))
 
-    def _rows(self, source: Source, heads: Iterable[Any], first: int) -> int:
-        """The rows of a source from the offset `first` on, given its headers."""
+    def _rows(self, source: Source, heads: Iterable[Any], first: int, found: _Counted) -> None:
+        """Count the rows of a source from the offset `first` on, given its headers."""
         import pyarrow.compute as pc
 
         wanted = Range(max(self.offsets.first, first), self.offsets.last)
         partly: list[tuple[int, int]] = []
-        number = 0
         for batch in heads:
+            if batch.num_rows:
+                found.last = max(
+                    -1 if found.last is None else found.last, pc.max(batch["last_offset"]).as_py()
+                )
             whole = self._whole(batch, wanted)
-            number += pc.sum(batch["count"].filter(whole)).as_py() or 0
+            found.rows += pc.sum(batch["count"].filter(whole)).as_py() or 0
             rest = pc.and_(pc.invert(whole), self._possible(batch, wanted))
             positions, sizes = (batch[name].filter(rest).to_pylist() for name in ("position", "size"))
             for start, size in zip(positions, sizes, strict=True):
@@ -153,15 +209,15 @@ class _Count:
         scan = Scan(columns_of(row_schema(), ["offset"]), wanted, self.timestamps)
         for start, stop in partly:
             rows = scan_rows(source, scan, self.options, order=None, start=start, stop=stop)
-            number += sum(batch.num_rows for batch in rows)
-        return number
+            found.rows += sum(batch.num_rows for batch in rows)
+            found.omissions.extend(rows.omissions)
 
     def _possible(self, batch: Any, wanted: Range) -> Any:
         """The batches that may have rows."""
         import pyarrow.compute as pc
 
         found = pc.and_(
-            pc.greater_equal(batch["last_offset"], wanted.first),
+            pc.or_(pc.greater_equal(batch["last_offset"], wanted.first), pc.invert(is_dense(batch))),
             # of a wrapper the first offset is unknown
             pc.fill_null(pc.less_equal(batch["base_offset"], wanted.last), True),
         )
@@ -179,6 +235,8 @@ class _Count:
             pc.fill_null(pc.greater_equal(batch["base_offset"], wanted.first), False),
             pc.less_equal(batch["last_offset"], wanted.last),
         )
+        if wanted.last < EVERY.last:
+            found = pc.and_(found, is_dense(batch))
         found = pc.and_(found, pc.is_valid(batch["count"]))
         if not self.options.control:
             found = pc.and_(found, pc.invert(batch["is_control"]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Generator
+from contextlib import closing
 from typing import Any, NoReturn
 
 import pyarrow as pa
@@ -10,16 +11,24 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow.fs import LocalFileSystem
 
-from kodec.log.backends.scan import BATCH_ROWS
+from kodec.log.backends.arrow import row_schema
+from kodec.log.backends.scan import BATCH_ROWS, EVERY, Range, Scan
+from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import TopicPartition
-from kodec.log.tables.chosen import LogSource, LogsSource, chosen_list
+from kodec.log.omissions import Omissions
+from kodec.log.reading.ahead import cores
+from kodec.log.selection import Selection
+from kodec.log.tables.chosen import LogSource, LogsSource, chosen_list, chosen_logs
 from kodec.log.tables.count import count_rows
+from kodec.log.tables.reader import TableReader
 from kodec.log.tables.stream import placed_schema
-from kodec.log.tables.table import Bounds, scan_table
+from kodec.log.tables.table import scan_selected
+from kodec.runtime.dataclass import replace
 
 __all__ = ["LogDataset"]
 
+_EVERYTHING = Selection()
 _MOST = 2**63 - 1
 # Also for times, in ms: outside of it there is no bound; fits Arrow's microseconds.
 _MOST_TIME = 2**53
@@ -31,26 +40,35 @@ class LogDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types here
     Filters on topic, partition, offset and timestamp exclude logs, segments and batches from being
     read; only the query's columns are built. The methods of `Dataset` that need fragments or
     return another dataset, raise NotImplementedError.
+
+    Attributes:
+        omissions: what the queries so far did not return.
     """
 
     def __init__(
         self,
         source: LogsSource,
-        topics: Collection[str] | str | None = None,
-        partitions: Collection[int] | int | None = None,
-        **reading: Any,
+        selection: Selection = _EVERYTHING,
+        *,
+        check_crc: bool = True,
+        control: bool = False,
+        on_error: OnError = "raise",
+        limits: Limits = Limits(),
+        threads: int | None = None,
     ) -> None:
+        self.omissions = Omissions()
         # not that of Dataset, which cannot be called: it wraps datasets of C++
         self._source = source
-        self._choice = topics, partitions
-        self._reading = reading
+        self._selection = selection
+        self._options = LogReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
+        self._threads = threads or cores()
         self._chosen()
 
     def __repr__(self) -> str:
         return f"<LogDataset {self._source!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (self._source, self._choice, self._reading)
+        return _made, (self._source, self._selection, self._options, self._threads)
 
     @property
     def schema(self) -> pa.Schema:
@@ -58,7 +76,7 @@ class LogDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types here
         return placed_schema()
 
     def _chosen(self) -> list[tuple[TopicPartition | None, LogSource]]:
-        return chosen_list(self._source, *self._choice, self._reading.get("limits", Limits()))
+        return chosen_list(self._source, self._selection, self._options, self.omissions)
 
     def scanner(
         self, columns: Any = None, filter: Any = None, batch_size: int | None = None, **_: Any
@@ -77,25 +95,46 @@ class LogDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types here
         logs = [
             log for owner, log in self._chosen() if filter is None or _may_hold(schema, filter, _of(owner))
         ]
-        rows = scan_table(
+        rows = self._rows(
             logs,
             names,
-            offsets=_bounds(schema, filter, "offset", 0, _MOST),
-            timestamps=_bounds(schema, filter, "timestamp", -_MOST_TIME, _MOST_TIME),
-            **self._reading,
-            batch_rows=batch_size or BATCH_ROWS,
+            _bounds(schema, filter, "offset", 0, _MOST),
+            _bounds(schema, filter, "timestamp", -_MOST_TIME, _MOST_TIME),
+            batch_size or BATCH_ROWS,
         )
-        # the readers' own names for columns and filters, over batches that have what these need
-        reader = pa.RecordBatchReader.from_batches(rows.schema, rows)
-        return ds.Scanner.from_batches(reader, columns=columns, filter=filter)
+        return _Scanner(rows.schema, self._noted(rows), columns, filter)
+
+    def _rows(
+        self, logs: list[LogSource], names: list[str], offsets: Range, times: Range, batch_rows: int
+    ) -> TableReader:
+        selection = replace(self._selection.narrowed(offsets, times), topics=None, partitions=None)
+        chosen = chosen_logs(logs, selection, self._options)
+        scan = Scan(row_schema(), batch_rows=batch_rows)
+        return scan_selected(chosen, names, selection, scan, self._options, self._threads)
+
+    def _noted(self, rows: TableReader) -> Generator[pa.RecordBatch, None, None]:
+        try:
+            yield from rows
+        finally:
+            self.omissions.extend(rows.omissions)
 
     def count_rows(self, filter: Any = None, **given: Any) -> int:
         """The number of rows; without a filter from batch headers, see `kodec.count_rows`."""
         if filter is not None:
             return int(self.scanner([], filter, **given).count_rows())
-        known = ("control", "on_error", "limits", "threads")
-        reading = {name: value for name, value in self._reading.items() if name in known}
-        return count_rows([log for _, log in self._chosen()], **reading)
+        options, selection = self._options, self._selection
+        return count_rows(
+            [log for _, log in self._chosen()],
+            offsets=selection.offsets,
+            timestamps=selection.timestamps,
+            isolation=selection.isolation,
+            keys=selection.keys,
+            control=options.control,
+            on_error=options.on_error,
+            limits=options.limits,
+            threads=self._threads,
+            omissions=self.omissions,
+        )
 
     def _unsupported(self, *_: Any, **__: Any) -> NoReturn:
         raise NotImplementedError("a LogDataset is read-only: use to_table, to_batches or scanner")
@@ -105,8 +144,72 @@ class LogDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types here
     partition_expression = property(_unsupported)
 
 
-def _made(source: LogsSource, choice: tuple[Any, Any], reading: dict[str, Any]) -> LogDataset:
-    return LogDataset(source, *choice, **reading)
+class _Scanner(ds.Scanner):  # type: ignore[misc]  # pyarrow has no types here
+    """Batches that whoever asks for them reads, and no thread of Arrow's.
+
+    Arrow's own scanner takes batches ahead of the query. Where a query takes some rows only, its threads
+    would still do so when Python ends, which aborts the process, or hangs. Here Arrow filters and projects
+    each batch.
+    """
+
+    def __init__(
+        self, schema: pa.Schema, batches: Generator[pa.RecordBatch, None, None], columns: Any, filter: Any
+    ) -> None:
+        self._schema = schema
+        self._batches = batches
+        self._wanted = {"columns": columns, "filter": filter}
+
+    def _scan(self, batches: list[pa.RecordBatch]) -> ds.Scanner:
+        # the readers' own names for columns and filters, over batches that have what these need
+        return ds.Scanner.from_batches(batches, schema=self._schema, use_threads=False, **self._wanted)
+
+    @property
+    def dataset_schema(self) -> pa.Schema:
+        return self._schema
+
+    @property
+    def projected_schema(self) -> pa.Schema:
+        return self._scan([]).projected_schema
+
+    def to_batches(self) -> Generator[pa.RecordBatch, None, None]:
+        with closing(self._batches) as batches:
+            for each in batches:
+                yield from self._scan([each]).to_batches()
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_batches(self.projected_schema, self.to_batches())
+
+    def to_table(self) -> pa.Table:
+        return pa.Table.from_batches(self.to_batches(), self.projected_schema)
+
+    def head(self, num_rows: int) -> pa.Table:
+        found, left = [], num_rows
+        with closing(self.to_batches()) as batches:
+            while left > 0 and (batch := next(batches, None)) is not None:
+                found.append(batch.slice(0, left))
+                left -= found[-1].num_rows
+        return pa.Table.from_batches(found, self.projected_schema)
+
+    def count_rows(self) -> int:
+        return sum(each.num_rows for each in self.to_batches())
+
+    def take(self, indices: Any) -> pa.Table:
+        return self.to_table().take(indices)
+
+    def scan_batches(self) -> NoReturn:
+        raise NotImplementedError("batches of a LogDataset have no fragments: use to_batches")
+
+
+def _made(source: LogsSource, selection: Selection, options: LogReadOptions, threads: int) -> LogDataset:
+    return LogDataset(
+        source,
+        selection,
+        check_crc=options.check_crc,
+        control=options.control,
+        on_error=options.on_error,
+        limits=options.limits,
+        threads=threads,
+    )
 
 
 def _of(owner: TopicPartition | None) -> Any:
@@ -141,10 +244,10 @@ def _needs(expression: Any, schema: pa.Schema, name: str) -> bool:
     return False
 
 
-def _bounds(schema: pa.Schema, filter: Any, name: str, least: int, most: int) -> Bounds | None:
-    """The values of a column that may pass a filter: (first, last), None: unbounded."""
+def _bounds(schema: pa.Schema, filter: Any, name: str, least: int, most: int) -> Range:
+    """The values of a column that may pass a filter."""
     if filter is None or not _needs(filter, schema, name):
-        return None
+        return EVERY
     column, kind = pc.field(name), schema.field(name).type
 
     def below(value: int) -> bool:
@@ -154,10 +257,10 @@ def _bounds(schema: pa.Schema, filter: Any, name: str, least: int, most: int) ->
         return _may_hold(schema, filter, column >= pa.scalar(value, kind))
 
     if not below(most) or not above(least):
-        return None
-    return (
-        None if below(least) else _smallest(below, least, most),
-        None if above(most) else -_smallest(lambda value: above(-value), -most, -least),
+        return EVERY
+    return Range(
+        EVERY.first if below(least) else _smallest(below, least, most),
+        EVERY.last if above(most) else -_smallest(lambda value: above(-value), -most, -least),
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kodec.log.backends.arrow import pyarrow
 from kodec.log.batches.options import OnError
 from kodec.log.batches.records import Limits
+from kodec.log.omissions import Omissions
+from kodec.log.selection import Bounds, Isolation, Keys, Partitions, Selection, TimeBounds, Topics
 from kodec.log.tables.chosen import LogsSource
 from kodec.runtime.errors import MissingDependency
 
@@ -22,8 +23,12 @@ __all__ = ["log_dataset", "scan_polars"]
 def log_dataset(
     source: LogsSource,
     *,
-    topics: Collection[str] | str | None = None,
-    partitions: Collection[int] | int | None = None,
+    topics: Topics = None,
+    partitions: Partitions = None,
+    offsets: Bounds = None,
+    timestamps: TimeBounds = None,
+    isolation: Isolation = "read_uncommitted",
+    keys: Keys = None,
     check_crc: bool = True,
     control: bool = False,
     on_error: OnError = "raise",
@@ -35,13 +40,13 @@ def log_dataset(
     The columns are topic string, partition int32, and those of `row_schema`. Nothing is read before a query;
     and each query reads again. It builds only its columns; filters on topic, partition, offset and
     timestamp exclude logs, segments and batches from being read. Arguments and errors as in `scan_table`;
-    `source` is no bytes and no open file.
+    `source` may not be bytes or an open file.
 
     Args:
         source: as in `scan_table`, but no bytes and no open file.
         others: as in `scan_table`.
 
-    Returns: a dataset; it reads anew for each query.
+    Returns: a dataset; each query reads the logs again, and its `omissions` has what queries did not return.
     Raises: as `scan_table`.
 
     Example:
@@ -55,8 +60,7 @@ def log_dataset(
 
     return LogDataset(
         source,
-        topics,
-        partitions,
+        Selection.of(topics, partitions, offsets, timestamps, isolation, keys),
         check_crc=check_crc,
         control=control,
         on_error=on_error,
@@ -68,13 +72,18 @@ def log_dataset(
 def scan_polars(
     source: LogsSource,
     *,
-    topics: Collection[str] | str | None = None,
-    partitions: Collection[int] | int | None = None,
+    topics: Topics = None,
+    partitions: Partitions = None,
+    offsets: Bounds = None,
+    timestamps: TimeBounds = None,
+    isolation: Isolation = "read_uncommitted",
+    keys: Keys = None,
     check_crc: bool = True,
     control: bool = False,
     on_error: OnError = "raise",
     limits: Limits = Limits(),
     threads: int | None = None,
+    omissions: Omissions | None = None,
 ) -> pl.LazyFrame:
     """Logs as a `polars.LazyFrame`, with the default columns of `scan_table`.
 
@@ -85,9 +94,10 @@ def scan_polars(
 
     Args:
         source: as in `scan_table`, but no bytes and no open file.
+        omissions: takes what is not in the frame, each time it is collected.
         others: as in `scan_table`.
 
-    Returns: a lazy frame; it reads anew each time it is collected.
+    Returns: a lazy frame; it reads the logs again each time it is collected.
     Raises: as `scan_table`; MissingDependency without polars.
 
     Example:
@@ -106,8 +116,8 @@ def scan_polars(
         raise MissingDependency("scan_polars needs `polars`: pip install polars", name="polars") from missing
     return lazy_frame(
         source,
-        topics,
-        partitions,
+        Selection.of(topics, partitions, offsets, timestamps, isolation, keys),
+        omissions,
         check_crc=check_crc,
         control=control,
         on_error=on_error,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -11,12 +12,17 @@ from typing import Any
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from kodec.log.backends.scan import BATCH_ROWS
-from kodec.log.batches.records import Limits
+from kodec.log.backends.arrow import row_schema
+from kodec.log.backends.scan import BATCH_ROWS, EVERY, Scan
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.files.listing import TopicPartition
-from kodec.log.tables.chosen import LogsSource, chosen_list
+from kodec.log.omissions import Omissions
+from kodec.log.reading.ahead import cores
+from kodec.log.selection import Selection, offset_range, time_range
+from kodec.log.tables.chosen import LogsSource, chosen_list, chosen_logs
 from kodec.log.tables.stream import PLACE
-from kodec.log.tables.table import scan_table
+from kodec.log.tables.table import scan_selected
+from kodec.runtime.dataclass import replace
 
 __all__ = ["lazy_frame"]
 
@@ -32,24 +38,25 @@ _CLOSED = ("both", "left", "right", "none")
 
 
 def lazy_frame(
-    source: LogsSource,
-    topics: Collection[str] | str | None,
-    partitions: Collection[int] | int | None,
-    **reading: Any,
+    source: LogsSource, selection: Selection, omissions: Omissions | None, threads: int | None, **reading: Any
 ) -> pl.LazyFrame:
     """See `kodec.scan_polars`."""
-    with scan_table(source, topics=topics, partitions=partitions, **reading) as everything:
+    options = LogReadOptions(**reading)
+    chosen, scan, at_once = chosen_logs(source, selection, options), Scan(row_schema()), threads or cores()
+    with scan_selected(chosen, None, selection, scan, options, at_once) as everything:
         schema = pl.DataFrame(everything.schema.empty_table()).schema
-    found = partial(_frames, source, topics, partitions, reading, list(schema))
+    account = Omissions() if omissions is None else omissions
+    found = partial(_frames, source, selection, options, at_once, list(schema), account)
     return register_io_source(found, schema=schema)
 
 
 def _frames(
     source: LogsSource,
-    topics: Collection[str] | str | None,
-    partitions: Collection[int] | int | None,
-    reading: dict[str, Any],
+    selection: Selection,
+    options: LogReadOptions,
+    threads: int,
     known: list[str],
+    omissions: Omissions,
     columns: list[str] | None,
     predicate: pl.Expr | None,
     rows: int | None,
@@ -60,22 +67,20 @@ def _frames(
     wanted = dict.fromkeys(known if columns is None else columns)
     if predicate is not None:
         wanted |= dict.fromkeys(predicate.meta.root_names())
-    limits = reading.get("limits", Limits())
     logs = [
         log
-        for owner, log in chosen_list(source, topics, partitions, limits)
+        for owner, log in chosen_list(source, selection, options, omissions)
         if owner is None or _may_hold(terms, owner)
     ]
-    found = scan_table(
-        logs,
-        list(wanted),
-        offsets=_bounds(terms, "offset", int),
-        timestamps=_bounds(terms, "timestamp", datetime),
-        **reading,
-        batch_rows=size or BATCH_ROWS,
-    )
+    offsets, times = _bounds(terms, "offset", int), _bounds(terms, "timestamp", datetime)
+    # a record without a time is at -1 ms
+    asked = time_range((EVERY.first if times[0] is None else times[0], times[1]))
+    narrowed = replace(selection.narrowed(offset_range(offsets), asked), topics=None, partitions=None)
+    chosen, scan = chosen_logs(logs, narrowed, options), Scan(row_schema(), batch_rows=size or BATCH_ROWS)
+    found = scan_selected(chosen, list(wanted), narrowed, scan, options, threads)
     left = rows
-    with found:
+    with found, ExitStack() as ended:
+        ended.callback(lambda: omissions.extend(found.omissions))
         for batch in found:
             frame: Any = pl.from_arrow(batch)
             if predicate is not None:
@@ -106,7 +111,7 @@ def _may_hold(terms: list[pl.Expr], owner: TopicPartition) -> bool:
     return row.filter(*known).height > 0 if known else True
 
 
-def _bounds(terms: list[pl.Expr], name: str, kind: type) -> tuple[Any, Any] | None:
+def _bounds(terms: list[pl.Expr], name: str, kind: type) -> tuple[Any, Any]:
     """The first and the last value of a column that may pass; None: unbounded."""
     firsts: list[Any] = []
     lasts: list[Any] = []

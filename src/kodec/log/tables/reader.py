@@ -13,6 +13,7 @@ from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import Scan
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import LogReadOptions
+from kodec.log.batches.records import SkippedRanges, TornTail
 from kodec.log.files.descriptors import open_regular
 from kodec.log.reading.order import Order
 from kodec.log.reading.reader import Reader
@@ -85,11 +86,17 @@ def scan_headers(source: Source, scan: Scan, options: LogReadOptions) -> TableRe
 
 
 def file_headers(
-    path: Path, scan: Scan, options: LogReadOptions, start: int = 0, stop: int | None = None
+    path: Path,
+    scan: Scan,
+    options: LogReadOptions,
+    start: int = 0,
+    stop: int | None = None,
+    ended: Callable[[int, TornTail | None, SkippedRanges], None] = lambda *_: None,
 ) -> Iterator[pa.RecordBatch]:
     """Like `scan_headers`, for a part of a file: only headers are read, up to the first irregularity.
 
-    No checksum is verified. Raises OSError; FormatError if damage must not be skipped.
+    No checksum is verified. `ended` receives the position, the torn tail and the skipped ranges.
+    Raises OSError; FormatError if damage must not be skipped.
     """
     options = replace(options, check_crc=False)
     if options.on_error == "raise" and not isinstance(path, StorePath):
@@ -102,9 +109,11 @@ def file_headers(
                 yield from gathered
                 start = gathered.position
                 if start == (end if stop is None else stop):
+                    ended(start, None, SkippedRanges())
                     return
     walk = Walk(path, options, start=start, stop=stop)
     yield from _reader(walk, scan, kernel.header_decoder(scan, options))
+    ended(walk.position, walk.torn_tail, walk.skipped)
 
 
 def _reader(walk: Walk, scan: Scan, decoder: Decoder[Any]) -> TableReader:

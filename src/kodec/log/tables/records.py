@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
+from kodec.log.backends.scan import EVERY
+from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.batches.records import Limits, Record
+from kodec.log.files.listing import topic_partition_of
 from kodec.log.reading.reader import Reader, RecordReader
-from kodec.log.reading.reader import read_records as read_one
 from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk
+from kodec.log.selection import Bounds, Isolation, Keys, Partitions, Selection, TimeBounds, Topics
+from kodec.runtime.dataclass import replace
 
 if TYPE_CHECKING:
     from kodec.log.tables.chosen import LogsSource, Piece
@@ -25,8 +29,12 @@ __all__ = ["read_records"]
 def read_records(
     source: LogsSource,
     *,
-    topics: Collection[str] | str | None = None,
-    partitions: Collection[int] | int | None = None,
+    topics: Topics = None,
+    partitions: Partitions = None,
+    offsets: Bounds = None,
+    timestamps: TimeBounds = None,
+    isolation: Isolation = "read_uncommitted",
+    keys: Keys = None,
     check_crc: bool = True,
     control: bool = False,
     on_error: OnError = "raise",
@@ -39,9 +47,15 @@ def read_records(
             one segment, or any file with batches. Or many: the path of a log directory or of a
             topic-partition's folder, a glob, a `LogDirectory`, a `PartitionLog`, a `Segment`, or a list of
             these. They are read by topic, partition and offset, each log from its start offset; a log
-            directory's internal topics only if `topics` names them. `LogDirectory.find_records` also
-            returns the topic-partition of a record.
-        topics, partitions: only these.
+            directory's internal topics only if `topics` names them.
+        topics, partitions: only these: a name or a number, or several; an empty list selects none.
+        offsets: only these, of each topic-partition: (first, last), both included, where None is unbounded;
+            or a `range`, without its end as everywhere in Python; or one offset.
+        timestamps: the same, (first, last), each a datetime with a zone, or ms since 1970-01-01 UTC; a record
+            without a timestamp is in no range.
+        isolation: `read_committed` leaves out the records of aborted transactions, and all from the first
+            undecided one on.
+        keys: only records with one of these keys, as bytes, or as a text in UTF-8.
         check_crc: verify every checksum.
         control: also yield control records, as ControlRecord.
         on_error: `raise` stops at the first corrupt batch; `skip` skips it as a whole, continues at the next
@@ -58,7 +72,8 @@ def read_records(
 
     The reader is for one thread at a time, as iterators are; its records may be used by any.
 
-    Returns: an iterator of `Record`, with `position`, `torn_tail` and `skipped`.
+    Returns: an iterator of `Record`, each with its topic and partition if the source shows them, and with
+        `position`, `torn_tail` and `skipped`.
     Raises: FormatError (Truncated, Malformed, CrcMismatch, Unsupported, LimitExceeded) with the byte, the
         field, what was needed and what was found; OSError for a path, ReadFailed (also an OSError) where it
         cannot be read on; NotALog (a ValueError) for a folder that holds no log; NoSuchPartition (a KeyError)
@@ -72,26 +87,45 @@ def read_records(
         >>> record = next(reader)
         >>> record.offset, record.timestamp, record.key
         (0, 1700000006000, b'customer-0')
-        >>> len(list(kodec.read_records("/data/kafka-logs", topics="orders")))
-        1200
+        >>> records = kodec.read_records("/data/kafka-logs", topics="orders", offsets=range(5))
+        >>> [(record.partition, record.offset) for record in records][-3:]
+        [(2, 2), (2, 3), (2, 4)]
     """
-    if topics is None and partitions is None and _is_one(source):
-        return read_one(source, check_crc=check_crc, control=control, on_error=on_error, limits=limits)
+    selection = Selection.of(topics, partitions, offsets, timestamps, isolation, keys)
+    options = LogReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
+    if selection.is_all and _is_one(source):
+        return _of_one(source, options)
     # what knows directories takes as long to import as all that a file needs
     from kodec.log.tables.chosen import ChosenLogs, chosen_logs
+    from kodec.log.tables.committed import Committed
     from kodec.log.tables.several import SeveralLogs
 
-    chosen = chosen_logs(source, topics, partitions, limits)
+    chosen, test = chosen_logs(source, selection, options), selection.test
+    committed = Committed(selection, options)
     if not isinstance(chosen, ChosenLogs):
-        return read_one(chosen, check_crc=check_crc, control=control, on_error=on_error, limits=limits)
-    options = LogReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
+        stable = committed.of_source(chosen)
+        kept = replace(selection, offsets=stable.within(selection.offsets)).test
+        return _of_one(chosen, options, kept, stable.drops)
 
-    def opened(part: Part, _: Piece) -> tuple[Reader[Record], Iterator[tuple[int, Record]]]:
-        walk = Walk(part.path, options, order=part.order, start=part.start, stop=part.stop, last=part.last)
-        reader, first = RecordReader(walk, options), part.offsets.first
-        return reader, ((each.offset, each) for each in reader if each.offset >= first)
+    def opened(part: Part, piece: Piece) -> tuple[Reader[Record], Iterator[tuple[int, Record]]]:
+        own, stable = replace(options, topic_partition=piece.owner), committed.of(piece)
+        walk = Walk(part.path, own, order=part.order, start=part.start, stop=part.stop, last=part.last)
+        reader, (first, last) = RecordReader(walk, own, test, stable.drops), stable.within(part.offsets)
+        return reader, ((each.offset, each) for each in reader if first <= each.offset <= last)
 
-    return SeveralRecords(SeveralLogs(chosen, options, opened))
+    since = selection.timestamps.first if selection.timestamps != EVERY else None
+    return SeveralRecords(SeveralLogs(chosen, options, opened, selection.offsets, since))
+
+
+def _of_one(
+    source: Source,
+    options: LogReadOptions,
+    test: Callable[[Record], bool] | None = None,
+    drops: Callable[[Batch], bool] | None = None,
+) -> RecordReader:
+    if isinstance(source, (str, os.PathLike)):
+        options = replace(options, topic_partition=topic_partition_of(source))
+    return RecordReader(Walk(source, options, order=True), options, test, drops)
 
 
 def _is_one(source: LogsSource) -> TypeGuard[Source]:

@@ -14,14 +14,16 @@ from kodec.log.batches.records import SkippedRange, SkippedRanges, TornTail
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import SegmentFiles
+from kodec.log.omissions import Omissions
 from kodec.log.reading.ahead import Ahead
 from kodec.log.reading.order import Order
 from kodec.log.reading.reader import Reader
 from kodec.log.tables.chosen import ChosenLogs, Piece, pieces_of
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
+from kodec.stores.storage import StorePath
 
-__all__ = ["FileEnd", "Part", "SeveralLogs", "part_of"]
+__all__ = ["FileEnd", "Part", "SeveralLogs", "part_of", "report_end"]
 
 T = TypeVar("T")
 
@@ -82,6 +84,9 @@ def part_of(
                         first = place.offset
                 if ends and (place := segment.find(last)) is not None:
                     stop = place.position + place.size
+                    # the next batch shows whether an end that is not sure can be right
+                    if not segment.is_dense(place) and (following := segment.whole_frame(stop)) is not None:
+                        stop += following.size
         except FormatError:
             # Reading from the start raises the error, if it concerns the selection: with an end
             # `Walk` stops as soon as a good batch has it.
@@ -92,6 +97,36 @@ def part_of(
     return Part(files.log, Range(first, last), order, start, stop, last if ends else None)
 
 
+def report_end(
+    piece: Piece,
+    end: FileEnd,
+    last: int | None,
+    offsets: Range,
+    options: LogReadOptions,
+    omissions: Omissions,
+) -> None:
+    """Report what a segment lacks that was read to the end of the selection: the rule of all tables.
+
+    These are skipped ranges, a torn tail, and selected offsets between its `last` one and the next segment,
+    or the end of the log.
+
+    Raises: OffsetsMissing, Truncated, FormatError, OSError, unless `options` skips them.
+    """
+    log, lost = piece.log, omissions if options.skips else None
+    following = None if piece.after is None else piece.after.base_offset
+    is_last = following is None or (last is not None and last + 1 >= following)
+    omissions.end(end.path, end.skipped, end.torn_tail, is_last=is_last)
+    if log is None or last is None:
+        return
+    first = max(last + 1, piece.first, offsets.first)
+    if following is None:
+        # of a store each checkpoint is a request
+        if offsets.last == EVERY.last and not isinstance(log.path, StorePath):
+            log.require_end(lost)
+    elif first <= min(offsets.last, following - 1) and not (end.skipped and end.skipped.end >= end.position):
+        log.report_gap(end.path, None if options.skips else end.torn_tail, first, following - 1, lost)
+
+
 @dataclass(slots=True)
 class SeveralLogs(Generic[T]):
     """Reads the segments of several logs, one after the other, reading ahead in threads.
@@ -99,6 +134,7 @@ class SeveralLogs(Generic[T]):
     Attributes:
         open: creates the reader of a part of a segment, and its items, each with its last offset.
         ends: how far each file was read, in the order in which they came to their ends.
+        omissions: what is not among the items.
     """
 
     chosen: ChosenLogs
@@ -108,8 +144,14 @@ class SeveralLogs(Generic[T]):
     since: int | None = None
     threads: int = 1
     ends: list[FileEnd] = field(default_factory=list)
+    omissions: Omissions = field(default_factory=Omissions)
     _readers: dict[Path, Reader[Any]] = field(default_factory=dict)
+    # segments that were not read, with their last offsets
+    _too_old: dict[Path, tuple[FileEnd, int]] = field(default_factory=dict)
     _items: Iterator[T] | None = None
+
+    def __post_init__(self) -> None:
+        self.omissions.extend(self.chosen.omissions)
 
     def items(self) -> Iterator[T]:
         """The items of all, by topic, partition and offset. Raises what their readers raise; OSError."""
@@ -122,7 +164,7 @@ class SeveralLogs(Generic[T]):
         self.items().close()  # type: ignore[attr-defined]  # a generator
 
     def _all(self) -> Iterator[T]:
-        pieces = list(self.chosen.pieces(self.offsets))
+        pieces = list(self.chosen.pieces(self.offsets, self.options, self.omissions))
         if self.threads == 1:
             yield from self._in_turn(pieces, lambda number: self._read(pieces[number], None))
             return
@@ -149,11 +191,19 @@ class SeveralLogs(Generic[T]):
                     for last, item in items(at):
                         following = last + 1
                         yield item
-                    self._ended(pieces[at], pieces[at + 1] if at + 1 < end else None)
-            except (FileNotFoundError, FormatError) as error:
+                    self._ended(pieces[at])
+            except (OSError, FormatError) as error:
                 log = piece.log
-                if log is None or not (isinstance(error, FileNotFoundError) or _is_replaced(pieces[at])):
-                    raise
+                is_gone = isinstance(error, FileNotFoundError) or (
+                    isinstance(error, FormatError) and _is_replaced(pieces[at])
+                )
+                if log is None or not is_gone:
+                    if isinstance(error, FormatError) or not self.options.skips_unreachable:
+                        raise
+                    self.omissions.failed(pieces[at].files.log, error)
+                    drop(at)
+                    number = at + 1
+                    continue
                 # A broker has deleted or merged segments since they were listed: the current ones follow.
                 for each in range(at, end):
                     drop(each)
@@ -169,7 +219,7 @@ class SeveralLogs(Generic[T]):
                 if _is_replaced(piece):
                     raise FileNotFoundError(str(piece.files.log)) from None
                 raise
-            self._ended(piece, None)
+            self._ended(piece)
 
     def _read(self, piece: Piece, start: int | None) -> Iterator[tuple[int, T]]:
         """The items of one segment, in whichever thread."""
@@ -190,26 +240,29 @@ class SeveralLogs(Generic[T]):
         """Whether the headers of a segment show that it has no record that is new enough."""
         if self.since is None or self.since <= 0:
             return False
+        path = piece.files.log
         # reading damage reports it
         with suppress(FormatError), Segment(piece.files, self.options.limits) as segment:
-            return segment.is_older(self.since, None if piece.after is None else piece.after.base_offset)
+            if segment.is_older(self.since, None if piece.after is None else piece.after.base_offset):
+                # records lost after it may be new enough; of a store, looking would be a request
+                if not isinstance(path, StorePath):
+                    last, tail = segment.next_offset - 1, segment.torn_tail
+                    self._too_old[path] = FileEnd(path, segment.size, tail, SkippedRanges()), last
+                return True
         return False
 
-    def _ended(self, piece: Piece, following: Piece | None) -> None:
-        """Record how far a segment was read, and the gap before the next one."""
-        reader = self._readers.pop(piece.files.log, None)
-        if reader is None:
+    def _ended(self, piece: Piece) -> None:
+        """Record how far a segment was read, and what is missing after it."""
+        path, last = piece.files.log, None
+        if path in self._too_old:
+            end, last = self._too_old.pop(path)
+        elif (reader := self._readers.pop(path, None)) is not None:
+            end = FileEnd(path, reader.position, reader.torn_tail, reader.skipped)
+            self.ends.append(end)
+            last = None if reader.order is None else reader.order.last
+        else:
             return
-        self.ends.append(FileEnd(piece.files.log, reader.position, reader.torn_tail, reader.skipped))
-        order, log = reader.order, piece.log
-        if following is None or log is None or order is None:
-            return
-        first, last = max(order.last + 1, piece.first), following.files.base_offset - 1
-        skipped_at_end = reader.skipped and reader.skipped.end >= reader.position
-        if first > last or skipped_at_end:
-            return
-        tail = None if self.options.on_error == "skip" else reader.torn_tail
-        log.report_gap(piece.files.log, tail, first, last)
+        report_end(piece, end, last, self.offsets, self.options, self.omissions)
 
     # -- totals of a reader ------------------------------------------------------------------------
 

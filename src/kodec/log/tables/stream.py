@@ -10,6 +10,7 @@ from kodec.log.backends.scan import Scan
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.reading.reader import Reader
 from kodec.log.tables.chosen import ChosenLogs, Piece
+from kodec.log.tables.committed import Committed
 from kodec.log.tables.reader import TableReader, scan_rows
 from kodec.log.tables.several import Part, SeveralLogs
 from kodec.runtime.dataclass import replace
@@ -30,22 +31,26 @@ def placed_schema(columns: pa.Schema | None = None) -> pa.Schema:
     return pa.schema([*place, *(row_schema() if columns is None else columns)])
 
 
-def scan_logs(chosen: ChosenLogs, scan: Scan, options: LogReadOptions, threads: int) -> TableReader:
+def scan_logs(
+    chosen: ChosenLogs, scan: Scan, options: LogReadOptions, committed: Committed, threads: int
+) -> TableReader:
     """The rows of several logs as `scan` asks for them, its columns any of `placed_schema`."""
     # the offset records how far a log was read, in case a broker deletes the rest
     wanted = dict.fromkeys(["offset", *(name for name in scan.schema.names if name not in PLACE)])
     inner = replace(scan, schema=columns_of(decoded_schema(), wanted))
 
     def opened(part: Part, piece: Piece) -> tuple[Reader[Any], Iterator[tuple[int, pa.RecordBatch]]]:
-        owner = piece.owner
+        owner, stable = piece.owner, committed.of(piece)
+        offsets = stable.within(part.offsets)
         reader = scan_rows(
             part.path,
-            replace(inner, offsets=part.offsets, topic=scan.topic or ("" if owner is None else owner.topic)),
+            replace(inner, offsets=offsets, topic=scan.topic or ("" if owner is None else owner.topic)),
             options,
             order=part.order,
             start=part.start,
             stop=part.stop,
             last=part.last,
+            drops=stable.drops,
         )
         shape = _Shape(scan.schema, piece)
         return reader, ((batch["offset"][-1].as_py(), shape(batch)) for batch in reader if batch.num_rows)

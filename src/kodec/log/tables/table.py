@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from kodec.log import kernel
 from kodec.log.arguments import require_integer
 from kodec.log.backends.arrow import DECODED, batch_schema, columns_of, decoded_schema, pyarrow, row_schema
-from kodec.log.backends.scan import BATCH_BYTES, BATCH_ROWS, Range, Scan
+from kodec.log.backends.scan import BATCH_BYTES, BATCH_ROWS, Scan
 from kodec.log.batches.options import EncodeOptions, LogReadOptions, OnError
 from kodec.log.batches.records import Limits
 from kodec.log.files.topics import topic_of
 from kodec.log.keywords import as_keywords
+from kodec.log.omissions import Omissions
 from kodec.log.reading.ahead import cores
 from kodec.log.reading.source import Source
+from kodec.log.selection import Bounds, Isolation, Keys, Partitions, Selection, TimeBounds, Topics
 from kodec.log.tables.chosen import ChosenLogs, LogsSource, chosen_logs, one_file
+from kodec.log.tables.committed import Committed
 from kodec.log.tables.normalized import normalized_batches
 from kodec.log.tables.reader import TableReader, scan_headers, scan_rows
 from kodec.log.tables.stream import PLACE, placed_schema, scan_logs
-from kodec.log.tables.times import TimeBounds, time_bounds
+from kodec.runtime.dataclass import replace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,16 +31,15 @@ if TYPE_CHECKING:
     from kodec.log.values.decoder import ValueDecoder
 
 __all__ = [
-    "Bounds",
     "SupportsArrowArray",
     "SupportsArrowStream",
     "TableReader",
-    "TimeBounds",
     "encode_table",
     "read_batch_table",
     "read_table",
     "row_schema",
     "scan_batch_table",
+    "scan_selected",
     "scan_table",
 ]
 
@@ -45,9 +47,6 @@ __all__ = [
 _MOST_BYTES = 128 << 20
 # Names and JSON take up to 25 times the size of the decoded bytes.
 _MOST_BYTES_DECODED = 16 << 20
-
-Bounds = tuple[int | None, int | None]
-"""The first and the last value; None: unbounded."""
 
 
 class SupportsArrowStream(Protocol):
@@ -66,13 +65,15 @@ def scan_table(
     source: LogsSource,
     columns: Iterable[str] | None = None,
     *,
-    offsets: Bounds | None = None,
-    timestamps: TimeBounds | None = None,
-    topics: Collection[str] | str | None = None,
-    partitions: Collection[int] | int | None = None,
+    topics: Topics = None,
+    partitions: Partitions = None,
+    offsets: Bounds = None,
+    timestamps: TimeBounds = None,
+    isolation: Isolation = "read_uncommitted",
+    keys: Keys = None,
     check_crc: bool = True,
     control: bool = False,
-    topic: str | None = None,
+    source_topic: str | None = None,
     values: ValueDecoder | None = None,
     on_error: OnError = "raise",
     limits: Limits = Limits(),
@@ -101,14 +102,11 @@ def scan_table(
             no bytes, and for records of other topics. With `values`, three more;
             `topic` and `partition` are available for one topic-partition, too; null for a file outside such a
             folder.
-        offsets: (first, last), both included, either may be None: only rows with such an offset.
-        timestamps: the same, each a datetime with a zone, or ms since 1970-01-01 UTC. A batch of v2 whose
-            header has no row in these ranges is skipped: not decompressed, and its checksum not
-            verified.
-        topics, partitions: only these.
+        topics, partitions, offsets, timestamps, isolation, keys: as in `read_records`. A batch of v2 whose
+            header has no row in the ranges is skipped: not decompressed, and its checksum not verified.
         check_crc, on_error, limits: as in `read_records`; with damage, the rows before it come first.
         control: also yield the rows of control records.
-        topic: the topic of the records of one file, for the decoded columns; None: from the folder
+        source_topic: the topic of the records of one file, for the decoded columns; None: from the folder
             of a path.
         values: decodes values, in three more columns (docs/values.md): `value_typed`, of the type of the
             reader's schema, or JSON on one line if it has none; `value_schema` and `value_reason`,
@@ -138,55 +136,84 @@ def scan_table(
         raise ValueError(f"batch_rows={batch_rows}, batch_bytes={batch_bytes}: expected at least 1")
     if threads is not None:
         require_integer("threads", threads, 1)
-    chosen = chosen_logs(source, topics, partitions, limits)
+    options = LogReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
+    selection = Selection.of(topics, partitions, offsets, timestamps, isolation, keys)
+    chosen = chosen_logs(source, selection, options)
     names = None if columns is None else [columns] if isinstance(columns, str) else list(columns)
-    if values is not None:
-        from kodec.log.tables.typed import scan_typed
 
-        def stored(names: list[str] | None) -> TableReader:
-            return scan_table(
-                source,
-                names,
-                offsets=offsets,
-                timestamps=timestamps,
-                topics=topics,
-                partitions=partitions,
-                check_crc=check_crc,
-                control=control,
-                topic=topic,
-                on_error=on_error,
-                limits=limits,
-                batch_rows=batch_rows,
-                batch_bytes=batch_bytes,
-                threads=threads,
-            )
+    def stored(names: list[str] | None) -> TableReader:
+        scan = Scan(row_schema(), batch_rows=batch_rows, batch_bytes=batch_bytes, topic=source_topic or "")
+        return scan_selected(chosen, names, selection, scan, options, threads or cores())
 
-        if isinstance(chosen, ChosenLogs):
-            return scan_typed(names, values, stored, topic, ("topic",))
-        if topic is None and isinstance(chosen, (str, os.PathLike)):
-            topic = topic_of(chosen)
-        return scan_typed(names, values, stored, topic or "", ())
+    if values is None:
+        return stored(names)
+    from kodec.log.tables.typed import scan_typed
+
+    if isinstance(chosen, ChosenLogs):
+        return scan_typed(names, values, stored, source_topic, ("topic",))
+    if source_topic is None and isinstance(chosen, (str, os.PathLike)):
+        source_topic = topic_of(chosen)
+    return scan_typed(names, values, stored, source_topic or "", ())
+
+
+def scan_selected(
+    chosen: ChosenLogs | Source,
+    names: list[str] | None,
+    selection: Selection,
+    scan: Scan,
+    options: LogReadOptions,
+    threads: int,
+) -> TableReader:
+    """The selected rows of what was chosen, with these columns; None: all.
+
+    `scan` has the size of batches, and the topic, "" if it is that of the folder. Raises as `scan_table`.
+    """
     if names is None:
         schema = placed_schema() if isinstance(chosen, ChosenLogs) and chosen.several else row_schema()
     else:
         schema = columns_of(placed_schema(decoded_schema()), names)
+    if selection.keys is not None:
+        inner = list(dict.fromkeys([*schema.names, "key"]))
+        others = replace(selection, keys=None)
+        found = scan_selected(chosen, inner, others, scan, options, threads)
+        return _with_keys(found, schema, selection.keys)
     decoded = not set(DECODED).isdisjoint(schema.names)
+    topic = scan.topic or None
     if decoded and not isinstance(chosen, ChosenLogs):
         topic = _topic(chosen, topic)
     scan = Scan(
         schema,
-        Range.of("offsets", offsets),
-        Range.of("timestamps", time_bounds(timestamps)),
-        batch_rows,
-        min(batch_bytes, _MOST_BYTES_DECODED if decoded else _MOST_BYTES),
+        selection.offsets,
+        selection.timestamps,
+        scan.batch_rows,
+        min(scan.batch_bytes, _MOST_BYTES_DECODED if decoded else _MOST_BYTES),
         topic or "",
     )
-    options = LogReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
+    committed = Committed(selection, options)
     if isinstance(chosen, ChosenLogs):
-        return scan_logs(chosen, scan, options, threads or cores())
+        return scan_logs(chosen, scan, options, committed, threads)
     if set(PLACE).isdisjoint(schema.names):
-        return scan_rows(chosen, scan, options)
-    return scan_logs(one_file(chosen, limits), scan, options, 1)
+        stable = committed.of_source(chosen)
+        scan = replace(scan, offsets=stable.within(scan.offsets))
+        return scan_rows(chosen, scan, options, drops=stable.drops)
+    return scan_logs(one_file(chosen, options), scan, options, committed, 1)
+
+
+def _with_keys(inner: TableReader, schema: pa.Schema, keys: frozenset[bytes]) -> TableReader:
+    """The rows of a reader that have one of these keys, with these of its columns."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wanted = pa.array(sorted(keys), pa.binary())
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in inner:
+            if (found := batch.filter(pc.is_in(batch["key"], wanted))).num_rows:
+                yield found.select(schema.names)
+
+    found = TableReader(inner._walk, batches())
+    found.schema, found.ends = schema, inner.ends
+    return found
 
 
 def _topic(source: Source, topic: str | None) -> str:
@@ -194,7 +221,9 @@ def _topic(source: Source, topic: str | None) -> str:
     if topic is None and isinstance(source, (str, os.PathLike)):
         topic = topic_of(source)
     if topic is None:
-        raise ValueError(f"{' and '.join(DECODED)} depend on the topic, which is unknown here: give topic=")
+        raise ValueError(
+            f"{' and '.join(DECODED)} depend on the topic, which is unknown here: give source_topic="
+        )
     return topic
 
 
@@ -202,25 +231,26 @@ def read_table(
     source: LogsSource,
     columns: Iterable[str] | None = None,
     *,
-    offsets: Bounds | None = None,
-    timestamps: TimeBounds | None = None,
-    topics: Collection[str] | str | None = None,
-    partitions: Collection[int] | int | None = None,
+    topics: Topics = None,
+    partitions: Partitions = None,
+    offsets: Bounds = None,
+    timestamps: TimeBounds = None,
+    isolation: Isolation = "read_uncommitted",
+    keys: Keys = None,
     check_crc: bool = True,
     control: bool = False,
-    topic: str | None = None,
+    source_topic: str | None = None,
     values: ValueDecoder | None = None,
     on_error: OnError = "raise",
     limits: Limits = Limits(),
     threads: int | None = None,
+    omissions: Omissions | None = None,
 ) -> pa.Table:
     """Read the records of logs as one `pyarrow.Table`; arguments, columns and errors as in `scan_table`.
 
-    If torn tails or skipped ranges matter, use `scan_table`, which reports them; its `read_all` returns the
-    table.
-
     Args:
-        all: as in `scan_table`.
+        omissions: takes what is not in the table, as `scan_table`'s reader has it.
+        others: as in `scan_table`.
 
     Returns: all rows in one table, which owns its memory.
     Raises: as `scan_table`.
@@ -231,21 +261,27 @@ def read_table(
         >>> table.num_rows, table.column_names
         (1200, ['offset', 'value'])
     """
-    return scan_table(
+    reader = scan_table(
         source,
         columns,
-        offsets=offsets,
-        timestamps=timestamps,
         topics=topics,
         partitions=partitions,
+        offsets=offsets,
+        timestamps=timestamps,
+        isolation=isolation,
+        keys=keys,
         check_crc=check_crc,
         control=control,
-        topic=topic,
+        source_topic=source_topic,
         values=values,
         on_error=on_error,
         limits=limits,
         threads=threads,
-    ).read_all()
+    )
+    table = reader.read_all()
+    if omissions is not None:
+        omissions.extend(reader.omissions)
+    return table
 
 
 def scan_batch_table(

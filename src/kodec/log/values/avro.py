@@ -1,22 +1,23 @@
-"""Avro: decodes data by its writer's schema, and resolves it to a reader's schema."""
+"""Avro's schemas: parsed, with the types of others, and checked for bounds."""
 
 from __future__ import annotations
 
-import io
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from kodec.log.values.plain import MOST_NESTING, nesting_of
+from kodec.log.values.plain import MOST_NESTING
 from kodec.log.values.schemas import BadSchema, Schema
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.extras import install_command
+from kodec.runtime.foreign_json import read_json
 
-__all__ = ["AvroReader", "AvroSchema", "fastavro", "parse"]
+__all__ = ["AvroSchema", "fastavro", "parse"]
 
 _MOST_NODES = 100_000
 _MOST_EMPTY = 100
+_MOST_VALUES = 1_000_000
+_MOST_IN_UNION = 1_000
 
 
 def fastavro() -> Any:
@@ -34,7 +35,7 @@ class AvroSchema:
     """A schema, parsed.
 
     Attributes:
-        parsed: the form for fastavro; a named type is complete at its first use, then only its full name.
+        parsed: as fastavro has it; a named type is complete at its first use, then only its full name.
         named: the named types, by full name.
         recursive: whether a type contains itself.
     """
@@ -48,8 +49,8 @@ def parse(schema: Schema, references: Mapping[str, Schema]) -> AvroSchema:
     """Parse a schema with the types of others, and check that its data is bounded.
 
     Raises BadSchema for a text that is not a schema, that nests deeper than 100 or expands to more than
-    100,000 types, that has more than 100 types without bytes, or an array of such items, which no input would
-    bound.
+    100,000 types, that has a union of more than 1,000, more than 100 types without bytes, or an array of such
+    items, which no input would bound.
     """
     named: dict[str, Any] = {}
     parsed = _parse(schema, references, named, ())
@@ -60,55 +61,20 @@ def parse(schema: Schema, references: Mapping[str, Schema]) -> AvroSchema:
     return AvroSchema(parsed, named, walk.recursive)
 
 
-class AvroReader:
-    """Decodes data of one schema, resolved to the reader's schema if given.
-
-    Logical types become Python's: Decimal, date, time, datetime (in UTC; local timestamps without a zone) and
-    UUID; nanoseconds, and logical types unknown to Avro 1.12, stay numbers or bytes. A union is the value
-    alone; with `named`, a value of a named type in a union is its name and the value.
-    """
-
-    def __init__(self, writer: AvroSchema, reader: AvroSchema | None = None, *, named: bool = False) -> None:
-        self.writer, self.reader = writer, reader
-        self._named = named
-        self._bounded = not writer.recursive and (reader is None or not reader.recursive)
-        library = fastavro()
-        if self._bounded:
-            self._read: Callable[..., Any] = library.schemaless_reader
-        else:
-            # The compiled version recurses as deep as the data nests, past the end of the stack.
-            from fastavro import _read_py
-
-            self._read = _read_py.schemaless_reader
-
-    def decode(self, payload: bytes) -> Any:
-        """The value. Raises any Exception, as the library does, for data that it cannot decode."""
-        value = self._read(
-            io.BytesIO(payload),
-            self.writer.parsed,
-            self.reader and self.reader.parsed,
-            return_named_type=self._named,
-        )
-        if not self._bounded and nesting_of(value) > MOST_NESTING:
-            raise ValueError(f"nested deeper than {MOST_NESTING}")
-        return value
-
-
 def _parse(
     schema: Schema, references: Mapping[str, Schema], named: dict[str, Any], loading: tuple[str, ...]
 ) -> Any:
     """Parse a schema, and first the schemas that it needs; types are added to `named`."""
     library = fastavro()
     try:
-        tree = json.loads(schema.text)
-    except (ValueError, RecursionError) as error:
+        # types are in objects in lists in objects: each level of a schema is up to three of JSON
+        most = 3 * MOST_NESTING
+        tree = read_json(schema.text.encode(), most_values=_MOST_VALUES, most_depth=most)
+    except ValueError as error:
         # a registry has primitive types as bare names too
         if not schema.text.strip().isidentifier():
             raise BadSchema(f"{schema}: not JSON: {error}") from None
         tree = schema.text.strip()
-    # Types are in objects in lists in objects: each level of a schema is two levels of JSON.
-    if nesting_of(tree) > 3 * MOST_NESTING:
-        raise BadSchema(f"{schema}: nested deeper than {MOST_NESTING}")
     while True:
         types = dict(named)
         try:
@@ -137,6 +103,15 @@ class _Size:
     takes_bytes: bool
 
 
+def _check_names(record: object, names: list[object]) -> None:
+    """Refuse fields whose names are not text, and fields that would hide another."""
+    for name in names:
+        if not isinstance(name, str):
+            raise BadSchema(f"{record}: the name of a field is no text: {name!r:.100}")
+    if len({*names}) < len(names):
+        raise BadSchema(f"{record}: fields of the same name: {', '.join(map(str, names)):.100}")
+
+
 @dataclass(slots=True)
 class _Walk:
     """A walk through a schema, each named type once."""
@@ -150,6 +125,8 @@ class _Walk:
         if depth > MOST_NESTING:
             raise BadSchema(f"types are nested deeper than {MOST_NESTING}")
         if isinstance(schema, list):
+            if len(schema) > _MOST_IN_UNION:
+                raise BadSchema(f"a union of more than {_MOST_IN_UNION:,} types")
             found = [self.size(each, depth + 1) for each in schema]
             # a byte selects one of the types, and null has no other bytes
             empty = max((each.empty for each in found if each.nodes > 1), default=0)
@@ -159,6 +136,13 @@ class _Walk:
                 return _Size(1, int(schema == "null"), schema != "null")
             schema = self.named[schema]
         kind, name = schema["type"], schema.get("name")
+        if name not in self.known and name not in self.inside:
+            fields = schema["fields"] if kind in ("record", "error") else []
+            _check_names(name, [each["name"] for each in fields])
+            for each in (schema, *fields):
+                names = each.get("aliases", [])
+                if not isinstance(names, list) or not all(isinstance(alias, str) for alias in names):
+                    raise BadSchema(f"{each.get('name')}: aliases are no list of names: {names!r:.100}")
         match kind:
             case "record" | "error":
                 if name in self.known:
@@ -182,6 +166,8 @@ class _Walk:
                 values = self.size(schema["values"], depth + 1)
                 return _Size(1 + values.nodes, values.empty, True)
             case "fixed":
+                if type(schema["size"]) is not int or schema["size"] < 0:
+                    raise BadSchema(f"fixed {name}: the size {schema['size']!r:.100}")
                 return _Size(1, int(schema["size"] == 0), schema["size"] > 0)
             case "enum":
                 return _Size(1, 0, True)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from kodec.log.backends.arrow import pyarrow
-from kodec.log.values.avro import AvroReader, AvroSchema
+from kodec.log.values.avro import AvroSchema
+from kodec.log.values.avro_reader import (
+    MOST_DIGITS_OF_COLUMNS,
+    UUID_TEXT,
+    AvroReader,
+    decimal_of,
+    field_origins,
+    unscaled_number,
+)
 from kodec.log.values.schemas import BadSchema
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import MissingDependency
@@ -23,6 +31,10 @@ __all__ = ["AvroColumn"]
 
 # The most bytes of a value in columns: in arrays of wide records one byte may become very many.
 _MOST_BYTES = 1 << 30
+# A fixed of more bytes would be too many columns.
+_MOST_FIXED = 64
+# Of a wider fixed, a column of that width would be much larger than the data where values are null.
+_MOST_WIDTH = 1 << 10
 _Finish = Callable[[Any], Any]
 
 
@@ -34,13 +46,14 @@ class AvroColumn:
 
     pyruhvro receives only types that it decodes, or refuses, correctly for any bytes (docs/values.md): null,
     boolean, long, float, double, string, array, map, record and union. Other types are decoded as one of
-    these with the same bytes; those without one (a fixed whose size is not a multiple of 4) by fastavro.
+    these with the same bytes; those without one (a fixed of more than 64 bytes, or of a number of bytes that
+    is not a multiple of 4) by `AvroReader`.
 
     Raises: BadSchema for a type that contains itself.
     """
 
     def __init__(self, writer: AvroSchema, reader: AvroSchema | None = None) -> None:
-        self._reader = AvroReader(writer, reader, named=True)
+        self._reader = AvroReader(writer, reader, columns=True)
         own = _Types(writer.named).of(writer.parsed)
         self._form = own if reader is None else _Types(reader.named).of(reader.parsed)
         self.type: pa.DataType = self._form.type
@@ -89,7 +102,9 @@ class AvroColumn:
             rows = [self._form.plain(self._reader.decode(payload)) for payload in payloads.to_pylist()]
             found = pa.array(rows, self.type)
         elif len(payloads) == 1:
+            # its error explains more; it does not look at bytes after the value
             found = self._fast(_pyruhvro().deserialize_array([payloads[0].as_py()], self._one)["row"])
+            self._rows(payloads)
         else:
             found = self._fast(self._rows(payloads))
         # checks that strings are UTF-8 and decimals fit their type, which nothing has checked so far
@@ -150,9 +165,8 @@ class _Form:
         type: of the column.
         stored: a type that is stored in the same bytes, for pyruhvro; None if there is none.
         finish: what makes the column of that type's.
-        plain: what makes what `pyarrow.array` takes of a value as fastavro decodes it.
+        plain: what makes what `pyarrow.array` takes of a value of `AvroReader`.
         kind: Avro's name of the type, with what else it differs by; "null?" where it may be null.
-        classes: of fastavro's values.
         inside: of a record its fields by name, of an array or a map what is in it, of "null?" the type.
         outer, inner: how many columns have a row for each of it, and for each byte of it.
         aliases, defaults: of a record's fields, by name.
@@ -163,7 +177,6 @@ class _Form:
     finish: _Finish = _same
     plain: Callable[[Any], Any] = _same
     kind: str = ""
-    classes: tuple[type, ...] = ()
     inside: dict[str, _Form] = field(default_factory=dict)
     outer: int = 1
     inner: int = 0
@@ -238,7 +251,6 @@ class _Types:
             if stored != "null"
             else lambda value: None,
             f"record {name.rpartition('.')[2]}",
-            (dict,),
             inside,
             1 + sum(form.outer for form in inside.values()),
             sum(form.inner for form in inside.values()),
@@ -255,7 +267,6 @@ class _Types:
             lambda array: _list_of(array, items.finish, kind),
             lambda value: [items.plain(each) for each in value],
             "array",
-            (list,),
             {"": items},
             inner=items.outer + items.inner,
         )
@@ -269,7 +280,6 @@ class _Types:
             lambda array: _map_of(array, values.finish, kind),
             lambda value: [(key, values.plain(each)) for key, each in value.items()],
             "map",
-            (dict,),
             {"": values},
             inner=1 + values.outer + values.inner,
         )
@@ -306,9 +316,8 @@ class _Types:
                 form.type,
                 whole,
                 (lambda array: form.finish(array.field(0))) if only else form.finish,
-                lambda value: None if value is None else form.plain(_value(value)),
-                "null?",
-                (*form.classes, type(None)),
+                lambda value: None if value is None else form.plain(value),
+                "only" if only else "null?",
                 {"": form},
                 **size,
             )
@@ -335,20 +344,10 @@ class _Types:
         def plain(value: Any) -> Any:
             if value is None:
                 return None
-            for each, (name, form) in zip(fields, known.items(), strict=True):
-                if (
-                    value[0] == name
-                    if isinstance(value, tuple)
-                    else name in plainly and type(value) in form.classes
-                ):
-                    return {each.name: form.plain(_value(value))}
-            raise ValueError(f"no type of the union has the value {value!r:.100}")
+            name, inner = value
+            return {columns[name]: known[name].plain(inner)}
 
-        # two types with the same class in Python, such as int and long, cannot be told apart
-        plainly = {name: form.classes for name, form in known.items() if name not in self._named}
-        clear = len({each for classes in plainly.values() for each in classes}) == len(plainly)
-        if whole is None and not clear:
-            raise BadSchema("a union of types that fastavro does not tell apart, with a fixed of an odd size")
+        columns = {name: each.name for name, each in zip(known, fields, strict=True)}
         return _Form(
             pa.struct(fields),
             whole,
@@ -357,11 +356,6 @@ class _Types:
             f"union {[self._named.get(each, each) if isinstance(each, str) else each for each in branches]}",
             **size,
         )
-
-
-def _value(value: Any) -> Any:
-    """Of a named type in a union fastavro gives its name and the value."""
-    return value[1] if isinstance(value, tuple) else value
 
 
 def _name(schema: Any) -> str:
@@ -405,17 +399,18 @@ def _map_of(array: Any, finish: _Finish, kind: Any) -> Any:
 def _enum(schema: Any) -> _Form:
     pa = pyarrow()
     symbols = pa.array(schema["symbols"], pa.string())
-    kind = f"enum {schema['symbols']}"
-    return _Form(pa.string(), "long", symbols.take, kind=kind, classes=(str,))
+    kind = f"enum {schema['name'].rpartition('.')[2]} {schema['symbols']}"
+    return _Form(pa.string(), "long", symbols.take, kind=kind)
 
 
 def _fixed(schema: Any, name: str) -> _Form:
     pa, size = pyarrow(), schema["size"]
     kind = _logical(schema, "fixed")
     # numbers of 8 and 4 bytes, whatever they are
-    parts = ["double"] * (size // 8) + ["float"] * (size % 8 // 4)
+    small = 0 < size <= _MOST_FIXED and size % 4 == 0
+    parts = ["double"] * (size // 8) + ["float"] * (size % 8 // 4) if small else []
     stored: Any = None
-    if size and size % 4 == 0:
+    if small:
         fields = [{"name": f"p{at}", "type": each} for at, each in enumerate(parts)]
         stored = {"type": "record", "name": name, "fields": fields}
 
@@ -435,13 +430,12 @@ def _fixed(schema: Any, name: str) -> _Form:
 
     made = kind.finish
     return _Form(
-        pa.binary(size) if kind.type is None else kind.type,
+        (pa.binary(size) if size <= _MOST_WIDTH else pa.binary()) if kind.type is None else kind.type,
         stored,
         lambda array: made(finish(array)),
         kind.plain,
         f"fixed {schema['name'].rpartition('.')[2]} {size} {kind.kind}",
-        kind.classes or (bytes,),
-        outer=len(parts),
+        outer=len(parts) or 1,
     )
 
 
@@ -450,32 +444,28 @@ def _validity(array: Any) -> Any:
     return array.is_valid().buffers()[1] if array.null_count else None
 
 
-def _decimal(schema: Any) -> _Form:
+def _decimal(precision: int, scale: int) -> _Form:
     """Of two's complement in any number of bytes, high ones first."""
     pa = pyarrow()
-    precision, scale = schema["precision"], schema.get("scale", 0)
     kind, width = (pa.decimal128, 16) if precision <= 38 else (pa.decimal256, 32)
-    made = kind(precision, scale)
+    made, number = kind(precision, scale), unscaled_number(precision)
 
     def finish(array: Any) -> Any:
-        number = int.from_bytes
         data = b"".join(
-            number(each or b"", "big", signed=True).to_bytes(width, "little", signed=True)
-            for each in array.to_pylist()
+            number(each or b"").to_bytes(width, "little", signed=True) for each in array.to_pylist()
         )
         return pa.Array.from_buffers(made, len(array), [_validity(array), pa.py_buffer(data)])
 
-    from decimal import Decimal
-
-    return _Form(made, None, finish, kind=f"decimal {precision} {scale}", classes=(Decimal,))
+    return _Form(made, None, finish, kind=f"decimal {precision} {scale}")
 
 
 def _logical(schema: Any, kind: str) -> _Form:
     """What a logical type makes of bytes or a fixed; without a type if there is none that is known."""
     pa = pyarrow()
     name = schema.get("logicalType")
-    if name == "decimal" and 0 < schema.get("precision", 0) <= 76:
-        return _decimal(schema)
+    decimal = decimal_of(schema) if name == "decimal" else None
+    if decimal is not None and decimal[0] <= MOST_DIGITS_OF_COLUMNS:
+        return _decimal(*decimal)
     if name == "uuid" and schema.get("size") == 16:
         return _Form(
             pa.string(),
@@ -483,9 +473,7 @@ def _logical(schema: Any, kind: str) -> _Form:
             lambda array: pa.array(
                 [None if each is None else str(UUID(bytes=each)) for each in array.to_pylist()], pa.string()
             ),
-            str,
-            "uuid",
-            (UUID,),
+            kind="uuid",
         )
     return _Form(None, None, kind=kind)
 
@@ -495,16 +483,16 @@ def _scalar(kind: str, schema: Any) -> _Form:
     name = f"{kind}-{schema.get('logicalType')}"
     match kind:
         case "null":
-            return _Form(pa.null(), "null", kind="null", classes=(type(None),))
+            return _Form(pa.null(), "null", kind="null")
         case "boolean":
-            return _Form(pa.bool_(), "boolean", kind=kind, classes=(bool,))
+            return _Form(pa.bool_(), "boolean", kind=kind)
         case "float" | "double":
             made = pa.float32() if kind == "float" else pa.float64()
-            return _Form(made, kind, kind=kind, classes=(float,))
+            return _Form(made, kind, kind=kind)
         case "string":
-            uuid = name == "string-uuid"
-            # as stored: text of 36 characters, if it is valid
-            return _Form(pa.string(), "string", _same, str, kind, (UUID if uuid else str,))
+            if name == "string-uuid":
+                return _Form(pa.string(), "string", _uuids, kind=name)
+            return _Form(pa.string(), "string", kind=kind)
         case "bytes":
             logical = _logical(schema, kind)
             return _Form(
@@ -514,9 +502,8 @@ def _scalar(kind: str, schema: Any) -> _Form:
                 lambda array: logical.finish(array.view(pa.binary())),
                 logical.plain,
                 logical.kind,
-                logical.classes or (bytes,),
             )
-    classes, made, most = _NUMBERS(pa).get(name, (int, pa.int32() if kind == "int" else pa.int64(), None))
+    made, most = _NUMBERS(pa).get(name, (pa.int32() if kind == "int" else pa.int64(), None))
 
     def finish(array: Any) -> Any:
         if kind == "int":
@@ -528,26 +515,34 @@ def _scalar(kind: str, schema: Any) -> _Form:
         return array.view(made)
 
     known = name if name in _NUMBERS(pa) else kind
-    return _Form(made, "long", finish, kind=known, classes=(classes,))
+    return _Form(made, "long", finish, kind=known)
 
 
-def _NUMBERS(pa: Any) -> dict[str, tuple[type, Any, int | None]]:
-    """What logical types make of int and long: fastavro's class, Arrow's type, and what is more than any."""
-    import datetime
+def _uuids(texts: Any) -> Any:
+    """Texts of UUIDs as `UUID` has them. Raises ValueError for another text."""
+    compute = _compute()
+    right = compute.match_substring_regex(texts, UUID_TEXT)
+    if compute.all(right).as_py() is False:
+        wrong = texts.filter(compute.invert(right))[0].as_py()
+        raise ValueError(f"{wrong!r:.100} is not the text of a UUID")
+    return compute.ascii_lower(texts)
 
+
+def _NUMBERS(pa: Any) -> dict[str, tuple[Any, int | None]]:
+    """What logical types make of int and long: Arrow's type, and what is more than any."""
     day = 86_400_000
-    found: dict[str, tuple[type, Any, int | None]] = {
-        "int-date": (datetime.date, pa.date32(), None),
-        "int-time-millis": (datetime.time, pa.time32("ms"), day),
-        "long-time-micros": (datetime.time, pa.time64("us"), day * 1000),
+    found: dict[str, tuple[Any, int | None]] = {
+        "int-date": (pa.date32(), None),
+        "int-time-millis": (pa.time32("ms"), day),
+        "long-time-micros": (pa.time64("us"), day * 1000),
     }
     for name, unit in (("millis", "ms"), ("micros", "us"), ("nanos", "ns")):
-        python = int if unit == "ns" else datetime.datetime
-        found[f"long-timestamp-{name}"] = python, pa.timestamp(unit, "UTC"), None
-        found[f"long-local-timestamp-{name}"] = python, pa.timestamp(unit), None
+        found[f"long-timestamp-{name}"] = pa.timestamp(unit, "UTC"), None
+        found[f"long-local-timestamp-{name}"] = pa.timestamp(unit), None
     return found
 
 
+_DEFAULTS = {"boolean": bool, "int": int, "long": int, "string": str}
 _PROMOTED: dict[str, Sequence[str]] = {
     "int": ("long", "float", "double"),
     "long": ("float", "double"),
@@ -556,7 +551,7 @@ _PROMOTED: dict[str, Sequence[str]] = {
 
 
 def _resolution(writer: _Form, reader: _Form) -> _Finish | None:
-    """What makes a column of the reader's type of one of the writer's; None if fastavro is to say."""
+    """What makes a column of the reader's type of one of the writer's; None if `AvroReader` is to say."""
     if writer is reader or (writer.kind == reader.kind and not writer.inside and writer.type == reader.type):
         return _same
     if reader.kind == "null?":
@@ -579,18 +574,19 @@ def _resolution(writer: _Form, reader: _Form) -> _Finish | None:
 def _resolved_record(writer: _Form, reader: _Form) -> _Finish | None:
     pa = pyarrow()
     columns: list[_Finish] = []
+    places = {name: at for at, name in enumerate(writer.inside)}
+    origins = field_origins(reader.aliases, list(writer.inside))
     for name, form in reader.inside.items():
-        found = next((each for each in (name, *reader.aliases[name]) if each in writer.inside), None)
-        if found is not None:
-            inner = _resolution(writer.inside[found], form)
+        if name in origins:
+            inner = _resolution(writer.inside[origins[name]], form)
             if inner is None:
                 return None
-            columns.append(_field_of(list(writer.inside).index(found), inner))
+            columns.append(_field_of(places[origins[name]], inner))
             continue
         default = reader.defaults.get(name)
         if name in reader.defaults and default is None and form.kind == "null?":
             columns.append(_filled(None, form.type))
-        elif form.kind in ("boolean", "int", "long", "string") and type(default) in form.classes:
+        elif form.kind in ("boolean", "int", "long", "string") and type(default) is _DEFAULTS[form.kind]:
             columns.append(_filled(default, form.type))
         else:
             return None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kodec.log.backends.arrow import pyarrow
-from kodec.log.values.decoder import DecodedColumn, Message, ValueDecoder, payload_of
+from kodec.log.values.decoder import DecodedColumn, Message, ValueDecoder
 from kodec.log.values.framing import Framed, Part
-from kodec.log.values.plain import MOST_NESTING, nesting_of
+from kodec.log.values.plain import json_line
 from kodec.log.values.schemas import BadSchema, Schema, UnknownSchema
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
@@ -219,7 +218,7 @@ def _groups(
                 for at, head in enumerate(heads.dictionary.to_pylist()):
                     mine = compute.equal(heads.indices, at)
                     try:
-                        message, _ = payload_of(head, decoder.framed(head, (), part), schema.kind)
+                        message, _ = decoder.payload(head, decoder.framed(head, (), part), schema)
                     except (FormatError, ValueError):
                         slow.append(rows.filter(mine))
                         continue
@@ -243,7 +242,7 @@ def _groups(
                 known = _schema(decoder, framed, topic, part)
             payload = data if framed is None else framed.payload
             if known is not None and known.kind != "json-schema":
-                message, payload = payload_of(data, framed, known.kind)
+                message, payload = decoder.payload(data, framed, known)
         except (UnknownSchema, BadSchema) as error:
             reasons[row] = str(error)
         except FormatError as error:
@@ -297,10 +296,7 @@ def _decoded(decoder: ValueDecoder, group: _Group) -> tuple[str, Any, dict[int, 
 
 
 def _json(payload: bytes) -> str | Exception:
-    """JSON as it is, on one line."""
     try:
-        if nesting_of(json.loads(payload)) > MOST_NESTING:
-            raise ValueError(f"nested deeper than {MOST_NESTING}")
-        return payload.decode("utf-8").replace("\r", " ").replace("\n", " ").strip()
+        return json_line(payload)
     except (ValueError, RecursionError) as error:
         return error

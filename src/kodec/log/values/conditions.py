@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import ast
-import json
 import operator
+import re
 from collections.abc import Callable
+from contextlib import suppress
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from kodec.log.batches.records import Record
+from kodec.log.omissions import Cause, Omission, Omissions
 from kodec.log.values.framing import Part
-from kodec.runtime.dataclass import dataclass, replace
+from kodec.log.values.plain import NestedTooDeep, exact_json, exact_number
+from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import ArgumentError
 
-__all__ = ["FIELDS", "Condition", "Decode", "condition", "parsed_part"]
+__all__ = ["FIELDS", "Condition", "Decode", "Undecoded", "condition", "parsed_part"]
 
 _Facts = dict[str, Any]
 _Value = Callable[[_Facts], Any]
@@ -37,24 +42,40 @@ _COMPARED: dict[type, Callable[[Any, Any], Any]] = {
 
 _PARTS: dict[str, Part] = {"key": "key", "value": "value"}
 Decode = Callable[[str, Record, Part], Any]
-"""Decodes a key or a value for a condition; the topic is empty if it is unknown."""
+"""Decodes a key or a value for a condition; the topic is empty if it is unknown. Raises Undecoded."""
+
+
+class Undecoded(Exception):
+    """A key or a value that does not fit its schema, or nests too deep: no condition on it is true, nor is
+    its opposite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on a record."""
+    """A condition on a record.
+
+    Attributes:
+        omissions: records that were not chosen because a part of them is not decoded.
+    """
 
     test: _Value
     names: tuple[str, ...]
     decode: Decode
     topic: str = ""
+    omissions: Omissions = field(default_factory=Omissions)
 
     def of_topic(self, topic: str) -> Condition:
         """The condition for the records of a topic."""
         return replace(self, topic=topic)
 
     def __call__(self, record: Record) -> bool:
-        return bool(self.test({name: self._fact(name, record) for name in self.names}))
+        try:
+            facts = {name: self._fact(name, record) for name in self.names}
+        except Undecoded as error:
+            why = f"--where cannot be decided: {error}"
+            self.omissions.add(Omission(Cause.UNKNOWN, Path(self.topic), why, records=1))
+            return False
+        return bool(self.test(facts))
 
     def _fact(self, name: str, record: Record) -> Any:
         part = _PARTS.get(name)
@@ -71,7 +92,9 @@ def condition(text: str, decode: Decode = parsed_part) -> Condition:
 
     `value.a.b` and `value["a"]["b"]` are fields of JSON objects, `value.items[0]` an item of a list. What is
     missing or null is None, which equals only None. Values of two kinds, as 1 and "1", and None are neither
-    smaller nor larger than each other. `decode` decodes key and value. Raises ArgumentError, which quotes the
+    smaller nor larger than each other. Numbers are compared exactly as they are written, a float as it is
+    printed: the decimal 0.10, the double 0.1 and `0.1` are equal.
+    `decode` decodes key and value. Raises ArgumentError, which quotes the
     unsupported part.
     """
     try:
@@ -81,27 +104,48 @@ def condition(text: str, decode: Decode = parsed_part) -> Condition:
         if isinstance(error, ArgumentError):
             raise
         reason = error.msg if isinstance(error, SyntaxError) else "it is nested too deep"
+        with suppress(SyntaxError, ValueError):
+            if (meant := _with_two_signs(text)) != text and ast.parse(meant.strip(), mode="eval"):
+                reason = f"`==` compares, `=` does not: {meant}"
         raise ArgumentError(f"{text!r}: {reason}") from None
     names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
     return Condition(test, tuple(name for name in FIELDS if name in names), decode)
+
+
+# A text in quotes, which stays as it is, or a sign `=` alone.
+_EQUALS = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?<![=!<>:])=(?!=)""")
+
+
+def _with_two_signs(text: str) -> str:
+    """A condition with `==` for `=`."""
+    return _EQUALS.sub(lambda found: found[1] or "==", text)
 
 
 def _parsed(data: bytes | None) -> Any:
     if data is None:
         return None
     try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
+        return exact_json(data)
+    except NestedTooDeep as error:
+        raise Undecoded(f"JSON {error}") from None
+    except ValueError:
         return data.decode("utf-8", "surrogateescape")
 
 
 def _value(node: ast.expr, text: str) -> _Value:
     """What a part of a condition computes."""
     match node:
-        case ast.Constant(value=str() | int() | float() | None as constant):
+        case ast.Constant(value=float()):
+            # the number that is written, which a float may not hold
+            exact = Decimal((ast.get_source_segment(text.strip(), node) or "").replace("_", ""))
+            return lambda _: exact
+        case ast.Constant(value=str() | int() | None as constant):
             return lambda _: constant
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-            return lambda _: -number
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float()) as operand):
+            number = _value(operand, text)(_NO_FACTS)
+            # `-` would round a Decimal
+            exact_negative = number.copy_negate() if isinstance(number, Decimal) else -number
+            return lambda _: exact_negative
         case ast.Name(id=name) if name in FIELDS:
             return operator.itemgetter(name)
         case ast.Name(id="true" | "false" | "null" as word):
@@ -134,6 +178,9 @@ def _value(node: ast.expr, text: str) -> _Value:
     )
 
 
+_NO_FACTS: _Facts = {}
+
+
 def _item(holder: _Value, index: _Value) -> _Value:
     def found(facts: _Facts) -> Any:
         thing, key = holder(facts), index(facts)
@@ -148,15 +195,15 @@ def _item(holder: _Value, index: _Value) -> _Value:
 
 def _compared(op: ast.cmpop, left: _Value, right: _Value) -> _Value:
     if isinstance(op, (ast.Eq, ast.Is)):
-        return lambda facts: left(facts) == right(facts)
+        return lambda facts: bool(exact_number(left(facts)) == exact_number(right(facts)))
     if isinstance(op, (ast.NotEq, ast.IsNot)):
-        return lambda facts: left(facts) != right(facts)
+        return lambda facts: bool(exact_number(left(facts)) != exact_number(right(facts)))
     if isinstance(op, (ast.In, ast.NotIn)):
         inside = isinstance(op, ast.In)
 
         def member(facts: _Facts) -> bool:
             try:
-                return (left(facts) in right(facts)) is inside
+                return (exact_number(left(facts)) in exact_number(right(facts))) is inside
             except TypeError:
                 return not inside
 
@@ -165,8 +212,9 @@ def _compared(op: ast.cmpop, left: _Value, right: _Value) -> _Value:
 
     def compare(facts: _Facts) -> bool:
         try:
-            return bool(ordered(left(facts), right(facts)))
-        except TypeError:
+            return bool(ordered(exact_number(left(facts)), exact_number(right(facts))))
+        except (TypeError, ArithmeticError):
+            # two kinds of values, or no number
             return False
 
     return compare

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from kodec.log.backends.arrow import pyarrow
 from kodec.log.values.framing import FRAMINGS, Framed, Framing, Part, read_framing
-from kodec.log.values.plain import MOST_NESTING, json_of, nesting_of
+from kodec.log.values.plain import exact_json, json_line, json_of
 from kodec.log.values.schema_folder import SchemaFolder
 from kodec.log.values.schemas import (
     BadSchema,
@@ -22,7 +22,8 @@ from kodec.log.values.schemas import (
     references_of,
 )
 from kodec.runtime.dataclass import dataclass
-from kodec.runtime.errors import ArgumentError, FormatError, MissingDependency
+from kodec.runtime.errors import ArgumentError, FormatError, KodecError, MissingDependency
+from kodec.runtime.near import meant
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +35,6 @@ __all__ = [
     "DecodedValue",
     "TypedFormat",
     "ValueDecoder",
-    "payload_of",
 ]
 
 TypedFormat = Literal["auto", "avro", "protobuf", "json-schema"]
@@ -52,6 +52,7 @@ class DecodedValue:
         format: `avro`, `protobuf` or `json-schema`; empty if it is not decoded.
         schema: the schema it was written with; None if unknown, as JSON needs none.
         reason: why it is not decoded; empty if it is.
+        text: JSON as it was written, on one line; empty for other formats.
 
     Example: see `ValueDecoder`.
     """
@@ -60,11 +61,12 @@ class DecodedValue:
     format: str = ""
     schema: Schema | None = None
     reason: str = ""
+    text: str = ""
 
     @property
     def json(self) -> str:
         """The value as JSON on one line; docs/values.md shows the form of each type."""
-        return json_of(self.value)
+        return self.text or json_of(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,8 @@ class ValueDecoder:
             ("framing", framing, FRAMINGS),
         ):
             if given not in known:
-                raise ArgumentError(f"{name}={given!r}: expected one of {', '.join(known)}")
+                near = meant(given, known)
+                raise ArgumentError(f"{name}={given!r}: expected one of {', '.join(known)}{near}")
         self.source, self.format, self.framing = source, format, framing
         self._target: tuple[SchemaSource, Schema] | None = None
         if isinstance(reader_schema, Schema):
@@ -197,13 +200,13 @@ class ValueDecoder:
             framed = self.framed(data, headers, part)
             if wanted == "json-schema" and self.source is None:
                 # JSON needs no schema to be read
-                return DecodedValue(_json(data if framed is None else framed.payload), wanted)
+                return _json(data if framed is None else framed.payload, wanted, None)
             schema = self.schema_of(framed, topic, part)
             if wanted not in ("auto", schema.kind):
                 raise BadSchema(f"{schema} is {schema.kind}, not {wanted}")
             if schema.kind == "json-schema":
-                return DecodedValue(_json(data if framed is None else framed.payload), schema.kind, schema)
-            indexes, payload = payload_of(data, framed, schema.kind)
+                return _json(data if framed is None else framed.payload, schema.kind, schema)
+            indexes, payload = self.payload(data, framed, schema)
             return DecodedValue(self.reader(schema, indexes).decode(payload), schema.kind, schema)
         except (UnknownSchema, BadSchema) as error:
             return DecodedValue(data, schema=schema, reason=str(error))
@@ -243,6 +246,28 @@ class ValueDecoder:
             return self.source.by_subject(subject)
         return self.source.by_id(framed.schema_id, subject)
 
+    def payload(self, data: bytes, framed: Framed | None, schema: Schema) -> tuple[Message, bytes]:
+        """The message in the value's schema, and its data: of several ways to read it the first that decodes.
+
+        Args:
+            data: the bytes of the key or value.
+            framed: what `framed` returned.
+            schema: of the value.
+
+        Raises FormatError, BadSchema, ValueError.
+        """
+        found = _payloads(data, framed, schema.kind)
+        for message, payload in found if len(found) > 1 else ():
+            try:
+                self.reader(schema, message).decode(payload)
+            except (MissingDependency, OSError):
+                raise
+            except Exception:
+                # libraries raise any error: it is not this message, or the schema lacks it
+                continue
+            return message, payload
+        return found[0]
+
     def reader(self, schema: Schema, message: Message = None) -> Reader:
         """The decoder for data of a schema, made once. Raises as `SchemaSource`.
 
@@ -272,15 +297,16 @@ class ValueDecoder:
         schema = self._target[1]
         if schema.kind == "json-schema":
             raise BadSchema(f"{schema} is a JSON Schema, whose values are text and no columns")
-        with self._lock:
-            parsed = self._parsed(*self._target)
-        if schema.kind == "protobuf":
-            from kodec.log.values.protobuf_columns import ProtobufColumn
+        with _schema_errors(schema):
+            with self._lock:
+                parsed = self._parsed(*self._target)
+            if schema.kind == "protobuf":
+                from kodec.log.values.protobuf_columns import ProtobufColumn
 
-            return ProtobufColumn(parsed, None).type
-        from kodec.log.values.avro_columns import AvroColumn
+                return ProtobufColumn(parsed, None).type
+            from kodec.log.values.avro_columns import AvroColumn
 
-        return AvroColumn(parsed).type
+            return AvroColumn(parsed).type
 
     def decode_column(
         self,
@@ -310,7 +336,8 @@ class ValueDecoder:
         if found is None:
             with self._lock:
                 try:
-                    found = make(schema, message)
+                    with _schema_errors(schema):
+                        found = make(schema, message)
                 except BadSchema as error:
                     found = error
                 known[key] = found
@@ -344,7 +371,7 @@ class ValueDecoder:
             from kodec.log.values.protobuf import ProtobufReader
 
             return ProtobufReader(writer, message, reader)
-        from kodec.log.values.avro import AvroReader
+        from kodec.log.values.avro_reader import AvroReader
 
         return AvroReader(writer, reader)
 
@@ -360,28 +387,36 @@ class ValueDecoder:
         return AvroColumn(writer, None if self._target == (self.source, schema) else reader)
 
 
-def payload_of(data: bytes, framed: Framed | None, kind: SchemaKind) -> tuple[Message, bytes]:
+@contextmanager
+def _schema_errors(schema: Schema) -> Iterator[None]:
+    """A schema may break any rule: what a library, or a look at it, raises is that it is none."""
+    try:
+        yield
+    except (KodecError, OSError):
+        raise
+    except Exception as error:
+        raise BadSchema(f"{schema}: {type(error).__name__}: {error}"[:300]) from None
+
+
+def _payloads(data: bytes, framed: Framed | None, kind: SchemaKind) -> list[tuple[Message, bytes]]:
     """The message in the value's schema, and its data. Raises FormatError, BadSchema, ValueError."""
     if framed is None:
-        return None, data
+        return [(None, data)]
     if kind == "avro":
         if framed.encoding not in ("", "BINARY"):
             raise BadSchema(f"Avro in the encoding {framed.encoding} is not supported")
-        return None, framed.payload
+        return [(None, framed.payload)]
     if framed.framing == "confluent":
-        indexes, payload = framed.message()
-        return tuple(indexes), payload
+        return [(tuple(indexes), payload) for indexes, payload in framed.messages()]
     if framed.framing == "glue":
         raise BadSchema("Protobuf in Glue's framing is not supported")
     if framed.message_type or framed.in_header:
-        return framed.message_type or None, framed.payload
+        return [(framed.message_type or None, framed.payload)]
     from kodec.log.values.protobuf import without_ref
 
-    return without_ref(framed.payload)
+    return [without_ref(framed.payload)]
 
 
-def _json(payload: bytes) -> Any:
-    value = json.loads(payload)
-    if nesting_of(value) > MOST_NESTING:
-        raise ValueError(f"nested deeper than {MOST_NESTING}")
-    return value
+def _json(payload: bytes, format: str, schema: Schema | None) -> DecodedValue:
+    text = json_line(payload)
+    return DecodedValue(exact_json(text), format, schema, text=text)

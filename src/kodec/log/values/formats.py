@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Literal, NoReturn, get_args
+from typing import Any, Literal, get_args
 
 from kodec.log.batches.records import ControlRecord, Record
-from kodec.log.messages.decoding import TOPICS, Decoded, decode
+from kodec.log.messages.as_json import Parts
+from kodec.log.messages.decoding import Decoded, decode, has_messages
+from kodec.log.messages.streams import FRAMES, FrameName, Headers, read_frame
 from kodec.log.values.decoder import TYPED, DecodedValue, ValueDecoder
 from kodec.log.values.framing import Part
+from kodec.log.values.plain import exact_json
 from kodec.runtime.dataclass import dataclass, replace
-from kodec.runtime.errors import ArgumentError
+from kodec.runtime.errors import ArgumentError, FormatError
 
 __all__ = [
     "FORMATS",
@@ -24,8 +27,8 @@ __all__ = [
     "readable_record",
 ]
 
-ValueFormat = Literal["auto", "text", "json", "hex", "base64", "avro", "protobuf", "json-schema"]
-FORMATS: tuple[ValueFormat, ...] = get_args(ValueFormat)
+ValueFormat = Literal["auto", "text", "json", "hex", "base64", "avro", "protobuf", "json-schema"] | FrameName
+FORMATS: tuple[ValueFormat, ...] = tuple(name for kind in get_args(ValueFormat) for name in get_args(kind))
 
 # Any other text is a number, a word or not JSON, and looks the same as text.
 _JSON_BEGINS = (b"{", b"[")
@@ -38,7 +41,8 @@ class ReadableValue:
 
     Attributes:
         format: `text`, `json`, `hex`, `base64`; `kafka`: JSON of a message of Kafka's own topics; `avro`,
-            `protobuf`, `json-schema`: JSON of a value that was decoded.
+            `protobuf`, `json-schema`: JSON of a value that was decoded; a name of `FRAMES`: JSON of its
+            parts.
         text: the text in that format; JSON is on one line, with unchanged numbers.
         reason: why it is not in the requested format; empty if it is.
         schema: the id of its schema, or the subject; empty if it has none.
@@ -57,7 +61,7 @@ class ReadableValue:
     @property
     def is_json(self) -> bool:
         """Whether the text is JSON."""
-        return self.format in ("json", "kafka", *TYPED)
+        return self.format in ("json", "kafka", *TYPED, *FRAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +73,22 @@ class ReadableRecord:
     headers: tuple[tuple[str, ReadableValue | None], ...]
 
 
-def readable(data: bytes | None, wanted: ValueFormat = "auto") -> ReadableValue | None:
+def readable(
+    data: bytes | None, wanted: ValueFormat = "auto", headers: Headers | None = None
+) -> ReadableValue | None:
     """Bytes in a format, or base64 with the reason if they are not in it. None for None.
 
-    `auto` is JSON for an object or a list, text for UTF-8 without control characters, else base64.
+    `auto` is JSON for an object or a list, text for UTF-8 without control characters, else base64. Of a
+    frame of Kafka Streams, inner bytes are as in `auto`; `headers`: of the record, None if they are not
+    known.
     """
     if data is None:
         return None
+    if wanted in FRAMES:
+        try:
+            return ReadableValue(wanted, _framed(read_frame(wanted, data, headers)))
+        except FormatError as error:
+            return _in_base64(data, f"not {wanted}: {error}")
     if wanted == "hex":
         return ReadableValue("hex", data.hex())
     if wanted == "base64":
@@ -111,7 +124,7 @@ def readable_record(
     """
     headers = tuple((name, readable(data)) for name, data in record.headers)
     known: tuple[Decoded | None, Decoded | None] = (None, None)
-    if "auto" in (key, value) and (topic in TOPICS or isinstance(record, ControlRecord)):
+    if "auto" in (key, value) and (has_messages(topic) or isinstance(record, ControlRecord)):
         known = decode(topic, record)
     asked: tuple[tuple[Part, ValueFormat, Decoded | None], ...]
     asked = ("key", key, known[0]), ("value", value, known[1])
@@ -129,18 +142,27 @@ def decoded_part(
 ) -> DecodedValue | None:
     """A key or a value decoded by its schema, or why it is not.
 
-    None for null, for another requested format, and with `auto` if the schema is unknown.
+    None for null, for another requested format, and with `auto` if nothing names a schema.
     Raises as `ValueDecoder.decode`.
     """
     data = record.key if part == "key" else record.value
     if data is None or (form != "auto" and form not in TYPED) or (form == "auto" and decoder is None):
         return None
-    found = (decoder or ValueDecoder()).decode(data, record.headers, topic=topic, part=part, format=form)
-    return None if form == "auto" and found.schema is None else found
+    decoder = decoder or ValueDecoder()
+    found = decoder.decode(data, record.headers, topic=topic, part=part, format=form)
+    if form != "auto" or found.schema is not None:
+        return found
+    try:
+        return None if decoder.framed(data, record.headers, part) is None else found
+    except FormatError:
+        return None
 
 
 def bytes_of(text: str, form: ValueFormat) -> bytes:
-    """The bytes of a text in a format; for formats that need a schema, of the text. Raises ArgumentError."""
+    """The bytes of a text in a format; for formats that need a schema or are frames, of the text.
+
+    Raises ArgumentError.
+    """
     try:
         if form == "hex":
             return bytes.fromhex(text)
@@ -157,7 +179,13 @@ def _part(
     data = record.key if part == "key" else record.value
     found = decoded_part(topic, record, part, form, decoder)
     if data is None or found is None:
-        return readable(data, form)
+        return readable(data, form, record.headers)
+    if (
+        form == "auto"
+        and found.schema is None
+        and (shown := readable(data, form, record.headers)) is not None
+    ):
+        return replace(shown, reason=found.reason)
     schema = "" if found.schema is None else str(found.schema.id or found.schema.subject)
     if found.reason:
         return replace(_in_base64(data, found.reason), schema=schema)
@@ -171,15 +199,11 @@ def _in_base64(data: bytes, reason: str = "") -> ReadableValue:
 def _as_json(text: str) -> ReadableValue | str:
     """JSON on one line, or why it is not JSON."""
     try:
-        json.loads(text, parse_constant=_refused)
-    except (ValueError, RecursionError) as error:
+        exact_json(text)
+    except ValueError as error:
         return f"not JSON: {error}"
     # Newlines occur only between values: strings of JSON contain none.
     return ReadableValue("json", text.strip().replace("\r", " ").replace("\n", " "))
-
-
-def _refused(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _of_kafka(decoded: Decoded) -> ReadableValue | None:
@@ -187,4 +211,22 @@ def _of_kafka(decoded: Decoded) -> ReadableValue | None:
         found = readable(decoded.data)
         assert found is not None
         return ReadableValue(found.format, found.text, decoded.reason)
+    if decoded.name in FRAMES and isinstance(decoded.message, Parts):
+        return ReadableValue(decoded.name, _framed(decoded.message.values))
     return ReadableValue("kafka", json.dumps(decoded.document()))
+
+
+def _framed(part: Any) -> str:
+    """The parts of a frame as JSON, with inner bytes as JSON, text or base64."""
+    match part:
+        case bytes():
+            found = readable(part)
+            assert found is not None
+            return found.json
+        case dict():
+            return (
+                "{" + ", ".join(f"{json.dumps(name)}: {_framed(each)}" for name, each in part.items()) + "}"
+            )
+        case list():
+            return "[" + ", ".join(map(_framed, part)) + "]"
+    return json.dumps(part)

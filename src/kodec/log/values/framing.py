@@ -13,7 +13,8 @@ from kodec.generated.framings.confluent_value import ConfluentValue, SchemaGuid,
 from kodec.generated.framings.glue_value import Compression, GlueValue
 from kodec.log.values.schemas import SchemaId
 from kodec.runtime.dataclass import dataclass
-from kodec.runtime.errors import FormatError, LimitExceeded, Malformed
+from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncated
+from kodec.runtime.varint import read_uvarint32
 
 __all__ = ["FRAMINGS", "Framed", "Framing", "Part", "read_framing"]
 
@@ -48,10 +49,26 @@ class Framed:
     message_type: str = ""
     encoding: str = ""
 
-    def message(self) -> tuple[list[int], bytes]:
-        """The path of the message in its Protobuf schema, and its data. Raises FormatError."""
-        read = ConfluentProtobufValue.from_bytes(self.frame)
-        return read.message_indexes or [0], self.payload if self.in_header else read.payload
+    def messages(self) -> list[tuple[list[int], bytes]]:
+        """The path of the message in its Protobuf schema, and its data, in all ways of reading them.
+
+        There are at most two, Confluent's own form first. Raises FormatError.
+        """
+        found: list[tuple[list[int], bytes]] = []
+        reason: FormatError | None = None
+        for read in (_indexes, _unsigned_indexes):
+            try:
+                indexes, payload = read(self.frame)
+            except FormatError as error:
+                reason = reason or error
+                continue
+            one = indexes or [0], self.payload if self.in_header else payload
+            if one not in found:
+                found.append(one)
+        if not found:
+            assert reason is not None
+            raise reason
+        return found
 
 
 def read_framing(
@@ -92,6 +109,29 @@ def read_framing(
         )
     assert isinstance(read.schema, SchemaGuid)
     return Framed("confluent", read.schema.guid, read.payload, data)
+
+
+def _indexes(frame: bytes) -> tuple[list[int], bytes]:
+    """The path and the data in Confluent's form: zigzag varints. Raises FormatError."""
+    read = ConfluentProtobufValue.from_bytes(frame)
+    return read.message_indexes, read.payload
+
+
+def _unsigned_indexes(frame: bytes) -> tuple[list[int], bytes]:
+    """The path and the data where the path is unsigned varints, as some serializers have written it.
+
+    Raises FormatError.
+    """
+    # what a `confluent_value` calls payload begins with the path
+    data = ConfluentValue.from_bytes(frame).payload
+    count, at = read_uvarint32(data, 0, len(data), "num_message_indexes")
+    if count > len(data) - at:
+        raise Truncated("message_indexes", at=at, need=count, have=len(data) - at)
+    indexes = []
+    for _ in range(count):
+        index, at = read_uvarint32(data, at, len(data), "message_indexes")
+        indexes.append(index)
+    return indexes, data[at:]
 
 
 def _in_headers(data: bytes, headers: dict[str, bytes | None], part: Part, framing: Framing) -> Framed | None:

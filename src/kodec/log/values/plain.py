@@ -7,13 +7,26 @@ import datetime
 import json
 import math
 from decimal import Decimal
-from typing import Any
+from typing import Any, NoReturn
 from uuid import UUID
 
-__all__ = ["MOST_NESTING", "json_of", "nesting_of", "plain"]
+__all__ = [
+    "MOST_NESTING",
+    "NestedTooDeep",
+    "exact_json",
+    "exact_number",
+    "json_line",
+    "json_of",
+    "nesting_of",
+    "plain",
+]
 
 MOST_NESTING = 100
 """The deepest nesting of a decoded value."""
+
+
+class NestedTooDeep(ValueError):
+    """A value that nests deeper than `MOST_NESTING`."""
 
 
 def plain(value: Any) -> Any:
@@ -48,6 +61,77 @@ def plain(value: Any) -> Any:
 def json_of(value: Any) -> str:
     """A value as JSON on one line; Decimals are strings, so that no reader rounds them."""
     return json.dumps(plain(value), default=str)
+
+
+def exact_json(text: str | bytes) -> Any:
+    """The value of a JSON text, exactly: a number that no float or int holds as it is written is a Decimal.
+
+    Bytes are UTF-8; Python's json would also guess UTF-16 and UTF-32, and read binary data as numbers.
+
+    Raises ValueError for a text that is not JSON, also for NaN and Infinity, which it lacks; NestedTooDeep.
+    """
+    text = text.decode("utf-8") if isinstance(text, bytes) else text
+    try:
+        try:
+            found = json.loads(text, parse_float=_exact_float, parse_constant=_refused)
+        except ValueError:
+            # perhaps an int of more digits than Python makes of a text; looking at each int costs time
+            found = json.loads(text, parse_float=_exact_float, parse_int=_exact_int, parse_constant=_refused)
+    except RecursionError:
+        found = None
+        is_deep = True
+    else:
+        is_deep = text.count("[") + text.count("{") > MOST_NESTING and nesting_of(found) > MOST_NESTING
+    if is_deep:
+        raise NestedTooDeep(f"nested deeper than {MOST_NESTING}")
+    return found
+
+
+def json_line(data: bytes) -> str:
+    """JSON on one line, otherwise unchanged. Raises ValueError for what is not JSON; NestedTooDeep."""
+    text = data.decode("utf-8")
+    exact_json(text)
+    # newlines occur only between values: strings of JSON contain none
+    return text.replace("\r", " ").replace("\n", " ").strip()
+
+
+def exact_number(value: Any) -> Any:
+    """A value for comparisons: a float is the Decimal that is printed for it, also inside lists and mappings.
+
+    Python compares 0.1 to Decimal("0.1") by the bits of the float, and finds that they differ.
+    """
+    match value:
+        case float() if math.isfinite(value):
+            return Decimal(repr(value))
+        case list():
+            return [exact_number(each) for each in value]
+        case dict():
+            return {name: exact_number(each) for name, each in value.items()}
+    return value
+
+
+def _exact_float(text: str) -> float | Decimal:
+    found = float(text)
+    if len(text) <= _SURE and "e" not in text.lower():
+        return found
+    try:
+        exact = Decimal(text)
+    except ArithmeticError:
+        raise ValueError(f"{text:.100} is outside the range of numbers") from None
+    return found if math.isfinite(found) and Decimal(repr(found)) == exact else exact
+
+
+def _exact_int(text: str) -> int | Decimal:
+    return int(text) if len(text) <= _MOST_DIGITS else Decimal(text)
+
+
+def _refused(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+# A float holds any number of 15 digits; Python makes no longer int of a text.
+_SURE = 15
+_MOST_DIGITS = 4_000
 
 
 def nesting_of(value: Any) -> int:

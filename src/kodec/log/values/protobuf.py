@@ -5,8 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import importlib
+import os
 import re
 import struct
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -285,17 +288,21 @@ def _ordered(main: Any, references: Mapping[str, Schema], descriptors: Any) -> I
 def _compiled(schema: Schema, references: Mapping[str, Schema], descriptors: Any) -> Iterable[Any]:
     """The files of a `.proto` text, compiled where nothing else can be imported. Raises BadSchema."""
     protoxy = _library("protoxy")
-    for each in (schema, *references.values()):
-        _require_shallow(each)
+    texts = {_MAIN: _checked_text(schema), **{name: _checked_text(each) for name, each in references.items()}}
     with tempfile.TemporaryDirectory(prefix="kodec-") as folder:
-        for name, text in ((_MAIN, schema.text), *((name, each.text) for name, each in references.items())):
+        for name, text in texts.items():
             if not _PATH.fullmatch(name):
                 raise BadSchema(f"{schema}: {name!r} is not a path of a .proto file")
             path = Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         try:
-            data = protoxy.compile_bin([str(Path(folder, _MAIN))], includes=[folder], include_imports=True)
+            if sum(map(len, texts.values())) <= _FEW_BYTES:
+                data = protoxy.compile_bin(
+                    [str(Path(folder, _MAIN))], includes=[folder], include_imports=True
+                )
+            else:
+                data = _compiled_apart(folder)
         except Exception as error:
             # the compiler's own, which name the place
             lines = str(error).replace(f"{folder}/", "").strip().splitlines()
@@ -303,13 +310,72 @@ def _compiled(schema: Schema, references: Mapping[str, Schema], descriptors: Any
     return list(descriptors.FileDescriptorSet.FromString(data).file)
 
 
-def _require_shallow(schema: Schema) -> None:
-    """The compiler recurses, past the end of the stack. Raises BadSchema."""
-    depth = 0
-    for bracket in re.findall(r"[{}\[\]<>()]", schema.text):
-        depth += 1 if bracket in "{[<(" else -1
-        if depth > MOST_NESTING:
-            raise BadSchema(f"{schema}: nested deeper than {MOST_NESTING}")
+def _compiled_apart(folder: str) -> bytes:
+    """The same by another process, which ends in time: the time for names that collide grows with a power of
+    their number.
+
+    Raises TimeoutError; ValueError with the compiler's error.
+    """
+    # isolated: `python -c` would import what is in the working directory, which may be another user's
+    paths = os.pathsep.join(filter(None, sys.path))
+    command = [sys.executable, "-I", "-c", _COMPILE, str(Path(folder, _MAIN)), folder, paths]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise TimeoutError(f"compiling it takes more than {_SECONDS} s") from None
+    if done.returncode:
+        raise ValueError(
+            done.stderr.decode("utf-8", "replace") or f"the compiler ended with {done.returncode}"
+        )
+    return done.stdout
+
+
+_FEW_BYTES, _SECONDS = 4_096, 20
+_COMPILE = """
+import os, sys
+sys.path[:] = sys.argv[3].split(os.pathsep)
+import protoxy
+try:
+    found = protoxy.compile_bin([sys.argv[1]], includes=[sys.argv[2]], include_imports=True)
+except Exception as error:
+    sys.exit(str(error)[:1000])
+sys.stdout.buffer.write(found)
+"""
+
+
+def _checked_text(schema: Schema) -> str:
+    """The text without comments. What is read here in one pass takes the compiler time that grows with the
+    square of its size, or it recurses past the end of the stack.
+
+    Raises BadSchema for deep nesting, comments that do not end, and characters that no token has.
+    """
+    text, parts, depth, kept, at = schema.text, list[str](), 0, 0, 0
+    while (found := _TOKEN.search(text, at)) is not None:
+        at = found.end()
+        match found[0]:
+            case "{" | "[" | "<" | "(":
+                depth += 1
+                if depth > MOST_NESTING:
+                    raise BadSchema(f"{schema}: nested deeper than {MOST_NESTING}")
+            case "}" | "]" | ">" | ")":
+                depth -= 1
+            case "//" | "/*" as begin:
+                end = text.find("\n" if begin == "//" else "*/", at)
+                if end < 0 and begin == "/*":
+                    line = text.count("\n", 0, at) + 1
+                    raise BadSchema(f"{schema}: line {line}: the comment does not end")
+                at = len(text) if end < 0 else end + (0 if begin == "//" else 2)
+                # the lines that errors name stay
+                parts += [text[kept : found.start()], " ", "\n" * text.count("\n", found.start(), at)]
+                kept = at
+            case token if len(token) == 1:
+                line = text.count("\n", 0, at) + 1
+                raise BadSchema(f"{schema}: line {line}: {token!r} is no part of a .proto text")
+    return "".join(parts) + text[kept:]
+
+
+# A bracket, the begin of a comment, a whole string (in which neither counts), or a character of no token.
+_TOKEN = re.compile(r"""[{}\[\]<>()]|//|/\*|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|[^\w\s.,;:=+/-]""")
 
 
 def without_ref(payload: bytes) -> tuple[str, bytes]:

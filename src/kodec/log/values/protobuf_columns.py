@@ -32,8 +32,9 @@ class ProtobufColumn:
     """Decodes one kind of message to an Arrow array of structs.
 
     Lists and maps (with keys as text) are Arrow's, an enum its name, bytes binary, a Timestamp
-    timestamp[us, UTC], wrappers what they hold; Duration and FieldMask are text as in Protobuf's JSON,
-    Struct, Value, ListValue and Any JSON. Arguments as of `ProtobufReader`; extensions are left out.
+    timestamp[us, UTC] (one with nanoseconds does not fit), wrappers what they hold; Duration and FieldMask
+    are text as in Protobuf's JSON, Struct, Value, ListValue and Any JSON. Arguments as of `ProtobufReader`;
+    extensions are left out.
 
     Attributes: suffix: names the message if it is not the first one.
     Raises: BadSchema for a message that contains itself.
@@ -223,9 +224,11 @@ def _one(reader: ProtobufReader, field: Any, inside: tuple[str, ...]) -> _Column
 
 
 def _micros(moment: Any) -> int:
-    """Microseconds since 1970. Raises ValueError for what is no Timestamp of Protobuf's JSON."""
+    """Microseconds since 1970. Raises ValueError for what is no Timestamp of Protobuf's JSON, or finer."""
     if not (_FIRST_SECOND <= moment.seconds <= _LAST_SECOND and 0 <= moment.nanos < 1_000_000_000):
         raise ValueError(f"Timestamp of {moment.seconds} s and {moment.nanos} ns: outside years 1 to 9999")
+    if moment.nanos % 1_000:
+        raise ValueError(f"Timestamp of {moment.seconds} s and {moment.nanos} ns: a column has microseconds")
     return int(moment.seconds * 1_000_000 + moment.nanos // 1_000)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import http.client
-import json
 import os
 import threading
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -24,13 +24,66 @@ from kodec.log.values.schemas import (
     kind_of,
 )
 from kodec.runtime.errors import ArgumentError
+from kodec.runtime.foreign_json import read_json, whole_number
 
-__all__ = ["AUTH", "SchemaRegistry"]
+__all__ = ["AUTH", "SchemaRegistry", "schema_of_answer"]
 
 AUTH = "KODEC_REGISTRY_AUTH"
-"""The variable of the environment with `user:password`, where the URL has none."""
+"""The variable of the environment with a registry's URL, `https://user:password@host:port`.
+
+User and password are sent to that scheme, host and port alone, where a registry's own URL has none.
+"""
 
 _JSON = "application/vnd.schemaregistry.v1+json, application/json"
+
+
+# A schema is one text; references and metadata are few.
+_MOST_VALUES = 100_000
+_PORTS = {"http": 80, "https": 443}
+
+
+def _user_of(parts: urllib.parse.SplitResult) -> str:
+    return ":".join(urllib.parse.unquote(each or "") for each in (parts.username, parts.password))
+
+
+def _user_of_environment(wanted: urllib.parse.SplitResult) -> str:
+    """The `user:password` of the environment for a registry; empty for another one. Raises ArgumentError."""
+    given = os.environ.get(AUTH, "")
+    if not given:
+        return ""
+    try:
+        parts = urllib.parse.urlsplit(given)
+        sides = [(each.hostname, each.port or _PORTS.get(each.scheme)) for each in (parts, wanted)]
+    except ValueError:
+        parts, sides = urllib.parse.urlsplit(""), []
+    if parts.scheme not in _PORTS or not parts.hostname or parts.username is None:
+        # never the value itself
+        raise ArgumentError(f"{AUTH} is not https://USER:PASSWORD@HOST:PORT: it is sent to that host alone")
+    return _user_of(parts) if parts.scheme == wanted.scheme and sides[0] == sides[1] else ""
+
+
+def _within(seconds: float, ask: Callable[[], bytes]) -> bytes:
+    """What `ask` returns in time. Raises what it raises; TimeoutError.
+
+    Timeouts of sockets begin again with every byte that arrives. A request that is too late is left to end,
+    in a thread that keeps no program running.
+    """
+    found: list[bytes | BaseException] = []
+
+    def work() -> None:
+        try:
+            found.append(ask())
+        except BaseException as error:
+            found.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not found:
+        raise TimeoutError(f"no answer within {seconds:g} s")
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0]
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -46,10 +99,10 @@ class SchemaRegistry:
     Args:
         url: http or https, with `user:password@` for basic authentication, and with a path where the registry
             has one (`/apis/ccompat/v7`, `/contexts/.test`).
-        timeout: seconds for each request.
+        timeout: seconds for each request, from its begin to the last byte of the answer.
 
-    Raises: ArgumentError for any other URL. Its methods raise SchemaSourceFailed if the registry
-    does not answer, or refuses.
+    Raises: ArgumentError for any other URL, here or in KODEC_REGISTRY_AUTH. Its methods raise
+    SchemaSourceFailed if the registry does not answer, or refuses.
 
     Example:
         >>> from kodec.values import SchemaRegistry, SchemaSourceFailed
@@ -72,8 +125,7 @@ class SchemaRegistry:
         shown = f"[{host}]" if ":" in host else host
         self.url = f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
         self.timeout = timeout
-        named = [urllib.parse.unquote(each or "") for each in (parts.username, parts.password)]
-        user = ":".join(named) if parts.username is not None else os.environ.get(AUTH, "")
+        user = _user_of(parts) if parts.username is not None else _user_of_environment(parts)
         self._headers = {"Accept": _JSON}
         if user:
             self._headers["Authorization"] = f"Basic {base64.b64encode(user.encode()).decode('ascii')}"
@@ -108,30 +160,54 @@ class SchemaRegistry:
 
     def _asked(self, path: str, name: str, schema_id: SchemaId | None) -> Schema | UnknownSchema:
         request = urllib.request.Request(self.url + path, headers=self._headers)
+
+        def answer() -> bytes:
+            with self._opener.open(request, timeout=self.timeout) as found:
+                data: bytes = found.read(2 * MOST_TEXT + 1)
+                return data
+
         try:
-            with self._opener.open(request, timeout=self.timeout) as answer:
-                data = answer.read(2 * MOST_TEXT + 1)
+            data = _within(self.timeout, answer)
         except urllib.error.HTTPError as error:
             with error:
                 if error.code == 404:
                     return UnknownSchema(f"{name} is not in {self.url}")
-                problem = "basic authentication is needed" if error.code == 401 else error.reason
+                needed = f"basic authentication is needed, in the URL or in {AUTH} for this host"
+                problem = needed if error.code == 401 else error.reason
                 raise SchemaSourceFailed(f"{self.url}{path}: HTTP {error.code}: {problem}") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise SchemaSourceFailed(f"{self.url}: {getattr(error, 'reason', None) or error}") from None
         try:
-            found = json.loads(data)
-            references = tuple(
-                Reference(str(each["name"]), str(each["subject"]), int(each["version"]))
-                for each in found.get("references") or ()
-            )
-            text = found["schema"]
-            if len(data) > 2 * MOST_TEXT or not isinstance(text, str):
-                raise ValueError("no text, or too much")
-            kind = kind_of(found.get("schemaType"))
-            number = found.get("id") if schema_id is None else schema_id
-            return Schema(kind, text, references, number, str(found.get("subject") or name))
-        except BadSchema:
-            raise
-        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-            raise BadSchema(f"{self.url}{path}: no schema in the answer: {error!r}") from None
+            return schema_of_answer(data, name, schema_id)
+        except BadSchema as error:
+            raise BadSchema(f"{self.url}{path}: {error}") from None
+
+
+def schema_of_answer(data: bytes, name: str, schema_id: SchemaId | None) -> Schema:
+    """The schema in a registry's answer. Raises BadSchema.
+
+    Args:
+        data: the answer.
+        name: of what was asked for, the subject where the answer has none.
+        schema_id: what was asked for; None where that was no id.
+    """
+    try:
+        if len(data) > 2 * MOST_TEXT:
+            raise ValueError(f"more than {2 * MOST_TEXT} bytes")
+        found = read_json(data, most_values=_MOST_VALUES)
+        references = tuple(
+            Reference(str(each["name"]), str(each["subject"]), whole_number(each["version"]))
+            for each in found.get("references") or ()
+        )
+        text = found["schema"]
+        if not isinstance(text, str):
+            raise ValueError("no text")
+        number = found.get("id") if schema_id is None else schema_id
+        if number is not None and not isinstance(number, UUID):
+            number = whole_number(number)
+        kind = kind_of(found.get("schemaType"))
+        return Schema(kind, text, references, number, str(found.get("subject") or name))
+    except BadSchema:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise BadSchema(f"no schema in the answer: {error!r}"[:500]) from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
-import json
 import os
 import threading
 from collections.abc import Iterable
@@ -25,10 +24,13 @@ from kodec.log.values.schemas import (
     kind_of,
 )
 from kodec.runtime.errors import FormatError, OffsetOutOfRange
+from kodec.runtime.foreign_json import read_json
 
 __all__ = ["SchemaTopic"]
 
 _DEFAULT_CONTEXT = "."
+# A schema is one text; references and metadata are few.
+_MOST_VALUES = 100_000
 
 
 class SchemaTopic:
@@ -125,12 +127,14 @@ class SchemaTopic:
         if value is None or not isinstance(number, int) or not isinstance(text, str):
             return
         context, _ = _split(subject)
+        listed = value.get("references")
+        listed = listed if isinstance(listed, list) else []
         references = tuple(
             Reference(
                 str(each.get("name")), _qualified(context, str(each.get("subject"))), each.get("version")
             )
-            for each in value.get("references") or ()
-            if isinstance(each, dict)
+            for each in listed
+            if isinstance(each, dict) and type(each.get("version")) in (int, type(None))
         )
         try:
             kind = kind_of(value.get("schemaType"))
@@ -192,8 +196,8 @@ def _sizes(path: Path) -> list[tuple[str, int]]:
 def _object(data: bytes | None) -> dict[str, Any]:
     """A JSON object; empty for any other bytes."""
     try:
-        found = json.loads(data or b"{}")
-    except (ValueError, RecursionError):
+        found = read_json(data or b"{}", most_values=_MOST_VALUES)
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -150,7 +150,7 @@ class SchemaSource(Protocol):
 
 def kind_of(schema_type: str | None) -> SchemaKind:
     """The kind of schema for a registry's `schemaType`; by default Avro. Raises BadSchema."""
-    kind = _KINDS.get(schema_type or "AVRO")
+    kind = _KINDS.get(schema_type or "AVRO") if isinstance(schema_type, str | None) else None
     if kind is None:
         raise BadSchema(f"schema type {schema_type!r}: there are {', '.join(_KINDS)}")
     return kind

@@ -11,6 +11,7 @@ from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import NotALog, resolve
+from kodec.log.omissions import Omissions
 from kodec.log.values.decoder import TypedFormat, ValueDecoder
 from kodec.log.values.framing import Framing, Part
 from kodec.log.values.schema_folder import SchemaFolder
@@ -134,8 +135,13 @@ def _logs_of(topic: str, log_dirs: tuple[str | os.PathLike[str], ...]) -> list[P
     ]
     found: dict[int, PartitionLog] = {}
     for root in dict.fromkeys(roots):
-        for log in LogDirectory(root):
-            name, number = log.topic_partition
-            if name == topic and (number not in found or found[number].end_offset < log.end_offset):
+        directory = LogDirectory(root)
+        # a schema below the start offset is still that of values that were written with it
+        directory.require_starts(Omissions())
+        for name, number in directory.topic_partitions:
+            if name != topic:
+                continue
+            log = directory.partition(name, number)
+            if number not in found or found[number].end_offset < log.end_offset:
                 found[number] = log
     return [found[number] for number in sorted(found)]

@@ -16,6 +16,7 @@ from kodec.log.batches.records import ControlRecordType
 from kodec.log.batches.sizes import TXN_ENTRY
 from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.producer_state import Marker, ProducerHead
+from kodec.log.files.view import may_have_indexes
 from kodec.log.verification.problems import Problem
 from kodec.log.verification.producers import Producers
 from kodec.runtime.dataclass import dataclass, field
@@ -172,7 +173,7 @@ class TransactionIndex:
         if self.error is not None:
             yield self.error
             return
-        if not state.reliable:
+        if not state.reliable or not may_have_indexes(self.log):
             return
         for offset, (producer, began) in state.aborted.items():
             if began is not None and offset not in told and (self.known is None or offset < self.known):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kodec.log import kernel
+from kodec.log.batches.frame import LISTS
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import TimestampType
 from kodec.log.directories.epochs import EpochRun, EpochRuns
@@ -69,12 +70,12 @@ def header_tables(segment: Segment) -> HeaderTables | None:
 
 
 def _in_order(table: pa.RecordBatch, last: int) -> bool:
-    """Whether all are of magic 2, and their offsets ascend from above `last` on."""
+    """Whether all are lists of records, and their offsets ascend from above `last` on."""
     import pyarrow.compute as pc
 
     first, final = table["base_offset"], table["last_offset"]
     return (
-        distinct(table, "magic") == [2]
+        LISTS.issuperset(distinct(table, "magic"))
         and first[0].as_py() > last
         and pc.all(pc.less_equal(first, final)).as_py()
         and pc.all(pc.greater(first[1:], final[:-1]), min_count=0).as_py()

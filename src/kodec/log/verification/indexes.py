@@ -146,10 +146,12 @@ def _entries(
     `wrong` returns the problem of an entry after another: what, needed, found.
     """
     data = read_regular(path)
+    # those that a broker allocates ahead are 10 MiB of zeros
+    used = len(data.rstrip(b"\0"))
     entries: list[E] = []
     pos = 0
     while pos + size <= len(data):
-        if not any(data[pos : pos + size]) and (pos or not any(data)):
+        if not any(data[pos : pos + size]) and (pos or not used):
             break
         try:
             entry, pos = read(data, pos, len(data))
@@ -160,15 +162,15 @@ def _entries(
             problems.append(Problem(path, pos - size, *found))
             break
         entries.append(entry)
-    problems += _rest(path, data, pos, size, padded)
+    problems += _rest(path, data, used, pos, size, padded)
     return entries
 
 
-def _rest(path: Path, data: bytes, pos: int, size: int, padded: bool) -> Iterator[Problem]:
-    """The rest after the last entry: nothing, or, if the file is `padded`, zeros."""
+def _rest(path: Path, data: bytes, used: int, pos: int, size: int, padded: bool) -> Iterator[Problem]:
+    """The rest after the last entry: nothing, or, if the file is `padded`, the zeros from `used` on."""
     if len(data) % size:
         yield Problem(path, len(data) // size * size, "file size", f"a multiple of {size}", len(data))
-    if pos < len(data) // size * size and not any(data[pos:]):
+    if pos < len(data) // size * size and used <= pos:
         if not padded:
             yield Problem(path, pos, "zeros at the end", f"a size of {pos}", len(data))
     elif pos + size <= len(data) and not any(data[pos : pos + size]):

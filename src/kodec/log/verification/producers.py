@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from pathlib import Path
 
 from kodec.generated.log import producer_snapshot
-from kodec.log.batches.sizes import SNAPSHOT_ENTRY, SNAPSHOT_HEAD
 from kodec.log.directories.epochs import EpochRuns
-from kodec.log.directories.producer_state import ProducerState
+from kodec.log.directories.producer_state import ProducerState, differences
 from kodec.log.files.descriptors import read_regular
 from kodec.log.verification.problems import Problem, from_error, unreadable
 from kodec.runtime.errors import FormatError
@@ -53,11 +53,17 @@ class Producers:
     def compare_rest(self) -> Iterator[Problem]:
         """Check the remaining snapshots: all of the log has been processed."""
         while self._snapshots:
-            yield from self._compare(*self._snapshots.popleft())
+            offset, path = self._snapshots.popleft()
+            if self.expected is not None and offset > self.expected:
+                what = "of batches that are gone: a broker deletes it"
+                yield Problem(path, 0, what, f"an offset up to {self.expected}", offset, note=True)
+            else:
+                yield from self._compare(offset, path)
 
     def _compare(self, offset: int, path: Path) -> Iterator[Problem]:
         try:
-            entries = producer_snapshot.ProducerSnapshot.from_bytes(read_regular(path)).entries
+            data = read_regular(path)
+            entries = producer_snapshot.ProducerSnapshot.from_bytes(data).entries
         except FormatError as error:
             yield from_error(error, path)
             return
@@ -69,43 +75,17 @@ class Producers:
             return
         if not self.reliable:
             return
+        sizes = [len(each.to_bytes()) for each in entries]
+        starts = list(accumulate(sizes, initial=len(data) - sum(sizes)))
         named = set()
         for slot, each in enumerate(entries):
-            at, who = SNAPSHOT_HEAD + SNAPSHOT_ENTRY * slot, f"producer {each.producer_id}"
+            at, who = starts[slot], f"producer {each.producer_id}"
             named.add(each.producer_id)
             if each.last_offset >= offset:
                 yield Problem(path, at, f"{who}: last offset", f"less than {offset}", each.last_offset)
                 continue
-            for name, need, have in self._differences(each):
+            for name, need, have in differences(each, self.state, self.first_offset, self.cleaned):
                 yield Problem(path, at, f"{who}: {name}", need, have)
         for producer, began in self.state.open.items():
             if producer not in named:
-                yield Problem(
-                    path, SNAPSHOT_HEAD, f"producer {producer}, open since {began}", "an entry", "none"
-                )
-
-    def _differences(self, told: producer_snapshot.Entry) -> Iterator[tuple[str, object, object]]:
-        """(what, value in the log, value in the snapshot). Compaction may have removed contents of it."""
-        state = self.state.known.get(told.producer_id)
-        if state is not None and told.producer_epoch < state.epoch:
-            yield "epoch", state.epoch, told.producer_epoch
-        elif (
-            state is not None and told.producer_epoch == state.epoch and told.last_offset <= state.last_offset
-        ):
-            if told.timestamp < state.timestamp:
-                yield "timestamp", state.timestamp, told.timestamp
-            for name, need, have in (
-                ("last offset", state.last_offset, told.last_offset),
-                ("offset delta", state.offset_delta, told.offset_delta),
-                ("last sequence", state.last_sequence, told.last_sequence),
-            ):
-                if need != have:
-                    yield name, need, have
-        began = self.state.open.get(told.producer_id, -1)
-        gone = self.first_offset is None or 0 <= told.current_txn_first_offset < self.first_offset
-        # The cleaner removes aborted records, markers after them, and superseded records at the start of a
-        # transaction; an earlier snapshot still has them.
-        cleaned = 0 <= told.current_txn_first_offset < self.cleaned
-        gone = gone or (cleaned and (began == -1 or told.current_txn_first_offset < began))
-        if told.current_txn_first_offset != began and not gone:
-            yield "first offset of its transaction", began, told.current_txn_first_offset
+                yield Problem(path, starts[0], f"producer {producer}, open since {began}", "an entry", "none")

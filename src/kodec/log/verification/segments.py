@@ -6,14 +6,14 @@ Whatever depends on earlier segments is left open, as steps.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from kodec.generated.log import transaction_index
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import LogReadOptions
-from kodec.log.batches.records import Limits
+from kodec.log.batches.records import Limits, Record
 from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.producer_state import marker_of
 from kodec.log.directories.segment import Segment
@@ -179,9 +179,11 @@ class SegmentCheck:
         first = batch.frame_offset
         try:
             # A wrapper of magic 0 or 1 has no more of its messages than the last offset.
-            inside = batch.records() if batch.magic != 2 and batch.codec != "none" else []
-            if not inside:
-                batch.require_within_limits()
+            inside = batch.records() if not batch.is_list and batch.codec != "none" else []
+            # the checksum may be right, and the records still wrong
+            parts = iter((inside,)) if inside else batch.record_parts(control=True, check_crc=False)[1]
+            within = (inside[0].offset, inside[-1].offset) if inside else (first, batch.last_offset)
+            yield from self._records_of(batch, *within, parts)
         except FormatError as error:
             yield from_error(error, segment.path)
         else:
@@ -190,11 +192,11 @@ class SegmentCheck:
                 need = f"{inside[-1].offset}, that of the last message inside"
                 yield Problem(segment.path, batch.position, "offset of a wrapper", need, batch.last_offset)
         self.last = max(last, batch.last_offset)
-        between = batch.magic == 2 and segment.base_offset <= last < first - 1
+        between = batch.is_list and segment.base_offset <= last < first - 1
         self.gap = (batch.position, last + 1, first - 1) if between else None
         # Compaction leaves offsets that no record has. Of a wrapper of magic 0 or 1 only the last offset is
         # known here.
-        known = batch.magic == 2 or batch.codec == "none"
+        known = batch.is_list or batch.codec == "none"
         if known and (first > last + 1 or batch.count <= batch.last_offset - first):
             self.cleaned = batch.next_offset
         if first <= last:
@@ -204,6 +206,20 @@ class SegmentCheck:
         if batch.last_offset - segment.base_offset > _MAX_INT32:
             most = segment.base_offset + _MAX_INT32
             yield Problem(segment.path, batch.position, "last offset", f"at most {most}", batch.last_offset)
+
+    def _records_of(
+        self, batch: Batch, first: int, last: int, parts: Iterable[list[Record]]
+    ) -> Iterator[Problem]:
+        """The first record out of order, or not from `first` to `last`. Raises FormatError."""
+        before, is_named = first - 1, False
+        for part in parts:
+            for record in part:
+                offset = record.offset
+                if not before < offset <= last and not is_named:
+                    is_named = True
+                    need = f"{before + 1} to {last}, each once, ascending"
+                    yield Problem(self.segment.path, batch.position, "offset of a record", need, offset)
+                before = offset
 
     def _snapshots_below(self, batch: Batch) -> Iterator[Finding]:
         """The snapshots before this batch."""
@@ -218,7 +234,7 @@ class SegmentCheck:
             yield CompareSnapshots(first)
 
     def _producer_of(self, batch: Batch) -> Iterator[Finding]:
-        if batch.magic != 2:
+        if not batch.is_list:
             return
         if not self.begun:
             self.begun = True

@@ -16,6 +16,7 @@ from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import BatchHeader, Segment
 from kodec.log.files.checkpoints import LeaderEpoch
+from kodec.log.omissions import Omissions
 from kodec.log.verification.headers import (
     HeaderTables,
     distinct,
@@ -28,6 +29,7 @@ from kodec.log.verification.headers import (
 from kodec.log.verification.problems import of_epochs
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import CrcMismatch, FormatError
+from kodec.stores.storage import StorePath
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,7 +59,7 @@ class PartitionOverview:
         magics: the message formats in use, ascending.
         health: `clean`; `torn` if a segment ends in a partial batch or in zeros; `corrupt` if a batch
             is damaged, as far as lengths, headers and leader epochs show (and checksums, if
-            asked for);
+            asked for), or if offsets are missing between segments or at the end;
             `unreadable` if a file cannot be read.
         problems: for each segment that is not clean, its file and problem.
 
@@ -276,17 +278,17 @@ def survey(
         if expected is not None and segment.base_offset > expected:
             gap = explain_gap(log, expected, segment.base_offset - 1)
             if not gap.is_explained:
-                found.health = "corrupt" if found.health == "clean" else found.health
-                lost = f"offsets {gap.lost} to {segment.base_offset - 1} are in no segment"
-                found.problems.append(f"{segment.path}: {lost}, and not for compaction")
+                found.health = "corrupt" if found.health in ("clean", "torn") else found.health
+                missing = f"offsets {gap.lost} to {segment.base_offset - 1} are in no segment"
+                found.problems.append(f"{segment.path}: {missing}, and not for compaction")
         try:
             facts = survey_segment(segment, check_crc=check_crc, progress=progress, epochs=epochs, seen=seen)
         except FileNotFoundError:
             # deleted since it was listed, as retention and compaction do
             expected = None
             continue
-        # damaged parts may hold the offsets up to the next one
-        expected = None if facts.problem else facts.next_offset
+        # damaged parts may hold the offsets up to the next one; what is after a torn end is lost
+        expected = facts.next_offset if facts.health in ("clean", "torn") else None
         found.batches += facts.batches
         found.records = _sum(found.records, facts.records)
         if after is not None and facts.next_offset > after.base_offset and not facts.problem:
@@ -301,6 +303,11 @@ def survey(
             # a torn end matters less than earlier findings
             found.health = facts.health if facts.health != "torn" or found.health == "clean" else found.health
             found.problems.append(facts.problem)
+    if not isinstance(log.path, StorePath):
+        lost = Omissions()
+        log.require_end(lost)
+        found.problems += map(str, lost)
+        found.health = "corrupt" if lost.items and found.health in ("clean", "torn") else found.health
     checkpoint: list[LeaderEpoch] = []
     with suppress(FormatError, OSError):  # `verify` checks it
         checkpoint = log.leader_epochs()

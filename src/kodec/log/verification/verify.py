@@ -18,8 +18,8 @@ from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.gaps import cleaned_up_to, explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
-from kodec.log.files.checkpoints import LeaderEpoch, read_quorum_state
-from kodec.log.files.listing import LeftoverKind, parse_folder_name, parse_segment_name
+from kodec.log.files.checkpoints import LeaderEpoch, MetaProperties, read_quorum_state
+from kodec.log.files.listing import LeftoverKind, ReplicaKind, left_out_of, parse_segment_name
 from kodec.log.files.lock import is_locked
 from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
@@ -34,10 +34,15 @@ from kodec.log.files.names import (
     RECOVERY_POINTS,
 )
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import SegmentPath, resolve
+from kodec.log.files.resolve import LogDirectoryPath, SegmentPath, is_of_topics, require_topics, resolve
+from kodec.log.files.view import may_have_indexes
+from kodec.log.messages.decoding import COORDINATORS
+from kodec.log.reading.unlike import unlike_a_log
+from kodec.log.selection import Selection, Topics
 from kodec.log.verification.findings import SegmentFindings, concluded
 from kodec.log.verification.problems import Problem, from_error, of_epochs, unreadable
 from kodec.log.verification.producers import Producers
+from kodec.log.verification.quorum import METADATA_TOPIC, verify_quorum, verify_snapshot
 from kodec.log.verification.segments import SegmentCheck
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError
@@ -46,6 +51,9 @@ from kodec.stores.storage import StorePath, if_there, path_of
 # A broker has renamed the files of a segment, or created an index, long before.
 _MOMENT = 0.1
 _MOST_LOOKS = 10
+_BOOTSTRAP = "bootstrap.checkpoint"
+# The version of meta.properties in KRaft, where topics are known by their ids.
+_KRAFT = 1
 # The files that a broker has next to each log; before 0.10 there was no time index.
 _ALWAYS = {"index": "offset index", "timeindex": "time index"}
 
@@ -65,6 +73,7 @@ __all__ = [
 def verify(
     path: str | os.PathLike[str],
     *,
+    topics: Topics = None,
     limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Problem]:
@@ -77,11 +86,13 @@ def verify(
 
     Args:
         path: of a log directory, a topic-partition's folder or a segment.
+        topics: only the logs of these; then folders of a log directory with other names are not reported.
         limits: how much may be allocated for one batch.
         progress: called with the bytes read since the last call.
 
     Returns: an iterator of problems and notes.
-    Raises: ValueError for a path without a log; OSError where it cannot be listed.
+    Raises: ValueError for a path without a log; OSError where it cannot be listed; NoSuchPartition for a
+        missing topic.
 
     Example:
         >>> import kodec
@@ -89,7 +100,9 @@ def verify(
         >>> [(problem.path.name, problem.what) for problem in problems]
         []
     """
-    notes, checks = plan_checks(path)
+    chosen = Selection.of(topics).topics
+    require_topics(chosen, path)
+    notes, checks = plan_checks(path, chosen)
     yield from notes
     for check in checks:
         yield from check.run(limits=limits, progress=progress)
@@ -126,9 +139,13 @@ class Check:
             yield from verify_root(LogRoot(self.path))
 
 
-def plan_checks(path: str | os.PathLike[str]) -> tuple[list[Problem], list[Check]]:
-    """The first notes of a verification, and its parts, in order; opens no log. Raises as `verify`."""
+def plan_checks(
+    path: str | os.PathLike[str], topics: Collection[str] | None = None
+) -> tuple[list[Problem], list[Check]]:
+    """The first findings of a verification, and its parts, in order; opens no log. Raises as `verify`."""
     what = resolve(path)
+    if not isinstance(what, LogDirectoryPath) and not is_of_topics(what, topics):
+        return [], []
     if isinstance(what, SegmentPath):
         return [], [Check(what.path, "segment")]
     around = what.root if isinstance(what, PartitionPath) else what.path
@@ -141,8 +158,15 @@ def plan_checks(path: str | os.PathLike[str]) -> tuple[list[Problem], list[Check
         text = "in use: the log changes while it is read"
         notes.append(Problem(around, 0, text, "no lock", "a lock", note=True))
     if isinstance(what, PartitionPath):
+        notes += _beside(LogRoot(around))
         return notes, [Check(_named(path, what.path), "partition", live)]
-    folders = [Check(each.path, "partition", live) for each in what.partitions]
+    folders = [
+        Check(each.path, "partition", live)
+        for each in what.partitions
+        if topics is None or each.topic_partition.topic in topics
+    ]
+    if topics is not None:
+        return [*notes, *_beside(LogRoot(what.path))], folders
     return notes, [Check(_named(path, what.path), "directory"), *folders]
 
 
@@ -152,11 +176,24 @@ def _named(given: str | os.PathLike[str], found: Path) -> Path:
 
 
 def verify_root(root: LogRoot) -> Iterator[Problem]:
-    """Check the files next to the topic-partitions' folders, and dangling links. Raises OSError."""
-    for path in sorted(root.path.iterdir()):
-        # brokers ignore it silently
-        if parse_folder_name(path.name) is not None and path.is_symlink() and not path.exists():
-            yield Problem(path, 0, "cannot be read", "a topic-partition's folder", "a dangling link")
+    """Check the files next to the topic-partitions' folders, and folders that are none. Raises OSError."""
+    for each in left_out_of(root.path):
+        if each.cause.is_loss:
+            yield Problem(each.path, 0, each.reason, "a name like orders-0", each.path.name)
+        else:
+            what, _, why = each.reason.partition(": ")
+            need = (
+                "nothing: a broker removes or moves it" if may_have_indexes(root.path) else "a log of Kafka's"
+            )
+            yield Problem(each.path, 0, what, need, why, note=True)
+    bootstrap = root.path / _BOOTSTRAP
+    if not isinstance(bootstrap, StorePath) and bootstrap.exists():
+        yield from verify_snapshot(bootstrap, Limits(), is_framed=False)
+    yield from _beside(root)
+
+
+def _beside(root: LogRoot) -> Iterator[Problem]:
+    """Check the files that hold facts of all topic-partitions: without them, less of each can be checked."""
     for read, name in (
         (root.meta_properties, META_PROPERTIES),
         (root.clean_shutdown, CLEAN_SHUTDOWN),
@@ -171,6 +208,16 @@ def verify_root(root: LogRoot) -> Iterator[Problem]:
             yield from_error(error, root.path / name)
         except OSError as error:
             yield unreadable(error, root.path / name)
+    if (meta := _meta_properties(root)) is not None and not meta.properties:
+        need = "the ids of node and cluster, without which a broker does not start"
+        yield Problem(root.path / META_PROPERTIES, 0, "empty", need, "none")
+
+
+def _meta_properties(root: LogRoot) -> MetaProperties | None:
+    """Those of a log directory; None if there are none, or if the check of the directory reports them."""
+    with suppress(FormatError, OSError):
+        return root.meta_properties()
+    return None
 
 
 def verify_partition(
@@ -206,7 +253,29 @@ def verify_partition(
             yield from_error(error, log.path / name)
         except OSError as error:
             yield unreadable(error, log.path / name)
+    if log.topic_partition.topic == METADATA_TOPIC:
+        yield from verify_quorum(log, _start(log))
+    elif log.kind is ReplicaKind.LIVE and not isinstance(log.path, StorePath):
+        meta = _meta_properties(LogRoot(log.root))
+        path = log.path / PARTITION_METADATA
+        if meta is not None and meta.version >= _KRAFT and not os.path.lexists(path):
+            need = (
+                "the topic's id, without which a broker renames the folder to -stray and serves an empty one"
+            )
+            yield Problem(path, 0, f"no {PARTITION_METADATA}", need, "no such file")
+    there = range(0)
+    try:
+        there = log.remote_offsets
+    except OSError as error:
+        yield unreadable(error, log.root)
+    if there:
+        what = f"offsets {there.start} to {there.stop - 1} are in remote storage"
+        yield Problem(log.path, 0, what, "--tier, to check them", "none", note=True)
+    segments = {each.log for each in files.segments}
     for path in files.irregular:
+        if path in segments:
+            # reading it reports that
+            continue
         yield Problem(path, 0, "something else has the name of a file", "a regular file", "something else")
     orphans = files.orphans
     if live and orphans:
@@ -221,14 +290,14 @@ def verify_partition(
             yield Problem(leftover.path, 0, what, "recovery", "none yet", note=live)
     # Before the log: batches that a broker appends meanwhile are in the log when it is read.
     known = _known_ends(log)
-    state = Producers(files.snapshots, cleaned=cleaned_up_to(log))
+    state = Producers(files.snapshots, cleaned=_cleaned(log))
     snapshots = [offset for offset, _ in files.snapshots]
     if (chosen_by := log.remote_segments) not in (None, "metadata"):
         what = f"which segments in remote storage count follows the {chosen_by} there"
         yield Problem(log.path, 0, what, "__remote_log_metadata", "none", note=True)
     # Copies of the logs alone have no indexes at all.
     indexed = [kind for kind in _ALWAYS if any(getattr(each, kind) is not None for each in log.segments)]
-    if log.segments and not indexed:
+    if log.segments and not indexed and may_have_indexes(log.path):
         what = "no log has an index: nothing to compare, and every lookup reads from the start"
         yield Problem(log.path, 0, what, "indexes", "none", note=True)
     given = iter(readings or ())
@@ -253,9 +322,12 @@ def verify_partition(
             else:
                 yield unreadable(error, segment.path)
             continue
+    with suppress(OSError):
+        if unlike := unlike_a_log([(each.path, each.base_offset) for each in log.segments], log.limits):
+            yield from_error(unlike, log.path)
     start_offset = _start(log)
-    if state.expected is not None:
-        yield from _ends_too_early(log, max(state.expected, start_offset), known, live)
+    if state.expected is not None or not log.segments:
+        yield from _ends_too_early(log, max(state.expected or 0, start_offset), known, live)
     if state.gap is not None and not _shows_compaction(log):
         at, first, last = state.gap
         have = f"{first} to {last} before the last batch, whose offset no checksum covers"
@@ -263,18 +335,28 @@ def verify_partition(
         yield Problem(log.segments[-1].path, at, "offsets before the last batch", need, have, note=True)
     yield from state.compare_rest()
     yield from _leader_epochs(log, state.epochs, start_offset)
+    if log.topic_partition.topic in COORDINATORS:
+        # imported late: it imports messages, which other logs do not have
+        from kodec.log.verification.coordinators import verify_coordinator
+
+        try:
+            yield from verify_coordinator(log)
+        except FileNotFoundError:
+            pass  # deleted meanwhile
+        except OSError as error:
+            yield unreadable(error, log.path)
 
 
 def _shows_compaction(log: PartitionLog) -> bool:
     """Whether anything but a gap before its last batch shows that records of the log were removed."""
-    if cleaned_up_to(log) > 0:
+    if _cleaned(log) > 0:
         return True
     gaps = []
     try:
         for segment in log.segments:
             last = segment.base_offset - 1
             for head in segment.headers():
-                if head.magic != 2 or (head.count or 0) <= head.last_offset - head.first_known:
+                if not head.is_list or (head.count or 0) <= head.last_offset - head.first_known:
                     return True
                 gaps += [head.first_known] * (head.first_known > last + 1)
                 last = head.last_offset
@@ -297,7 +379,7 @@ def _leader_epochs(log: PartitionLog, runs: EpochRuns, start_offset: int) -> Ite
     except OSError as error:
         yield unreadable(error, log.path / LEADER_EPOCHS)
     else:
-        if runs.runs and not checkpoint:
+        if runs.runs and not checkpoint and may_have_indexes(log.path):
             what = "leader epochs in batches are compared with each other only"
             yield Problem(log.path / LEADER_EPOCHS, 0, what, "their start offsets", "none", note=True)
     yield from of_epochs(runs, checkpoint, start_offset)
@@ -375,6 +457,13 @@ def _known_ends(log: PartitionLog) -> list[tuple[int, str]]:
             if (offset := read().get(log.topic_partition)) is not None:
                 found.append((offset, what))
     return found
+
+
+def _cleaned(log: PartitionLog) -> int:
+    """How far the log is compacted; a checkpoint that cannot be read is reported, and shows nothing."""
+    with suppress(OSError):
+        return cleaned_up_to(log)
+    return 0
 
 
 def _start(log: PartitionLog) -> int:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections import Counter
 
 from kodec.log.arguments import require
-from kodec.log.directories.epochs import EpochRuns
+from kodec.log.directories.epochs import EpochContradiction, EpochRuns
+from kodec.log.directories.gaps import note_missing
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.listing import TopicPartition
-from kodec.log.views.reading import Completeness
+from kodec.log.omissions import Cause, Omissions
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError
 
@@ -42,30 +43,32 @@ class EpochRange:
 
 @dataclass(frozen=True, slots=True)
 class LeaderEpochs:
-    """The leader epochs of a topic-partition, ascending; `account` also has contradictions.
+    """The leader epochs of a topic-partition, ascending.
 
     Attributes:
         topic_partition: which one.
         epochs: ascending.
-        account: what could not be read, and contradictions.
+        omissions: what could not be read.
+        contradictions: batches whose epochs the checkpoint or the batches around them refute.
 
     Example: see `read_epochs`.
     """
 
     topic_partition: TopicPartition
     epochs: list[EpochRange]
-    account: Completeness
+    omissions: Omissions
+    contradictions: list[EpochContradiction]
 
 
-def read_epochs(log: PartitionLog, account: Completeness | None = None) -> LeaderEpochs:
+def read_epochs(log: PartitionLog, omissions: Omissions | None = None) -> LeaderEpochs:
     """Compare the leader epochs of a partition's checkpoint with those in its batches' headers.
 
-    Damage does not raise an error but is in `account`. Raises OSError where the folder cannot be read. No
+    Damage does not raise an error but is in `omissions`. Raises OSError where the folder cannot be read. No
     checksum covers the epoch in a batch.
 
     Args:
         log: of a topic-partition.
-        account: where to note what is damaged; None: a new one, in the result.
+        omissions: where to note what is damaged; None: a new one, in the result.
 
     Returns: the epochs, ascending.
     Raises: OSError where the folder cannot be read.
@@ -78,15 +81,16 @@ def read_epochs(log: PartitionLog, account: Completeness | None = None) -> Leade
         [(0, 0, 322), (2, 322, 421)]
     """
     require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
-    account = Completeness() if account is None else account
-    runs, end = _stored(log, account)
+    omissions = Omissions() if omissions is None else omissions
+    runs, end = _stored(log, omissions)
+    note_missing(log, omissions)
     log.close()
     # After the batches: a broker writes an epoch there before it appends a batch that has it.
     told: list[LeaderEpoch] = []
     try:
         told = log.leader_epochs()
     except (FormatError, OSError) as error:
-        account.failed(log.path, error)
+        omissions.failed(log.path, error)
     starts = {each.epoch: each.start_offset for each in told}
     firsts: dict[int, int] = {}
     counts: Counter[int] = Counter()
@@ -101,15 +105,13 @@ def read_epochs(log: PartitionLog, account: Completeness | None = None) -> Leade
         for epoch, following in zip(epochs, [*begins[1:], end], strict=False)
     ]
     if runs.omitted:
-        account.problem(
-            f"{log.path}: more than {runs.MOST} changes of the leader epoch: the rest is left out"
-        )
-    for each in runs.contradictions(told, log.start_offset):
-        account.problem(str(each))
-    return LeaderEpochs(log.topic_partition, found, account)
+        text = f"more than {runs.MOST} changes of the leader epoch: the rest is left out"
+        omissions.lose(log.path, text, Cause.UNKNOWN)
+    contradictions = runs.contradictions(told, log.start_offset)
+    return LeaderEpochs(log.topic_partition, found, omissions, contradictions)
 
 
-def _stored(log: PartitionLog, account: Completeness) -> tuple[EpochRuns, int]:
+def _stored(log: PartitionLog, omissions: Omissions) -> tuple[EpochRuns, int]:
     """The epochs of the batches, and the log's end."""
     runs = EpochRuns()
     end = log.start_offset
@@ -123,6 +125,6 @@ def _stored(log: PartitionLog, account: Completeness) -> tuple[EpochRuns, int]:
             # Deleted since it was listed.
             continue
         except (FormatError, OSError) as error:
-            account.failed(segment.path, error)
+            omissions.failed(segment.path, error)
         segment.close()
     return runs, end

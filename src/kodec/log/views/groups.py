@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
-from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
@@ -78,10 +78,14 @@ from kodec.generated.messages.streams_group_target_assignment_metadata_value imp
 )
 from kodec.generated.messages.streams_group_topology_key import StreamsGroupTopologyKey
 from kodec.generated.messages.streams_group_topology_value import StreamsGroupTopologyValue
+from kodec.log.arguments import chosen_names
 from kodec.log.batches.records import ControlRecordType, Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
-from kodec.log.views.reading import Completeness, batches_of, decoded, marker_in, records_in
+from kodec.log.messages.decoding import of_consumer
+from kodec.log.omissions import Omission, Omissions, cause_of
+from kodec.log.selection import Topics
+from kodec.log.views.reading import batches_of, decoded, marker_in, records_in
 from kodec.log.views.replicas import Replicas, topic_id
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
@@ -249,7 +253,7 @@ class Groups:
         groups: by name.
         offsets: by group, topic and partition; pending after committed.
         share_offsets: the same of share groups.
-        account: what could not be read.
+        omissions: what could not be read.
 
     Example: see `read_groups`.
     """
@@ -257,13 +261,13 @@ class Groups:
     groups: list[Group]
     offsets: list[CommittedOffset]
     share_offsets: list[ShareOffset]
-    account: Completeness
+    omissions: Omissions
 
 
 def read_groups(
     *log_dirs: str | os.PathLike[str],
-    groups: Collection[str] | None = None,
-    topics: Collection[str] | None = None,
+    groups: Collection[str] | str | None = None,
+    topics: Topics = None,
     limits: Limits = Limits(),
 ) -> Groups:
     """The committed offsets of groups and the members of groups, from the topics that coordinators load.
@@ -278,7 +282,8 @@ def read_groups(
 
     Returns: groups, offsets and what is missing in them.
     Raises: NotALog where `__consumer_offsets` is in none of them; OSError where a folder cannot be read, and
-    Malformed for its `log-start-offset-checkpoint`. Other damage does not raise an error but is in `account`.
+    Malformed for its `log-start-offset-checkpoint`. Other damage does not raise an error but is in
+    `omissions`.
 
     Example:
         >>> import kodec
@@ -288,26 +293,27 @@ def read_groups(
         >>> found = groups.offsets[0]
         >>> found.group, found.topic, found.partition, found.offset, found.log_end_offset
         ('by-pattern', 'codec-gzip', 0, 100, 160)
-        >>> groups.account.is_whole
+        >>> groups.omissions.is_whole
         True
     """
+    topics = chosen_names("topics", topics)
+    state = _State(chosen_names("groups", groups))
     here = Replicas(*log_dirs, limits=limits)
-    account = Completeness()
-    state = _State(groups)
+    omissions = here.omissions
     for log in here.of_topic(OFFSETS_TOPIC):
-        state.load(log, account)
+        state.load(log, omissions)
         log.close()
     if any(each.topic == SHARE_TOPIC for each in here.topic_partitions):
         for log in here.of_topic(SHARE_TOPIC):
-            state.load(log, account)
+            state.load(log, omissions)
             log.close()
-    names = state.names | (here.names(account) if state.has_ids else {})
-    ends = _Ends(here, account)
+    names = state.names | (here.names() if state.has_ids else {})
+    ends = _Ends(here, omissions)
     return Groups(
-        sorted(state.all_groups(names), key=lambda each: each.group),
+        sorted(state.all_groups(names, omissions), key=lambda each: each.group),
         state.all_offsets(ends, topics),
         list(state.all_share(ends, names, topics)),
-        account,
+        omissions,
     )
 
 
@@ -346,19 +352,56 @@ _Current = (
 _T = TypeVar("_T")
 
 
+_TYPE_OF_KEY: dict[type[object], str] = {
+    GroupMetadataKey: "classic",
+    ConsumerGroupMetadataKey: "consumer",
+    ConsumerGroupTargetAssignmentMetadataKey: "consumer",
+    ConsumerGroupMemberMetadataKey: "consumer",
+    ConsumerGroupCurrentMemberAssignmentKey: "consumer",
+    ShareGroupMetadataKey: "share",
+    ShareGroupTargetAssignmentMetadataKey: "share",
+    ShareGroupMemberMetadataKey: "share",
+    ShareGroupCurrentMemberAssignmentKey: "share",
+    StreamsGroupMetadataKey: "streams",
+    StreamsGroupTargetAssignmentMetadataKey: "streams",
+    StreamsGroupMemberMetadataKey: "streams",
+    StreamsGroupCurrentMemberAssignmentKey: "streams",
+    StreamsGroupTopologyKey: "streams",
+}
+
+
 @dataclass(slots=True)
 class _Stored:
     """The messages of one group, the newest of each key; of members by their ids."""
 
     classic: GroupMetadataValue | None = None
+    # Where it is: the partition, and the offset of its record.
+    classic_at: tuple[Path, int] = field(default=(Path(), -1), compare=False)
     epoch: _Epoch | None = None
     target: _Target | None = None
     members: dict[str, _Member] = field(default_factory=dict)
     current: dict[str, _Current] = field(default_factory=dict)
     topology: StreamsGroupTopologyValue | None = None
+    # The type of group, by the last message; "" for none.
+    kind: str = field(default="", compare=False)
 
     def replay(self, key: object, value: object) -> None:
-        """Take a message; None removes what its key had."""
+        """Take a message; None removes what its key had.
+
+        A group has one type, that of its last message: what is left of another type goes, as compaction may
+        have removed its tombstones. A tombstone of another type says nothing, but that of a classic group
+        removes any.
+
+        Source: org.apache.kafka.coordinator.group.GroupMetadataManager.replay.
+        """
+        kind = _TYPE_OF_KEY.get(type(key))
+        if kind is None or (value is None and kind not in (self.kind, "classic")):
+            return
+        if kind != self.kind or (value is None and kind == "classic"):
+            self.classic = self.epoch = self.target = self.topology = None
+            self.members.clear()
+            self.current.clear()
+            self.kind = "" if value is None else kind
         match key, value:
             case GroupMetadataKey(), GroupMetadataValue() | None as classic:
                 self.classic = classic
@@ -435,24 +478,24 @@ class _State:
     def _wants(self, group: str) -> bool:
         return self._wanted is None or group in self._wanted
 
-    def load(self, log: PartitionLog, account: Completeness) -> None:
+    def load(self, log: PartitionLog, omissions: Omissions) -> None:
         """Process a partition of a coordinator's topic."""
         source = log.topic_partition
-        for batch in batches_of(log, account):
+        for batch in batches_of(log, omissions):
             if batch.is_control:
-                marker = marker_in(log, batch, account)
+                marker = marker_in(log, batch, omissions)
                 if marker is not None:
                     self._ended(_Transaction(source, batch.producer_id), marker.kind)
                 continue
             producer = (batch.producer_id, batch.producer_epoch) if batch.producer_id >= 0 else None
-            for record in records_in(log, batch, account):
+            for record in records_in(log, batch, omissions):
                 if (
                     self._names
                     and record.key is not None
                     and not any(each in record.key for each in self._names)
                 ):
                     continue
-                found = decoded(source.topic, record, account)
+                found = decoded(source.topic, record, omissions)
                 if found is None:
                     continue
                 key, value = found
@@ -472,6 +515,8 @@ class _State:
                         self._share_state(share, state)
                     case GroupMetadataKey(group=name), _:
                         self._group(name, key.message, message)
+                        if name in self._groups:
+                            self._groups[name].classic_at = log.path, record.offset
                     case _:
                         self._group(getattr(key.message, "group_id", None), key.message, message)
 
@@ -593,14 +638,14 @@ class _State:
         if stored == _Stored():
             del self._groups[name]
 
-    def all_groups(self, names: dict[UUID, str]) -> Iterable[Group]:
+    def all_groups(self, names: dict[UUID, str], omissions: Omissions) -> Iterable[Group]:
         # A commit without membership also creates a group.
         simple = {key.group for keys in (self._offsets, self._waiting) for key in keys}
         for group, stored in self._groups.items():
             if stored.epoch is not None:
                 yield _group_of(group, stored, stored.epoch, names)
             elif stored.classic is not None:
-                yield _classic(group, stored.classic)
+                yield _classic(group, stored.classic, stored.classic_at, omissions)
             else:
                 continue
             simple.discard(group)
@@ -641,9 +686,9 @@ def _committed(key: _Key, commit: _Commit, pending: bool, ends: _Ends) -> Commit
 class _Ends:
     """Where the logs of partitions start and end, each looked up once."""
 
-    def __init__(self, here: Replicas, account: Completeness) -> None:
+    def __init__(self, here: Replicas, omissions: Omissions) -> None:
         self._here = here
-        self._account = account
+        self._omissions = omissions
         self._known: dict[TopicPartition, tuple[int, int, UUID | None] | None] = {}
 
     def of(self, topic: str, partition: int, identity: UUID | None) -> tuple[int | None, int | None]:
@@ -660,9 +705,10 @@ class _Ends:
         if log is None:
             return None
         try:
-            return log.start_offset, log.end_offset, topic_id(log, self._account)
+            log.require_end(self._omissions)
+            return log.start_offset, log.end_offset, topic_id(log, self._omissions)
         except (FormatError, OSError) as error:
-            self._account.failed(log.path, error)
+            self._omissions.failed(log.path, error)
             return None
         finally:
             log.close()
@@ -671,10 +717,16 @@ class _Ends:
 # -- what a group's messages say ------------------------------------------------------------------
 
 
-def _classic(group: str, value: GroupMetadataValue) -> Group:
-    members = sorted(
-        (_classic_member(each, value) for each in value.members), key=lambda each: each.member_id
-    )
+def _classic(group: str, value: GroupMetadataValue, at: tuple[Path, int], omissions: Omissions) -> Group:
+    members = []
+    for each in value.members:
+        member, errors = _classic_member(each, value)
+        members.append(member)
+        path, offset = at
+        for what, error in errors:
+            text = f"offset {offset}: {what} of member `{each.member_id}` of group `{group}`: {error}"
+            omissions.add(Omission(cause_of(error), path, text, first_offset=offset, last_offset=offset))
+    members.sort(key=lambda each: each.member_id)
     return Group(
         group,
         "classic",
@@ -689,18 +741,26 @@ def _classic(group: str, value: GroupMetadataValue) -> Group:
     )
 
 
-def _classic_member(member: MemberMetadata, value: GroupMetadataValue) -> GroupMember:
-    subscription = assignment = None
+def _classic_member(
+    member: MemberMetadata, value: GroupMetadataValue
+) -> tuple[GroupMember, list[tuple[str, FormatError]]]:
+    """A member, and what of it cannot be decoded: clients write it."""
+    errors = []
+    subscription: ConsumerProtocolSubscription | None = None
+    assignment: ConsumerProtocolAssignment | None = None
     if value.protocol_type == "consumer":
-        # Written by clients, and perhaps readable only by clients.
-        with suppress(FormatError):
-            subscription = ConsumerProtocolSubscription.from_bytes(member.subscription, exact=False)
-        with suppress(FormatError):
-            assignment = ConsumerProtocolAssignment.from_bytes(member.assignment, exact=False)
+        try:
+            subscription = of_consumer(ConsumerProtocolSubscription, member.subscription)
+        except FormatError as error:
+            errors.append(("the subscription", error))
+        try:
+            assignment = of_consumer(ConsumerProtocolAssignment, member.assignment)
+        except FormatError as error:
+            errors.append(("the assignment", error))
     assigned = None
     if assignment is not None:
         assigned = [Assigned(each.topic, None, each.partitions) for each in assignment.assigned_partitions]
-    return GroupMember(
+    found = GroupMember(
         member.member_id,
         member.group_instance_id,
         member.client_id,
@@ -712,6 +772,7 @@ def _classic_member(member: MemberMetadata, value: GroupMetadataValue) -> GroupM
         None,
         assigned,
     )
+    return found, errors
 
 
 _KINDS: dict[type, str] = {

@@ -56,12 +56,13 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import read_quorum_state
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import QUORUM_STATE
+from kodec.log.omissions import Omissions
 from kodec.log.reading.reader import read_batches
-from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
+from kodec.log.views.reading import batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
 from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import FormatError, OffsetOutOfRange
-from kodec.stores.storage import path_of
+from kodec.stores.storage import if_there, path_of
 
 __all__ = [
     "Acl",
@@ -237,7 +238,7 @@ class ClusterMetadata:
         next_producer_id: the first producer id that is not assigned to a broker; None if none is.
         open_transaction: the name of a metadata transaction that has not ended, whose records do not count;
             None for none.
-        account: what could not be read. Where it has problems, or unknown records, the state may be wrong.
+        omissions: what could not be read. Where it has problems, or unknown records, the state may be wrong.
 
     Example: see `read_metadata`.
     """
@@ -259,7 +260,7 @@ class ClusterMetadata:
     voters: list[tuple[int, UUID]]
     next_producer_id: int | None
     open_transaction: str | None
-    account: Completeness
+    omissions: Omissions
 
     def topic(self, name: str) -> Topic | None:
         """The topic of a name; None if there is none."""
@@ -281,7 +282,7 @@ def read_metadata(
     Returns: the state after all records below the end offset.
     Raises: NotALog where `__cluster_metadata` is in none of them; OffsetOutOfRange where the log no longer
     reaches back to the offset, or does not reach up to it; OSError; Malformed for a directory's
-    `log-start-offset-checkpoint`. Other damage does not raise an error but is in `account`.
+    `log-start-offset-checkpoint`. Other damage does not raise an error but is in `omissions`.
 
     Example:
         >>> import kodec
@@ -296,7 +297,7 @@ def read_metadata(
         require_integer("end_offset", end_offset, 0)
     here = Replicas(*log_dirs, limits=limits)
     (log,) = here.of_topic(METADATA_TOPIC)[:1]
-    return _replayed(log, end_offset, Completeness())
+    return _replayed(log, end_offset, here.omissions)
 
 
 def read_metadata_snapshot(path: str | os.PathLike[str], *, limits: Limits = Limits()) -> ClusterMetadata:
@@ -307,7 +308,7 @@ def read_metadata_snapshot(path: str | os.PathLike[str], *, limits: Limits = Lim
         limits: how much may be allocated for one batch.
 
     Returns: the state that the snapshot holds.
-    Raises: OSError where the file cannot be read. Damage does not raise: `account` has it.
+    Raises: OSError where the file cannot be read. Damage does not raise: `omissions` has it.
 
     Example:
         >>> import kodec
@@ -315,60 +316,62 @@ def read_metadata_snapshot(path: str | os.PathLike[str], *, limits: Limits = Lim
         >>> metadata.features["metadata.version"]
         30
     """
-    state = _State(Completeness())
+    state = _State(Omissions())
     file = path_of(path)
     named = _SNAPSHOT.fullmatch(file.name)
     whole = _load(state, file, limits)
     # The snapshot that formats a new cluster has no header and no footer.
     if not whole and named is not None:
-        state.account.problem(f"{file}: no footer: the snapshot is incomplete")
+        state.omissions.lose(file, "no footer: the snapshot is incomplete")
     return state.result(int(named[1]) if named else -1, file)
 
 
-def partition_count(here: Replicas, topic: str, account: Completeness) -> int | None:
+def partition_count(here: Replicas, topic: str, omissions: Omissions) -> int | None:
     """The number of partitions of a topic, from the metadata log; None if unknown."""
     log = here.log(TopicPartition(METADATA_TOPIC, 0))
     if log is None:
         return None
-    found = _replayed(log, None, account).topic(topic)
+    found = _replayed(log, None, omissions).topic(topic)
     return None if found is None else len(found.partitions)
 
 
-def records_to_carry(*log_dirs: str | os.PathLike[str], limits: Limits = Limits()) -> list[object]:
+def records_to_carry(
+    *log_dirs: str | os.PathLike[str], end_offset: int | None = None, limits: Limits = Limits()
+) -> list[object]:
     """The newest record of each ACL, quota, SCRAM user and delegation token, with its secrets.
 
     Raises as `read_metadata`.
     """
     (log,) = Replicas(*log_dirs, limits=limits).of_topic(METADATA_TOPIC)[:1]
-    state, _, _ = _replayed_state(log, None, Completeness())
+    state, _, _ = _replayed_state(log, end_offset, Omissions())
     return list(state.kept.values())
 
 
-def _replayed(log: PartitionLog, end_offset: int | None, account: Completeness) -> ClusterMetadata:
-    state, at, snapshot = _replayed_state(log, end_offset, account)
+def _replayed(log: PartitionLog, end_offset: int | None, omissions: Omissions) -> ClusterMetadata:
+    state, at, snapshot = _replayed_state(log, end_offset, omissions)
     return state.result(at, snapshot)
 
 
 def _replayed_state(
-    log: PartitionLog, end_offset: int | None, account: Completeness
+    log: PartitionLog, end_offset: int | None, omissions: Omissions
 ) -> tuple[_State, int, Path | None]:
-    state, at, snapshot = _from_snapshot(log, end_offset, account)
+    state, at, snapshot = _from_snapshot(log, end_offset, omissions)
     start = log.start_offset
     if at < start:
         if end_offset is not None and end_offset < start:
             raise OffsetOutOfRange(end_offset, start, start, str(log.topic_partition))
-        account.problem(f"{log.path}: offsets {at} to {start - 1} are missing: no snapshot has them")
+        omissions.gap(log.path, at, start - 1, "no snapshot has them")
         at = start
-    for batch in batches_of(log, account, at):
+    for batch in batches_of(log, omissions, at):
         if batch.last_offset < at:
             continue
         if end_offset is not None and batch.base_offset >= end_offset:
             break
         if batch.base_offset > at:
-            account.problem(f"{log.path}: offsets {at} to {batch.base_offset - 1} are missing")
+            omissions.gap(log.path, at, batch.base_offset - 1)
         state.epoch = batch.partition_leader_epoch
         state.timestamp = batch.max_timestamp
-        for record in records_in(log, batch, account):
+        for record in records_in(log, batch, omissions):
             if record.offset >= at and (end_offset is None or record.offset < end_offset):
                 state.take(record)
         at = batch.next_offset if end_offset is None else min(batch.next_offset, end_offset)
@@ -383,24 +386,28 @@ def _replayed_state(
 def _find_leader(log: PartitionLog, state: _State) -> None:
     """The leader of the epoch, if it began before the snapshot, which lacks it.
 
-    A leader begins its epoch with a record that reports it; `quorum-state` knows the newest one. What of this
-    cannot be read is no part of the answer.
+    A leader begins its epoch with a record that reports it; `quorum-state` knows the newest one.
     """
+    # damage in what the snapshot has is not part of the answer
     with suppress(FormatError, OSError):
-        for batch in batches_of(log, Completeness()):
+        for batch in batches_of(log, Omissions()):
             if batch.is_control and batch.partition_leader_epoch == state.epoch:
                 for record in batch.records(control=True):
                     if isinstance(record, ControlRecord) and isinstance(record.data, LeaderChangeMessage):
                         state.leaders[state.epoch] = record.data.leader_id
                         return
-    with suppress(FormatError, OSError):
-        told = read_quorum_state(log.path / QUORUM_STATE)
-        if told.leader_epoch == state.epoch and told.leader_id is not None:
-            state.leaders[state.epoch] = told.leader_id
+    path = log.path / QUORUM_STATE
+    try:
+        told = if_there(read_quorum_state, path, None)
+    except (FormatError, OSError) as error:
+        state.omissions.failed(path, error)
+        return
+    if told is not None and told.leader_epoch == state.epoch and told.leader_id is not None:
+        state.leaders[state.epoch] = told.leader_id
 
 
 def _from_snapshot(
-    log: PartitionLog, end_offset: int | None, account: Completeness
+    log: PartitionLog, end_offset: int | None, omissions: Omissions
 ) -> tuple[_State, int, Path | None]:
     """The state in the newest snapshot that can be used, its end offset, and its file."""
     snapshots = sorted(
@@ -411,22 +418,22 @@ def _from_snapshot(
     for offset, _, path in reversed(snapshots):
         if end_offset is not None and offset > end_offset:
             continue
-        state = _State(account)
-        before = len(account.problems)
+        state = _State(omissions)
+        before = len(omissions.unread)
         try:
             whole = _load(state, path, log.limits)
         except FileNotFoundError:
             # Deleted since, as brokers do with old ones.
             continue
         except OSError as error:
-            account.failed(path, error)
+            omissions.failed(path, error)
             continue
-        if whole and len(account.problems) == before:
+        if whole and len(omissions.unread) == before:
             return state, offset, path
         if not whole:
-            account.problem(f"{path}: no footer: the snapshot is incomplete")
-        account.problem(f"{path}: not used, an older one or the log is")
-    return _State(account), 0, None
+            omissions.lose(path, "no footer: the snapshot is incomplete")
+        omissions.lose(path, "not used, an older one or the log is")
+    return _State(omissions), 0, None
 
 
 def _load(state: _State, path: Path, limits: Limits) -> bool:
@@ -438,18 +445,13 @@ def _load(state: _State, path: Path, limits: Limits) -> bool:
             try:
                 records = batch.records(control=True, check_crc=False)
             except FormatError as error:
-                state.account.failed(path, error)
+                state.omissions.failed(path, error)
                 continue
             for record in records:
                 if isinstance(record, ControlRecord) and record.type is ControlRecordType.SNAPSHOT_FOOTER:
                     ended = True
                 state.take(record)
-        for each in reader.skipped:
-            state.account.skipped(path, each)
-        if reader.torn_tail is not None:
-            state.account.problem(
-                f"{path}: ends at byte {reader.torn_tail.position}: {reader.torn_tail.reason}"
-            )
+        state.omissions.end(path, reader.skipped, reader.torn_tail, is_last=False)
     return ended
 
 
@@ -462,8 +464,8 @@ class _Topic:
 class _State:
     """The metadata after the records so far."""
 
-    def __init__(self, account: Completeness) -> None:
-        self.account = account
+    def __init__(self, omissions: Omissions) -> None:
+        self.omissions = omissions
         self.epoch = -1
         self.timestamp: int | None = None
         self.leaders: dict[int, int] = {}
@@ -522,7 +524,7 @@ class _State:
             sorted(self._voters),
             self._next_producer_id,
             self._transaction if self._held is not None else None,
-            self.account,
+            self.omissions,
         )
 
     # -- records ----------------------------------------------------------------------------------
@@ -532,7 +534,7 @@ class _State:
         if isinstance(record, ControlRecord):
             self._control(record)
             return
-        found = decoded(METADATA_TOPIC, record, self.account)
+        found = decoded(METADATA_TOPIC, record, self.omissions)
         if found is None:
             return
         match found[0].message:
@@ -610,7 +612,7 @@ class _State:
                 self.kept["user", record.name, record.mechanism] = record
 
     def _odd(self, text: str) -> None:
-        self.account.problem(f"{METADATA_TOPIC}: {text}")
+        self.omissions.lose(Path(METADATA_TOPIC), text)
 
     def _topic(self, record: TopicRecord) -> None:
         old = self._ids.get(record.name)

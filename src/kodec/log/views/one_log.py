@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import cached_property, lru_cache
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Self
 from urllib.parse import quote, unquote
@@ -25,10 +26,11 @@ from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import LogDirectoryPath, resolve
 from kodec.log.files.tier_lineage import RemoteSegments
-from kodec.log.files.tier_view import TierPath, TierStorage, ViewFile, local_file, note
+from kodec.log.files.tier_view import TierPath, TierStorage, local_file
 from kodec.log.files.tiered import REMOTE_TOPIC, TieredFolder, holds_metadata, tiered_folders
+from kodec.log.files.view import ViewFile, note
 from kodec.log.messages.as_json import uuid_text
-from kodec.log.views.reading import Completeness
+from kodec.log.omissions import Omissions
 from kodec.log.views.remote import RemotePartition, read_remote_segments
 from kodec.log.views.replicas import Replicas
 from kodec.runtime.errors import ArgumentError, FormatError
@@ -77,6 +79,10 @@ class OneLogPath(TierPath):
         return path_of(self.sources.tier)
 
     @property
+    def origin(self) -> Path:
+        return path_of(self.sources.logs or self.sources.tier)
+
+    @property
     def storage(self) -> TierStorage:
         return _storage(self.parts[1])
 
@@ -106,14 +112,23 @@ class _OneLog(TierStorage):
         super().__init__(path_of(sources.tier))
         self._sources = sources
         self._logs = path_of(sources.logs) if sources.logs else None
+        self._lock = threading.Lock()
+        self._found: Mapping[RemotePartition, RemoteSegments] | None = None
 
-    @cached_property
+    @property
     def _known(self) -> Mapping[RemotePartition, RemoteSegments]:
         """The segments by `__remote_log_metadata`; of topic-partitions that are missing nothing is known."""
+        # read once for all threads; to read it, nothing is needed for which another thread holds a lock
+        with self._lock:
+            if self._found is None:
+                self._found = self._read_known()
+            return self._found
+
+    def _read_known(self) -> Mapping[RemotePartition, RemoteSegments]:
         holders = [each for each in self._sources.metadata if holds_metadata(path_of(each))]
-        account = Completeness()
-        found = read_remote_segments(Replicas(*holders), account) if holders else None
-        for problem in account.problems:
+        omissions = Omissions()
+        found = read_remote_segments(Replicas(*holders), omissions) if holders else None
+        for problem in omissions.losses:
             note(f"{REMOTE_TOPIC} is not whole: {problem}")
         return found or {}
 
@@ -129,12 +144,13 @@ class _OneLog(TierStorage):
         return wanted, self._known[RemotePartition(owner, wanted)]
 
     def _topic_id(self, name: str) -> str | None:
-        """The topic's id, where the local log has it."""
+        """The topic's id in the local log: it chooses what is read. Raises OSError, FormatError."""
         if self._logs is None:
             return None
-        with suppress(OSError, FormatError):
+        try:
             return uuid_text(read_partition_metadata(self._logs / name / PARTITION_METADATA).topic_id)
-        return None
+        except (FileNotFoundError, NotADirectoryError):
+            return None
 
     def _one_of(self, name: str, folders: Sequence[TieredFolder]) -> TieredFolder:
         """Of a topic that was made again, the one that the local log is of."""
@@ -201,8 +217,11 @@ class _OneLog(TierStorage):
         bases = [base for each in local if (base := parse_segment_name(each)) is not None]
         lineage: list[LeaderEpoch] = []
         if LEADER_EPOCHS in local:
-            with suppress(OSError, FormatError):
-                lineage = read_leader_epochs(local[LEADER_EPOCHS].real)
+            path = local[LEADER_EPOCHS].real
+            try:
+                lineage = read_leader_epochs(path)
+            except (OSError, FormatError) as error:
+                note(f"{path}: {error}: the leader epochs in remote storage show which segments count")
         stop = {"stop": min(bases)} if bases else {}
         return self.remote_files(folder, None if known is None else known[1], lineage, **stop)
 

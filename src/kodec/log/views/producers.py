@@ -1,4 +1,4 @@
-"""The producers of a partition and their open transactions: its newest snapshot and the log after it.
+"""The producers of a partition and their open transactions: its newest right snapshot and the log after it.
 
 Followed: `ProducerStateManager.loadFromSnapshot` and `activeProducers` of
 `org.apache.kafka.storage.internals.log`, and `ReplicaManager.activeProducerState`, Kafka 4.3.
@@ -9,9 +9,11 @@ from __future__ import annotations
 from kodec.log.arguments import require
 from kodec.log.directories.offline import high_watermark
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.producer_state import ProducerState, read_snapshot
+from kodec.log.directories.producer_state import ProducerState
+from kodec.log.directories.snapshots import newest_state
 from kodec.log.files.listing import TopicPartition
-from kodec.log.views.reading import Completeness, batches_of, marker_in
+from kodec.log.omissions import Omissions
+from kodec.log.views.reading import batches_of, marker_in
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, KodecError
 
@@ -53,7 +55,7 @@ class Producers:
         last_stable_offset: the first offset of the oldest open transaction, else the end.
         high_watermark: what `replication-offset-checkpoint` says; None where it says nothing.
         topic_partition: which one.
-        account: what could not be read.
+        omissions: what could not be read.
 
     Example: see `read_producers`.
     """
@@ -64,17 +66,18 @@ class Producers:
     end_offset: int
     last_stable_offset: int
     high_watermark: int | None
-    account: Completeness
+    omissions: Omissions
 
 
-def read_producers(log: PartitionLog, account: Completeness | None = None) -> Producers:
+def read_producers(log: PartitionLog, omissions: Omissions | None = None) -> Producers:
     """The state of a partition's producers, from its newest producer snapshot, and the batches after it.
 
-    Damage does not raise an error but is in `account`. Raises OSError where the folder cannot be read.
+    A snapshot that the batches before it contradict does not count, and is in `omissions`. Damage does not
+    raise an error but is in `omissions`. Raises OSError where the folder cannot be read.
 
     Args:
         log: of a topic-partition.
-        account: where to note what is damaged; None: a new one, in the result.
+        omissions: where to note what is damaged; None: a new one, in the result.
 
     Returns: the producers by id, and the last stable offset.
     Raises: OSError where the folder cannot be read.
@@ -88,25 +91,25 @@ def read_producers(log: PartitionLog, account: Completeness | None = None) -> Pr
         5
     """
     require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
-    account = Completeness() if account is None else account
-    offset, state = _loaded(log, account)
+    omissions = Omissions() if omissions is None else omissions
+    offset, state = _loaded(log, omissions)
     end = max(offset, log.start_offset)
     # After a snapshot at the end of the log nothing is read.
-    for batch in batches_of(log, account, offset):
+    for batch in batches_of(log, omissions, offset):
         end = max(end, batch.next_offset)
         if batch.producer_id >= 0 and batch.last_offset >= offset:
-            state.take(batch, marker_in(log, batch, account))
+            state.take(batch, marker_in(log, batch, omissions))
     if not offset:
         end = max([end, *(segment.base_offset for segment in log.segments[-1:])])
     try:
         watermark = high_watermark(log)
     except (FormatError, OSError) as error:
-        account.failed(log.root, error)
+        omissions.failed(log.root, error)
         watermark = None
     producers = [
         ActiveProducer(
             producer,
-            known.epoch,
+            known.producer_epoch,
             _known(known.coordinator_epoch),
             _known(known.last_sequence),
             _known(known.last_offset),
@@ -118,30 +121,21 @@ def read_producers(log: PartitionLog, account: Completeness | None = None) -> Pr
     ]
     stable = state.last_stable_offset(end)
     log.close()
-    return Producers(log.topic_partition, producers, log.start_offset, end, stable, watermark, account)
+    return Producers(log.topic_partition, producers, log.start_offset, end, stable, watermark, omissions)
 
 
 def _known(value: int) -> int | None:
     return None if value < 0 else value
 
 
-def _loaded(log: PartitionLog, account: Completeness) -> tuple[int, ProducerState]:
-    """The newest readable producer snapshot not beyond the end of the log, as a broker chooses it."""
+def _loaded(log: PartitionLog, omissions: Omissions) -> tuple[int, ProducerState]:
+    """The newest producer snapshot not beyond the end of the log that agrees with it."""
     try:
         end = log.end_offset
     except FormatError:
         # Whoever reads the batches reports the error; a snapshot from after it may not be of this log.
         end = log.segments[-1].base_offset
-    for offset, path in reversed(log.files.snapshots):
-        if offset > end:
-            continue
-        try:
-            return offset, ProducerState(read_snapshot(path))
-        except FileNotFoundError:
-            continue
-        except (FormatError, OSError) as error:
-            account.failed(path, error)
-    return log.start_offset, ProducerState()
+    return newest_state(log.segments, log.files.snapshots, end, doubt=omissions.failed, expired=False)
 
 
 def _written(log: PartitionLog, offset: int | None) -> int | None:

@@ -22,7 +22,8 @@ from kodec.log.files.listing import TopicPartition
 from kodec.log.files.tier_lineage import CopiedSegment, CopyState, RemoteSegments
 from kodec.log.files.tiered import REMOTE_TOPIC
 from kodec.log.messages.as_json import uuid_text
-from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
+from kodec.log.omissions import Omissions
+from kodec.log.views.reading import batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
 
 __all__ = ["RemotePartition", "read_remote_offsets", "read_remote_segments"]
@@ -43,7 +44,7 @@ class RemotePartition(NamedTuple):
 
 
 def read_remote_segments(
-    here: Replicas, account: Completeness
+    here: Replicas, omissions: Omissions
 ) -> dict[RemotePartition, RemoteSegments] | None:
     """The segments of each topic-partition, as far as the topic is available; None if it is not.
 
@@ -52,7 +53,7 @@ def read_remote_segments(
     found: dict[RemotePartition, RemoteSegments] = {}
     if not _is_there(here):
         return None
-    for message in _messages(here, account):
+    for message in _messages(here, omissions):
         if isinstance(message, RemotePartitionDeleteMetadataRecord):
             if message.remote_partition_delete_state == _DELETED:
                 found.pop(_partition(message.topic_id_partition), None)
@@ -68,7 +69,7 @@ def read_remote_segments(
     return found
 
 
-def read_remote_offsets(here: Replicas, account: Completeness) -> dict[TopicPartition, int]:
+def read_remote_offsets(here: Replicas, omissions: Omissions) -> dict[TopicPartition, int]:
     """The highest offset of each topic-partition that is in remote storage, as far as the topic is available.
 
     {} if it is not. If only some of its partitions are, more may have been copied than this shows.
@@ -78,7 +79,7 @@ def read_remote_offsets(here: Replicas, account: Completeness) -> dict[TopicPart
         return found
     # The last offsets of those whose copy has begun.
     begun: dict[UUID, int] = {}
-    for message in _messages(here, account):
+    for message in _messages(here, omissions):
         if isinstance(message, RemotePartitionDeleteMetadataRecord):
             continue
         owner = message.remote_log_segment_id
@@ -94,14 +95,14 @@ def _is_there(here: Replicas) -> bool:
     return any(each.topic == REMOTE_TOPIC for each in here.topic_partitions)
 
 
-def _messages(here: Replicas, account: Completeness) -> Iterator[_Message]:
+def _messages(here: Replicas, omissions: Omissions) -> Iterator[_Message]:
     """The messages of the topic; those about a topic-partition are in one of its partitions, in order."""
     for log in here.of_topic(REMOTE_TOPIC):
         if log.start_offset:
-            account.problem(f"{log.path}: begins at offset {log.start_offset}: earlier segments are unknown")
-        for batch in batches_of(log, account):
-            for record in [] if batch.is_control else records_in(log, batch, account):
-                read = decoded(REMOTE_TOPIC, record, account)
+            omissions.gap(log.path, 0, log.start_offset - 1, "earlier segments are unknown")
+        for batch in batches_of(log, omissions):
+            for record in [] if batch.is_control else records_in(log, batch, omissions):
+                read = decoded(REMOTE_TOPIC, record, omissions)
                 message = None if read is None else read[0].message
                 if isinstance(message, _Message):
                     yield message

@@ -11,8 +11,9 @@ from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
-from kodec.log.views.reading import Completeness
+from kodec.log.omissions import Omissions
 from kodec.runtime.errors import FormatError
+from kodec.runtime.near import meant
 
 __all__ = ["Replicas"]
 
@@ -22,6 +23,10 @@ class Replicas:
 
     That is the one with the latest leader epoch, and of these the longest. Files are opened
     on demand.
+
+    Attributes:
+        directories: one for each log directory.
+        omissions: what the answers that are made of them lack.
 
     Raises: NotALog for a path that is not a log directory; OSError.
     """
@@ -33,6 +38,9 @@ class Replicas:
             if not isinstance(resolve(path), LogDirectoryPath):
                 raise NotALog(f"{path}: not a log directory, which holds folders named like orders-0")
         self.directories = [LogDirectory(path, limits=limits) for path in log_dirs]
+        self.omissions = Omissions()
+        for directory in self.directories:
+            self.omissions.extend(directory.left_out)
         self._names: dict[UUID, str] | None = None
 
     @property
@@ -54,44 +62,45 @@ class Replicas:
     def log(self, topic_partition: TopicPartition) -> PartitionLog | None:
         """The log of the newest replica; None if there is none."""
         found = [each.partition(*topic_partition) for each in self.directories if topic_partition in each]
-        return found[0] if len(found) == 1 else max(found, key=_newness, default=None)
+        return found[0] if len(found) == 1 else max(found, key=self._newness, default=None)
 
     def of_topic(self, topic: str) -> list[PartitionLog]:
         """The logs of a topic, by partition. Raises NotALog if there is none."""
         partitions = [each for each in self.topic_partitions if each.topic == topic]
         if not partitions:
-            raise NotALog(f"{self.shown}: no topic {topic} in it")
+            near = meant(topic, {each.topic for each in self.topic_partitions})
+            raise NotALog(f"{self.shown}: no topic {topic} in it{near}")
         return [log for each in partitions if (log := self.log(each)) is not None]
 
-    def names(self, account: Completeness) -> dict[UUID, str]:
+    def names(self) -> dict[UUID, str]:
         """The available topics by id, from `partition.metadata` (since 2.8)."""
         if self._names is None:
             self._names = {}
             for log in self:
-                found = topic_id(log, account)
+                found = topic_id(log, self.omissions)
                 if found is not None:
                     self._names[found] = log.topic_partition.topic
         return self._names
 
+    def _newness(self, log: PartitionLog) -> tuple[int, int]:
+        """The sort key that finds the newer of two replicas; one that cannot be read counts as old."""
+        try:
+            head = None if not log.segments else log.segments[-1].last_header()
+            epochs = [each.epoch for each in log.leader_epochs() if each.start_offset <= log.end_offset]
+            epoch = max([*epochs[-1:], -1 if head is None else head.partition_leader_epoch])
+            return epoch, log.end_offset
+        except (OSError, FormatError) as error:
+            self.omissions.failed(log.path, error)
+            return -2, -1
+        finally:
+            log.close()
 
-def topic_id(log: PartitionLog, account: Completeness) -> UUID | None:
+
+def topic_id(log: PartitionLog, omissions: Omissions) -> UUID | None:
     """The id of a log's topic; None if no file has it, and, with a problem, if that is unreadable."""
     try:
         found = log.metadata()
     except (OSError, FormatError) as error:
-        account.failed(log.path, error)
+        omissions.failed(log.path, error)
         return None
     return None if found is None else found.topic_id
-
-
-def _newness(log: PartitionLog) -> tuple[int, int]:
-    """The sort key that finds the newer of two replicas; a damaged one counts as old."""
-    try:
-        head = None if not log.segments else log.segments[-1].last_header()
-        epochs = [each.epoch for each in log.leader_epochs() if each.start_offset <= log.end_offset]
-        epoch = max([*epochs[-1:], -1 if head is None else head.partition_leader_epoch])
-        return epoch, log.end_offset
-    except (OSError, FormatError):
-        return -2, -1
-    finally:
-        log.close()

@@ -1,28 +1,30 @@
 """Why the next segment of a log is not deleted: the inputs of a broker's retention, from the disk.
 
-Followed: `UnifiedLog.deleteOldSegments` and `LogConfig.localRetentionMs` of
-`org.apache.kafka.storage.internals.log`, Kafka 4.3.
+Followed: `UnifiedLog.deleteOldSegments`, `LogSegment.largestTimestamp`, `TimeIndex.lastEntry` and
+`LogConfig.localRetentionMs` of `org.apache.kafka.storage.internals.log`, Kafka 4.3.
 """
 
 from __future__ import annotations
 
 import time
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from kodec.log.arguments import require
 from kodec.log.cleaning.retention import DeletableSegment, TrimOptions, trim_of
 from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.offline import high_watermark, newest_time, require_live
+from kodec.log.directories.offline import high_watermark, modified, require_live
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.fingerprint import Fingerprint
+from kodec.log.files.index_files import IndexFile
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.metadata import ClusterMetadata
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import ArgumentError
+from kodec.runtime.near import meant
 
-__all__ = ["KeptSegment", "Retention", "Setting", "explain_retention"]
+__all__ = ["KeptSegment", "Retention", "SegmentTime", "Setting", "explain_retention"]
 
 # A topic's setting, what a broker calls it, and Kafka's default.
 _SETTINGS = (
@@ -34,6 +36,11 @@ _SETTINGS = (
     ("local.retention.bytes", "log.local.retention.bytes", "-2"),
 )
 _AS_THE_OTHER = -2
+_NEWEST = {
+    "records": "its newest record is",
+    "index": "the last entry of its time index is",
+    "file": "its file was written",
+}
 
 
 class Setting(NamedTuple):
@@ -44,6 +51,33 @@ class Setting(NamedTuple):
     source: str
 
 
+class SegmentTime(NamedTuple):
+    """What a broker takes as the largest timestamp of a segment.
+
+    That is the last entry of the time index, whatever the records say, and without an entry the time when the
+    file was written. Of the active segment, and of one whose offset index is missing, the broker has read the
+    records.
+
+    Attributes:
+        base_offset: of the segment.
+        timestamp: in ms since 1970-01-01 UTC.
+        source: where that is from: `records`, if they say the same; `index`; `file`.
+        records: the largest timestamp of the records; None: they have none.
+
+    Example: see `explain_retention`.
+    """
+
+    base_offset: int
+    timestamp: int
+    source: Literal["records", "index", "file"]
+    records: int | None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the records say something else."""
+        return self.source != "records" and self.records is not None
+
+
 @dataclass(frozen=True, slots=True)
 class KeptSegment:
     """The oldest segment that stays, and why.
@@ -52,7 +86,7 @@ class KeptSegment:
         base_offset, end_offset: its first offset, and the next segment's.
         bytes: of its log.
         active: whether it is the newest one.
-        largest_timestamp: the largest of its records, or, if `by_file`, when its file was last written.
+        largest_timestamp: as a broker sees it; if `by_file`, when its file was last written.
         due: when it expires by time, in ms since 1970-01-01 UTC; None: not by time.
         missing_bytes: how much the log must grow before it expires by size; None: not by size.
         reasons: for people.
@@ -82,6 +116,7 @@ class Retention:
         segments, bytes: of the log. high_watermark: None if no checkpoint has it.
         deletable: the segments that a broker would delete, oldest first.
         next: the first that stays; None where none does.
+        wrong_times: of the segments that time decided about, those whose records say something else.
         topic_partition: which one.
         start_offset, end_offset: of the log.
 
@@ -97,6 +132,7 @@ class Retention:
     high_watermark: int | None
     deletable: tuple[DeletableSegment, ...]
     next: KeptSegment | None
+    wrong_times: tuple[SegmentTime, ...] = ()
 
 
 def explain_retention(
@@ -138,7 +174,8 @@ def explain_retention(
         require("metadata", metadata, ClusterMetadata, "pass the result of read_metadata(path)")
     known = [name for name, _, _ in _SETTINGS]
     if unknown := [name for name in options or {} if name not in known]:
-        raise ArgumentError(f"options: {unknown[0]!r} is none of {', '.join(known)}")
+        near = meant(unknown[0], known)
+        raise ArgumentError(f"options: {unknown[0]!r} is none of {', '.join(known)}{near}")
     moment = time.time_ns() // 1_000_000 if now is None else now
     settings = _settings(log, metadata, options or {})
     deletes = "delete" in settings["cleanup.policy"].value.split(",")
@@ -147,7 +184,8 @@ def explain_retention(
     require_live(log)
     limits = (most_bytes, most_ms) if deletes else (None, None)
     wanted = TrimOptions(None, *limits, moment, log.limits)
-    plan = trim_of(log, wanted, Fingerprint.of(log.path))
+    times = _Times()
+    plan = trim_of(log, wanted, Fingerprint.of(log.path), times.of)
     copied = -1 if remote_offset is None else remote_offset
     gone = tuple(takewhile(lambda each: not tiered or each.end_offset - 1 <= copied, plan.deleted))
     rest = log.segments[len(gone) :]
@@ -155,7 +193,7 @@ def explain_retention(
     kept = None
     if rest:
         size = sum(segment.size for segment in rest)
-        about = _Decision(deletes, tiered, most_ms, most_bytes, moment, watermark, remote_offset)
+        about = _Decision(deletes, tiered, most_ms, most_bytes, moment, watermark, remote_offset, times)
         kept = about.kept(rest, size, log.end_offset)
     log.close()
     return Retention(
@@ -168,7 +206,52 @@ def explain_retention(
         watermark,
         gone,
         kept,
+        times.wrong(rest[0].base_offset if rest else log.end_offset),
     )
+
+
+class _Times:
+    """The times of segments, each looked up once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, SegmentTime] = {}
+
+    def of(self, segment: Segment, after: int | None) -> int:
+        """The largest timestamp to a broker; `after` is where the next segment begins."""
+        return self.found(segment, is_active=after is None).timestamp
+
+    def found(self, segment: Segment, *, is_active: bool) -> SegmentTime:
+        base = segment.base_offset
+        if base not in self._known:
+            found = segment.largest_timestamp()
+            segment.close()
+            records = None if found is None else found[0]
+            # a broker has the records in mind, or reads them when it starts
+            seen = records if is_active or segment.index is None else _last_indexed(segment)
+            if seen is None or seen < 0:
+                self._known[base] = SegmentTime(base, modified(segment), "file", records)
+            else:
+                source: Literal["records", "index"] = "records" if seen == records else "index"
+                self._known[base] = SegmentTime(base, seen, source, records)
+        return self._known[base]
+
+    def wrong(self, last: int) -> tuple[SegmentTime, ...]:
+        """Those up to a base offset that contradict the records."""
+        return tuple(each for base, each in sorted(self._known.items()) if each.is_wrong and base <= last)
+
+
+def _last_indexed(segment: Segment) -> int | None:
+    """The timestamp in the last slot of a time index, be it padding; None without any."""
+    if segment.timeindex is None:
+        return None
+    try:
+        index = IndexFile.of_times(segment.timeindex)
+    except FileNotFoundError:
+        return None
+    try:
+        return index.last_timestamp()
+    finally:
+        index.close()
 
 
 def _settings(
@@ -215,6 +298,7 @@ class _Decision:
     now: int
     watermark: int | None
     remote_offset: int | None
+    times: _Times
 
     def kept(self, rest: list[Segment], size: int, end: int) -> KeptSegment:
         """Why the first of these stays; together they have this many bytes."""
@@ -222,27 +306,26 @@ class _Decision:
         active = len(rest) == 1
         empty = active and not segment.size
         upper = end if active else rest[1].base_offset
-        newest = newest_time(segment)
-        by_file = segment.largest_timestamp() is None
-        segment.close()
+        _, newest, source, _ = self.times.found(segment, is_active=active)
         due = missing = None
         if self.most_ms is not None and self.deletes and not empty:
             due = newest + self.most_ms + 1
         if self.most_bytes is not None and self.deletes and not empty:
             missing = max(0, self.most_bytes - (size - segment.size))
         reasons = (
-            ["the active segment is empty"] if empty else self._reasons(upper, newest, by_file, due, missing)
+            ["the active segment is empty"] if empty else self._reasons(upper, newest, source, due, missing)
         )
         behind = 0
         if self.most_ms is not None and self.deletes:
-            behind = sum(newest_time(each) < self.now - self.most_ms for each in rest[1:])
+            times = (self.times.found(each, is_active=each is rest[-1]) for each in rest[1:])
+            behind = sum(each.timestamp < self.now - self.most_ms for each in times)
         return KeptSegment(
             segment.base_offset,
             upper,
             segment.size,
             active,
             newest,
-            by_file,
+            source == "file",
             due,
             missing,
             reasons,
@@ -250,7 +333,7 @@ class _Decision:
         )
 
     def _reasons(
-        self, upper: int, newest: int, by_file: bool, due: int | None, missing: int | None
+        self, upper: int, newest: int, source: str, due: int | None, missing: int | None
     ) -> list[str]:
         if not self.deletes:
             return ["cleanup.policy has no delete: neither time nor size deletes segments"]
@@ -264,7 +347,7 @@ class _Decision:
         if due is None:
             found.append("no time limit")
         elif due > self.now:
-            what = "its file was written" if by_file else "its newest record is"
+            what = _NEWEST[source]
             found.append(f"{what} {self.now - newest} ms old, not more than {self.most_ms}")
             if newest > self.now:
                 found.append("a timestamp in the future keeps it")

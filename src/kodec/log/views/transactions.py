@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection
 
 from kodec.generated.messages.transaction_log_key import TransactionLogKey
 from kodec.generated.messages.transaction_log_value import TransactionLogValue
+from kodec.log.arguments import chosen_names
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
 from kodec.log.messages.decoding import decode
+from kodec.log.omissions import Omissions
+from kodec.log.selection import Topics
 from kodec.log.views.metadata import METADATA_TOPIC, partition_count
 from kodec.log.views.producers import ActiveProducer, Producers, read_producers
-from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
+from kodec.log.views.reading import batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
 from kodec.runtime.dataclass import dataclass
 
@@ -107,7 +109,7 @@ class TransactionStates:
         ids: by transactional id.
         open: by topic-partition and first offset.
         partitions: of each topic-partition, its producers and its last stable offset.
-        account: what could not be read.
+        omissions: what could not be read.
 
     Example: see `read_transactions`.
     """
@@ -115,12 +117,12 @@ class TransactionStates:
     ids: list[TransactionalId]
     open: list[OpenTransaction]
     partitions: list[Producers]
-    account: Completeness
+    omissions: Omissions
 
 
 def read_transactions(
     *log_dirs: str | os.PathLike[str],
-    topics: Collection[str] | None = None,
+    topics: Topics = None,
     now: int | None = None,
     limits: Limits = Limits(),
 ) -> TransactionStates:
@@ -137,7 +139,7 @@ def read_transactions(
     Returns: the transactional ids, open transactions, and what is missing in them.
     Raises: NotALog where `__transaction_state`, or a requested topic, is in none of them; OSError
     if a folder cannot be read, and Malformed for its `log-start-offset-checkpoint`. Other damage does not
-    raise an error but is in `account`.
+    raise an error but is in `omissions`.
 
     Example:
         >>> import kodec
@@ -147,18 +149,21 @@ def read_transactions(
         >>> [(str(each.topic_partition), each.first_offset, each.status) for each in found.open]
         [('transactions-0', 82, 'overdue')]
     """
+    topics = chosen_names("topics", topics)
     here = Replicas(*log_dirs, limits=limits)
     for topic in topics or ():
         here.of_topic(topic)
-    account = Completeness()
+    omissions = here.omissions
     moment = time.time_ns() // 1_000_000 if now is None else now
-    ids = _Ids(here, account)
-    partitions = [
-        read_producers(log, account)
-        for log in here
-        if log.topic_partition.topic != METADATA_TOPIC
-        and (topics is None or log.topic_partition.topic in topics)
-    ]
+    ids = _Ids(here, omissions)
+    partitions = []
+    for log in here:
+        topic = log.topic_partition.topic
+        if topic != METADATA_TOPIC and (topics is None or topic in topics):
+            try:
+                partitions.append(read_producers(log, omissions))
+            except OSError as error:
+                omissions.failed(log.path, error)
     found = [
         ids.judged(each, producer, producer.transaction_offset, moment)
         for each in partitions
@@ -166,32 +171,32 @@ def read_transactions(
         if producer.transaction_offset is not None
     ]
     found.sort(key=lambda each: (each.topic_partition, each.first_offset))
-    return TransactionStates([ids.known[each] for each in sorted(ids.known)], found, partitions, account)
+    return TransactionStates([ids.known[each] for each in sorted(ids.known)], found, partitions, omissions)
 
 
 class _Ids:
     """The contents of the coordinator's topic, as far as available."""
 
-    def __init__(self, here: Replicas, account: Completeness) -> None:
+    def __init__(self, here: Replicas, omissions: Omissions) -> None:
         self.known: dict[str, TransactionalId] = {}
         logs = here.of_topic(TRANSACTIONS_TOPIC)
         for log in logs:
-            self._load(log, account)
+            self._load(log, omissions)
             log.close()
         self._by_producer = {each.producer_id: each for each in self.known.values()}
-        count = partition_count(here, TRANSACTIONS_TOPIC, account)
+        count = partition_count(here, TRANSACTIONS_TOPIC, omissions)
         self._all_here = count is not None and {each.topic_partition.partition for each in logs} >= set(
             range(count)
         )
         self._here = "the metadata log is missing" if count is None else f"{len(logs)} of {count} are here"
 
-    def _load(self, log: PartitionLog, account: Completeness) -> None:
+    def _load(self, log: PartitionLog, omissions: Omissions) -> None:
         source = log.topic_partition
-        for batch in batches_of(log, account):
+        for batch in batches_of(log, omissions):
             if batch.is_control:
                 continue
-            for record in records_in(log, batch, account):
-                found = decoded(TRANSACTIONS_TOPIC, record, account)
+            for record in records_in(log, batch, omissions):
+                found = decoded(TRANSACTIONS_TOPIC, record, omissions)
                 if found is None:
                     continue
                 match found[0].message, found[1] and found[1].message:

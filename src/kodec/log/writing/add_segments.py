@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from kodec.log.batches.sizes import EPOCH, OFFSET
+from kodec.log.batches.sizes import HEADS, OFFSET
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs
@@ -31,6 +31,7 @@ from kodec.log.files.paths import require_no_link
 from kodec.log.writing.prepare import refuse_unfinished, remove_clean_shutdown
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, KodecError, Malformed
+from kodec.runtime.foreign_json import whole_number
 from kodec.runtime.system import NOFOLLOW
 
 __all__ = [
@@ -102,11 +103,11 @@ class _Journal:
             found: Any = json.loads(data)
             if found["version"] != 1:
                 raise ValueError(found["version"])
-            batches = {str(query): int(batch) for query, batch in found["batches"].items()}
+            batches = {str(query): whole_number(batch) for query, batch in found["batches"].items()}
             moves = [(str(source), str(target)) for source, target in found["moves"]]
             if not all(_is_of_an_addition(*move) for move in moves):
                 raise ValueError(moves)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             wrong = Malformed("", "not a journal of segments that were added", at=0, have=repr(data[:40]))
             raise wrong.in_source(str(path)) from error
         return cls(batches, moves)
@@ -268,19 +269,24 @@ def _in_order(owner: TopicPartition, parts: list[FinishedSegment], end: int) -> 
 def _place(part: FinishedSegment, shift: int, epoch: int) -> None:
     """Set the fields of each batch that no checksum covers: its offset and leader epoch."""
     with Segment.of(part.path, part.base_offset) as segment:
-        found = [(head.position, head.first_known, head.partition_leader_epoch) for head in segment.headers()]
+        found = [
+            (head.position, head.first_known, head.partition_leader_epoch, head.magic)
+            for head in segment.headers()
+        ]
     if found and found[0][1] != part.first_offset:
-        reason = "an addition that failed has used this segment: make it anew"
+        reason = "an addition that failed has used this segment: write it again"
         wrong = EncodeError("base_offset", reason, need=part.first_offset, have=found[0][1])
         raise wrong.in_source(str(part.path))
-    heads = [(position, offset) for position, offset, has in found if shift or has != epoch]
+    heads = [(position, offset, magic) for position, offset, has, magic in found if shift or has != epoch]
     if not heads:
         return
     fd = os.open(part.path, os.O_WRONLY | NOFOLLOW)
     try:
-        for position, offset in heads:
+        for position, offset, magic in heads:
             write_all(fd, OFFSET.stored(offset + shift), position + OFFSET.at)
-            write_all(fd, EPOCH.stored(epoch), position + EPOCH.at)
+            if magic in HEADS:
+                place = HEADS[magic].epoch
+                write_all(fd, place.stored(epoch), position + place.at)
         os.fsync(fd)
     finally:
         os.close(fd)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypedDict
+from collections.abc import Iterable, Mapping
+from typing import Any, TypedDict
 
 from kodec.log import kernel
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.encode import encode
+from kodec.log.batches.format import KAFKA
 from kodec.log.batches.records import Limits, Record, TimestampType
-from kodec.log.batches.sizes import EPOCH, OFFSET
+from kodec.log.batches.sizes import HEADS, OFFSET
 from kodec.log.directories.producer_state import marker_of
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import EncodeError, FormatError, Truncated
@@ -33,6 +34,7 @@ class Encoding(TypedDict, total=False):
     base_sequence: int
     transactional: bool
     control: bool
+    extra: Mapping[str, Any]
     batch_records: int | None
     batch_bytes: int
     lossy: bool
@@ -60,7 +62,7 @@ def batches_of(
     elif not isinstance(data, (bytes, bytearray, memoryview)):
         most = min(_BATCH_BYTES, segment_bytes // 2)
         options: Encoding = {"batch_bytes": most, **encoding}
-        epoch = leader_epoch if options.get("magic", 2) == 2 else -1
+        epoch = leader_epoch if options.get("magic", KAFKA.written) in HEADS else -1
         data = encode(data, base_offset=next_offset, partition_leader_epoch=epoch, **options)
     elif encoding:
         raise TypeError(f"{', '.join(encoding)}: for records, not for encoded data")
@@ -92,8 +94,8 @@ def refuse_unfit(batches: list[Batch], segment_bytes: int, keeps_from: int | Non
 def with_offsets(batch: Batch, start: int, leader_epoch: int, limits: Limits) -> list[Batch]:
     """The batch with offsets from `start` on; several if it had to be rewritten."""
     data = bytearray(batch.data)
-    if batch.magic == 2:
-        EPOCH.put(data, leader_epoch)
+    if batch.is_list:
+        HEADS[batch.magic].epoch.put(data, leader_epoch)
         OFFSET.put(data, start)
         return [kernel.open_batch(bytes(data), 0, limits)]
     records = batch.records()

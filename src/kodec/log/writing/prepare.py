@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
 from kodec.log.batches.records import Limits
 from kodec.log.directories.epochs import EpochRuns, from_start, up_to
-from kodec.log.directories.producer_state import ProducerState
+from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.files.checkpoints import (
     LeaderEpoch,
     read_leader_epochs,
@@ -30,7 +31,7 @@ from kodec.log.files.names import (
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.segment_scan import SegmentScan, producers_at, scan_segment
 from kodec.log.writing.segment_writer import SegmentWriter
-from kodec.runtime.errors import Malformed
+from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = [
     "Resumed",
@@ -121,6 +122,11 @@ def resume(path: Path, files: PartitionFiles, config: LogConfig, limits: Limits)
         # Data below the start offset is not read, and recovery deletes it.
         reason = f"recover the log first: it starts at offset {start}, and ends before"
         raise Malformed("", reason, at=scan.valid_bytes, have=scan.next_offset).in_source(str(last.log))
+    for offset, each in files.snapshots[::-1]:
+        if offset <= scan.next_offset:
+            with suppress(FileNotFoundError, FormatError):
+                producers.keep(read_snapshot(each))
+            break
     remove_clean_shutdown(path.parent)
     drop_leftovers(files)
     # The last entry of the time index is dropped: the segment is open again.

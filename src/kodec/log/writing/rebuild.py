@@ -16,53 +16,44 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import DefaultBatch
 from kodec.log.batches.encode import codec_number, encode
 from kodec.log.batches.format import KAFKA
+from kodec.log.batches.header import changed, put
 from kodec.log.batches.legacy_batch import LegacyBatch
 from kodec.log.batches.records import Record, TimestampType
 from kodec.runtime.compression import compress
 from kodec.runtime.dataclass import replace
 from kodec.runtime.fields import WriteOptions
 
-__all__ = ["empty_batch", "recompressed", "recompressed_wrapper", "same_format", "with_records"]
-
-_NO_TIME = -1
+__all__ = ["recompressed", "recompressed_wrapper", "same_format", "with_records"]
 
 
 def with_records(batch: Batch, records: Sequence[Record], *, delete_horizon: int | None = None) -> bytes:
-    """The batch, in magic 2, with only these records; at least one.
+    """The batch with only these records, at least one; messages of magic 0 and 1 become a list of records.
 
-    Offsets, timestamps, producer, sequence, leader epoch, flags and codec stay; those of magic 2 keep their
-    first and last offset too, even if the records that had them are gone. The base timestamp is the
-    delete horizon (`delete_horizon`, else the batch's own), or that of the first record. Unused bits of the
-    attributes are lost. Records of magic 0 get no timestamp, with the type CreateTime. Raises EncodeError.
+    Every field and flag of the header stays, but for what follows from the records. A list keeps its first
+    and last offset, even if the records that had them are gone. The base timestamp is the delete horizon
+    (`delete_horizon`, else the batch's own), or that of the first record. Records of magic 0 get no
+    timestamp, with the type CreateTime. Raises EncodeError.
     """
-    modern = isinstance(batch, DefaultBatch)
     first, last = (
-        (batch.base_offset, batch.last_offset) if modern else (records[0].offset, records[-1].offset)
+        (batch.base_offset, batch.last_offset) if batch.is_list else (records[0].offset, records[-1].offset)
     )
     horizon = batch.delete_horizon if delete_horizon is None else delete_horizon
     kind = TimestampType(max(batch.timestamp_type, TimestampType.CREATE_TIME))
-    head = v2.RecordBatch(
-        base_offset=first,
-        partition_leader_epoch=batch.partition_leader_epoch,
-        attributes=v2.BatchAttributes(
-            has_delete_horizon=horizon is not None,
-            is_control=batch.is_control,
-            is_transactional=batch.is_transactional,
-            timestamp_type=kind,
-            compression=v2.Compression[batch.codec.upper()],
-        ),
+    head = changed(
+        batch.head if isinstance(batch, DefaultBatch) else v2.RecordBatch(),
+        offset=first,
         last_offset_delta=last - first,
+        timestamp_type=kind,
+        codec=v2.Compression[batch.codec.upper()],
+        delete_horizon=horizon is not None,
         base_timestamp=records[0].timestamp if horizon is None else horizon,
         max_timestamp=batch.max_timestamp
         if kind is TimestampType.LOG_APPEND_TIME
         else max(record.timestamp for record in records),
-        producer_id=batch.producer_id,
-        producer_epoch=batch.producer_epoch,
-        base_sequence=batch.base_sequence,
-        num_records=len(records),
+        count=len(records),
     )
     content = v2.write_record_batch_rows(head, records)
-    head.records = content if batch.codec == "none" else compress(batch.codec, content)
+    put(head, "records", content if batch.codec == "none" else compress(batch.codec, content))
     return head.to_bytes()
 
 
@@ -76,40 +67,17 @@ def same_format(batch: Batch, records: Sequence[Record]) -> bytes:
     )
 
 
-def empty_batch(batch: Batch) -> bytes:
-    """The batch without records, which still has its offsets, its largest timestamp and its producer.
-
-    In magic 2, not compressed, without a delete horizon. A message of magic 0 or 1 keeps its last offset.
-    """
-    first = batch.frame_offset
-    head = v2.RecordBatch(
-        base_offset=first,
-        partition_leader_epoch=batch.partition_leader_epoch,
-        attributes=v2.BatchAttributes(
-            is_control=batch.is_control,
-            is_transactional=batch.is_transactional,
-            timestamp_type=TimestampType(max(batch.timestamp_type, TimestampType.CREATE_TIME)),
-        ),
-        last_offset_delta=batch.last_offset - first,
-        base_timestamp=_NO_TIME,
-        max_timestamp=batch.max_timestamp,
-        producer_id=batch.producer_id,
-        producer_epoch=batch.producer_epoch,
-        base_sequence=batch.base_sequence,
-        num_records=0,
-        records=b"",
-    )
-    return head.to_bytes()
-
-
-def recompressed(batch: DefaultBatch, codec: str, level: int | None, limit: int) -> bytes:
-    """The batch of magic 2 with its records in another codec; all other header fields stay.
+def recompressed(
+    batch: DefaultBatch, codec: str, level: int | None, limit: int, magic: int | None = None
+) -> bytes:
+    """The batch with its records in another codec, perhaps in another magic; all other header fields stay.
 
     Records are not decoded, so they are the same bytes. The batch has some. `limit` is
     the maximum size of the decompressed records. Raises FormatError, EncodeError.
     """
-    attributes = replace(batch.head.attributes, compression=codec_number(v2.Compression, codec, 2))
-    head = replace(batch.head, attributes=attributes, records=b"")
+    form = batch.magic if magic is None else magic
+    number = codec_number(v2.Compression, codec, form)
+    head = changed(batch.head, form=form, codec=number, records=b"")
     if codec == "none":
         return _around(head, batch.content_pieces(limit))
     return _around(head, (compress(codec, batch.content(limit), level=level),))

@@ -11,8 +11,9 @@ from kodec.log.batches.frame import FRAME_SIZE, Frame
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.directories.epochs import EpochRuns
-from kodec.log.directories.producer_state import ProducerState, read_snapshot
+from kodec.log.directories.producer_state import ProducerState
 from kodec.log.directories.segment import Segment
+from kodec.log.directories.snapshots import newest_state
 from kodec.log.files.descriptors import open_regular
 from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX, IndexBuilder
 from kodec.log.files.listing import SegmentFiles
@@ -224,26 +225,21 @@ def producers_at(
     number: int,
     *,
     limits: Limits = Limits(),
+    doubt: Callable[[Path, FormatError | OSError], object] = lambda path, error: None,
 ) -> ProducerState:
     """The producer state at the start of `segments[number]`.
 
-    From the newest producer snapshot readable there or before, and the headers of the batches after
-    it; if there is none, from those of all batches before. Raises OSError, FormatError.
+    From the newest producer snapshot there or before that agrees with the log, and the headers of the batches
+    after it; if there is none, from those of all batches before. `doubt` is called for a snapshot that does
+    not agree. Raises OSError, FormatError.
     """
-    base_offset = segments[number].base_offset
-    state, at = ProducerState(), segments[0].base_offset
-    for offset in sorted((each for each in snapshots if each <= base_offset), reverse=True):
-        try:
-            state, at = ProducerState(read_snapshot(snapshots[offset])), offset
-            break
-        except (FileNotFoundError, FormatError):
-            continue
-    for index, files in enumerate(segments[:number]):
+    opened = [Segment(files, limits) for files in segments[: number + 1]]
+    at, state = newest_state(opened, snapshots.items(), segments[number].base_offset, doubt=doubt)
+    for index, segment in enumerate(opened[:-1]):
         if segments[index + 1].base_offset <= at:
             continue
-        segment = Segment(files, limits)
         try:
-            place = segment.find(at) if at > files.base_offset else None
+            place = segment.find(at) if at > segment.base_offset else None
             for head in segment.headers(0 if place is None else place.position):
                 if head.producer_id >= 0 and head.last_offset >= at:
                     state.take_batch(segment.batch_at(head, check_crc=False))

@@ -14,8 +14,8 @@ from uuid import UUID
 
 from kodec.log.arguments import require, require_integer
 from kodec.log.batches.batch import Batch
+from kodec.log.batches.format import KAFKA
 from kodec.log.batches.records import Limits
-from kodec.log.batches.sizes import EPOCH
 from kodec.log.directories.epochs import EpochRuns, assign
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs
@@ -44,6 +44,8 @@ from kodec.log.writing.segment_writer import SegmentWriter
 
 __all__ = ["AppendResult", "LogWriter"]
 
+_MOST_EPOCH = KAFKA.heads[KAFKA.written].epoch.most
+
 
 class AppendResult(NamedTuple):
     """What an append did.
@@ -71,7 +73,7 @@ class AppendResult(NamedTuple):
 class LogWriter(ClosedAtEnd):
     """Appends to the log of a topic-partition, a new one or one that was closed or recovered.
 
-    What survives what:
+    Durability:
 
     - What `append` has returned from is in the log and with the operating system: it survives a crash of this
       process (`kill -9` at any moment) and is found by `recover`, or by a broker when it starts.
@@ -244,8 +246,8 @@ class LogWriter(ClosedAtEnd):
         newest = self._epochs[-1].epoch if self._epochs else 0
         if leader_epoch is not None and leader_epoch < newest:
             raise ValueError(f"leader_epoch={leader_epoch}: the log has {newest} already")
-        if leader_epoch is not None and leader_epoch > EPOCH.most:
-            raise ValueError(f"leader_epoch={leader_epoch}: at most {EPOCH.most}")
+        if leader_epoch is not None and leader_epoch > _MOST_EPOCH:
+            raise ValueError(f"leader_epoch={leader_epoch}: at most {_MOST_EPOCH}")
         self.leader_epoch = newest if leader_epoch is None else leader_epoch
 
     # -- appending --------------------------------------------------------------------------------
@@ -298,7 +300,7 @@ class LogWriter(ClosedAtEnd):
         return AppendResult(first, self.next_offset - 1, size, self.recovery_point)
 
     def _append(self, batch: Batch) -> None:
-        first = batch.base_offset if batch.magic == 2 else self.next_offset
+        first = batch.base_offset if batch.is_list else self.next_offset
         if self._is_to_roll(batch):
             self._roll(base_offset_after(self.next_offset, first, batch.last_offset))
         epoch = batch.partition_leader_epoch

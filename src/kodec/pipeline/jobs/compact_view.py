@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
 import pyarrow as pa
 
 from kodec.log.cleaning.offset_map import OffsetMap
 from kodec.log.directories.segment import Segment
+from kodec.log.omissions import Omissions
+from kodec.log.selection import Isolation, Partitions, Selection, Topics
 from kodec.pipeline.columns import arrow_columns, chosen_columns
 from kodec.pipeline.files import FileFormat
 from kodec.pipeline.jobs.export import (
     ExportSummary,
     FileWriter,
-    PartitionSummary,
+    TaskResult,
     is_of_an_export,
     prepared,
     publish_export,
@@ -45,14 +46,14 @@ class _View:
     tombstones: bool
     staging: Staging
 
-    def __call__(self, task: Task) -> tuple[Path, list[PartitionSummary]]:
+    def __call__(self, task: Task) -> TaskResult:
         folder, owner = self.staging.attempt(), task[0].topic_partition
         newest = self._newest(task)
         columns = arrow_columns(chosen_columns(headers=self.options.include_headers))
         writer = FileWriter(folder, owner, columns, self.form)
         for part in task:
             writer.add(part, self.options, lambda batch: self._kept(batch, newest))
-        return folder, [writer.close()]
+        return TaskResult(folder, [writer.close()], writer.omissions)
 
     def _newest(self, task: Task) -> OffsetMap:
         with Segment(task[-1].segment) as last:
@@ -97,8 +98,9 @@ def compact_view(
     log_dir: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
-    topics: Iterable[str] | None = None,
-    committed: bool = False,
+    topics: Topics = None,
+    partitions: Partitions = None,
+    isolation: Isolation = "read_uncommitted",
     tombstones: bool = False,
     include_headers: bool = True,
     buffer_bytes: int = 128 << 20,
@@ -112,7 +114,7 @@ def compact_view(
     """Write the latest record of each key to Parquet, with one task per topic-partition.
 
     Records without a key are left out, as by the log cleaner; so are keys whose latest record is a
-    tombstone, unless `tombstones`. With `committed`, records of aborted and open transactions are ignored.
+    tombstone, unless `tombstones`.
 
     Args: buffer_bytes is the memory of a task for keys, 24 bytes for each, with a hash of 128 bits instead
     of the key; the rest, Returns, Raises: as in `export`; KodecError if the keys of a topic-partition do
@@ -125,19 +127,18 @@ def compact_view(
     """
     started = time.monotonic()
     form = FileFormat.of("parquet", compression)
-    target, given = prepared(log_dir, out, topics, include_headers, overwrite)
-    if committed:
-        given["kafka.isolation.level"] = "read_committed"
-    options = Options.parse(given)
-    listed = list_segments(options)
+    target, given = prepared(log_dir, out, include_headers, overwrite)
+    options = Options.parse(given).with_selection(Selection.of(topics, partitions, isolation=isolation))
+    omissions = Omissions()
+    listed = list_segments(options, omissions)
     tasks = [tuple(parts) for _, parts in groupby(listed, key=lambda part: part.topic_partition)]
     sizes = [sum(part.segment.size for part in task) for task in tasks]
     with (
-        staged(target) as staging,
+        staged(target, options.paths) as staging,
         workers("compact-view", engine=engine, master=master, config=config, progress=progress) as crew,
     ):
         view = _View(options, form, buffer_bytes, tombstones, staging)
         found = crew.run_sized(view, tasks, sizes)
         require_free(target, overwrite=overwrite, ours=is_of_an_export)
-        partitions = publish_export(staging, target, found)
-    return ExportSummary(target, partitions, len(tasks), time.monotonic() - started)
+        written = publish_export(staging, target, found, omissions)
+    return ExportSummary(target, written, len(tasks), time.monotonic() - started, omissions)

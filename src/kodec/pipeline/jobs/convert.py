@@ -119,7 +119,7 @@ def convert(
                     refused(source, preview)
             return reports
         require_free(target)
-        with staged(target) as staging:
+        with staged(target, sources) as staging:
             found = crew.run_sized(_Convert(options, target, staging, told), sources, sizes)
             noted: dict[str, dict[TopicPartition, int]] = {LOG_START_OFFSETS: {}, CLEANER_OFFSETS: {}}
             staging.result.rmdir()

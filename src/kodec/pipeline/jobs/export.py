@@ -8,21 +8,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kodec.log.batches.options import LogReadOptions, OnError
-from kodec.log.directories.record_filter import Isolation
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import require_apart
+from kodec.log.omissions import Omissions
 from kodec.log.reading.ahead import cores
+from kodec.log.selection import Bounds, Isolation, Keys, Partitions, Selection, TimeBounds, Topics
 from kodec.log.values.decoder import TYPED
 from kodec.log.values.formats import ValueFormat
 from kodec.log.values.framing import Framing, Part
@@ -32,7 +35,7 @@ from kodec.pipeline.columns import arrow_columns, chosen_columns
 from kodec.pipeline.files import FileFormat, RowFile
 from kodec.pipeline.options import Options
 from kodec.pipeline.plan import SourceSegment, Task, list_segments, shown, tasks_of
-from kodec.pipeline.rows import QuarantinedRange, SegmentRows
+from kodec.pipeline.rows import SegmentRows
 from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.typed import TypedColumns
 from kodec.pipeline.workers import Engine, workers
@@ -43,6 +46,7 @@ __all__ = [
     "ExportSummary",
     "FileWriter",
     "PartitionSummary",
+    "TaskResult",
     "export",
     "is_of_an_export",
     "merged",
@@ -59,8 +63,11 @@ _LEAST_TASK = 16 << 20
 # The contents of the files of a finished task.
 _FACTS = "facts.json"
 
-# The file that tells Spark and others that all files are complete.
+# The file that tells Spark and others that all files are complete; empty, if nothing else is left out.
 _SUCCESS = "_SUCCESS"
+_OF_AN_EXPORT = re.compile(
+    r"topic=[^/]+/partition=[0-9]+/[0-9]{20}\.(parquet|arrow|(csv|jsonl)(\.gz|\.zst)?)"
+)
 
 
 @dataclass(slots=True)
@@ -68,9 +75,7 @@ class PartitionSummary:
     """The exported part of one topic-partition.
 
     Offsets and timestamps (ms since 1970) are None if there is no record, timestamps also if no
-    record has one. `bytes` counts the segments that were read, `written` the files. `skipped` has a
-    line for each corrupt range that was left out, `torn_tails` one for each segment that ends in a partial
-    batch.
+    record has one. `bytes` counts the segments that were read, `written` the files.
 
     Attributes:
         topic, partition: which one.
@@ -78,7 +83,6 @@ class PartitionSummary:
         first_offset, last_offset, min_timestamp, max_timestamp: of the records; see above.
         segments, bytes: what was read.
         files, written: the files, and their bytes.
-        skipped, torn_tails: see above.
 
     Example: see `export`.
     """
@@ -94,8 +98,6 @@ class PartitionSummary:
     bytes: int = 0
     files: list[str] = field(default_factory=list)
     written: int = 0
-    skipped: list[str] = field(default_factory=list)
-    torn_tails: list[str] = field(default_factory=list)
 
     def add(self, other: PartitionSummary) -> None:
         """Take in what another task found of the same topic-partition.
@@ -107,7 +109,7 @@ class PartitionSummary:
             setattr(self, name, _best(min, getattr(self, name), getattr(other, name)))
         for name in ("last_offset", "max_timestamp"):
             setattr(self, name, _best(max, getattr(self, name), getattr(other, name)))
-        for name in ("records", "segments", "bytes", "files", "written", "skipped", "torn_tails"):
+        for name in ("records", "segments", "bytes", "files", "written"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def note(self, batch: pa.RecordBatch) -> None:
@@ -116,7 +118,7 @@ class PartitionSummary:
         Args:
             batch: the rows.
         """
-        times = pc.divide(batch["timestamp"].cast(pa.int64()), 1000)
+        times = batch["timestamp"].cast(pa.timestamp("ms", tz="UTC")).cast(pa.int64())
         times = times.filter(pc.not_equal(batch["timestampType"], -1))
         offsets = pc.min_max(batch["offset"]).as_py()
         bounds = pc.min_max(times).as_py()
@@ -125,21 +127,14 @@ class PartitionSummary:
         part.min_timestamp, part.max_timestamp = bounds["min"], bounds["max"]
         self.add(part)
 
-    def note_end(self, part: SourceSegment, left: Iterable[QuarantinedRange]) -> None:
-        """Take in that a piece of a segment was read, and what of it is not among the rows.
+    def note_end(self, part: SourceSegment) -> None:
+        """Take in that a piece of a segment was read.
 
         Args:
             part: the piece of a segment.
-            left: what was skipped of it, and its torn tail.
         """
         self.segments += 1
         self.bytes += part.segment.size
-        for each in left:
-            if each.kind == "torn tail":
-                path = shown(part.segment.log)
-                self.torn_tails.append(f"{path}: {each.size} bytes from {each.position}: {each.message}")
-            else:
-                self.skipped.append(str(each))
 
 
 def _best(choose: Callable[[Iterable[int]], int], *values: int | None) -> int | None:
@@ -159,6 +154,7 @@ class ExportSummary:
         partitions: by topic and partition.
         tasks: how many there were.
         seconds: how long it took.
+        omissions: what is not in the files.
 
     Example: see `export`.
     """
@@ -167,6 +163,7 @@ class ExportSummary:
     partitions: list[PartitionSummary]
     tasks: int
     seconds: float
+    omissions: Omissions
 
     @property
     def records(self) -> int:
@@ -179,12 +176,14 @@ class FileWriter:
 
     def __init__(self, root: Path, owner: TopicPartition, columns: pa.Schema, form: FileFormat) -> None:
         self.root = root
-        self.columns = columns
+        self.columns = _as_in_logs(columns) if form.name in ("csv", "jsonl") else columns
+        columns = self.columns
         self.typed = _typed(owner, form)
         # of the file
         self.written = columns if self.typed is None else pa.schema([*columns, *self.typed.fields])
         self.form = form
         self.facts = PartitionSummary(owner.topic, owner.partition)
+        self.omissions = Omissions()
         self.folder = Path(f"topic={owner.topic}", f"partition={owner.partition}")
         self.writer: RowFile | None = None
         self.pending: list[pa.RecordBatch] = []
@@ -203,12 +202,17 @@ class FileWriter:
             options=options.reading,
             committed=options.committed,
             fail_on_loss=options.fail_on_data_loss,
+            exact_headers=True,
+            timestamps=options.selection.timestamps,
         )
+        keys = options.selection.keys
         for batch in rows.batches():
+            if keys is not None:
+                batch = batch.filter(pc.is_in(batch["key"], pa.array(sorted(keys), pa.binary())))
             if keep is not None:
                 batch = keep(batch)
-                if not batch.num_rows:
-                    continue
+            if not batch.num_rows:
+                continue
             self.facts.note(batch)
             if self.typed is not None:
                 more = self.typed.of(batch, self.facts.topic)
@@ -217,7 +221,8 @@ class FileWriter:
             self.weight += batch.nbytes
             if self.weight >= _ROW_GROUP_BYTES:
                 self._flush()
-        self.facts.note_end(part, rows.left)
+        self.facts.note_end(part)
+        self.omissions.extend(rows.omissions)
 
     def _flush(self) -> None:
         if not self.pending:
@@ -240,6 +245,12 @@ class FileWriter:
         return self.facts
 
 
+def _as_in_logs(columns: pa.Schema) -> pa.Schema:
+    """The columns with timestamps in ms, of which text holds any."""
+    at = columns.get_field_index("timestamp")
+    return columns.set(at, columns.field(at).with_type(pa.timestamp("ms", tz="UTC")))
+
+
 def _typed(owner: TopicPartition, form: FileFormat) -> TypedColumns | None:
     """What decodes keys and values; None where that is not asked for, or the rows are text anyway."""
     if form.values is None or form.name not in ("parquet", "arrow"):
@@ -254,6 +265,20 @@ def _typed(owner: TopicPartition, form: FileFormat) -> TypedColumns | None:
     )
 
 
+class TaskResult(NamedTuple):
+    """What a task has made.
+
+    Attributes:
+        folder: with the files.
+        partitions: a summary for each topic-partition of the task.
+        omissions: what is not in the files.
+    """
+
+    folder: Path
+    partitions: list[PartitionSummary]
+    omissions: Omissions
+
+
 @dataclass(frozen=True, slots=True)
 class ExportWork:
     """Writes the files of one task, and returns their contents."""
@@ -262,15 +287,21 @@ class ExportWork:
     form: FileFormat
     staging: Staging
 
-    def __call__(self, task: Task) -> tuple[Path, list[PartitionSummary]]:
-        """The folder with the files of this attempt, and a summary for each topic-partition in the task."""
+    def __call__(self, task: Task) -> TaskResult:
+        """What an attempt, or a stopped run, has made."""
         if not self.staging.resumable:
             return self._attempt(task)
-        key = self._key(task)
+        try:
+            key = self._key(task)
+        except OSError:
+            # reading it reports a segment that is gone, or cannot be read
+            return self._attempt(task)
         if (known := self._finished(key)) is None:
-            folder, found = self._attempt(task)
-            (folder / _FACTS).write_text(json.dumps([asdict(row) for row in found]))
-            known = self.staging.finish(folder, key), found
+            known = self._attempt(task)
+            # what could not be read may be readable in the next run, which asks again
+            if not known.omissions.items:
+                (known.folder / _FACTS).write_text(json.dumps([asdict(row) for row in known.partitions]))
+                known = known._replace(folder=self.staging.finish(known.folder, key))
         return known
 
     def _key(self, task: Task) -> str:
@@ -279,10 +310,14 @@ class ExportWork:
         for part in task:
             status = part.segment.log.stat()
             stored.append((*map(str, part), status.st_ino, status.st_size, status.st_mtime_ns))
-        asked = replace(self.options, min_tasks=None, task_bytes=None)
-        return hashlib.sha256(repr((version("kodec"), asked, self.form, stored)).encode()).hexdigest()
+        # sets have no order, and the task has the topic-partitions
+        selected = self.options.selection
+        keys = None if selected.keys is None else sorted(selected.keys)
+        others = replace(selected, topics=None, partitions=None, keys=None)
+        asked = replace(self.options, min_tasks=None, task_bytes=None, subscribe=None, selection=others)
+        return hashlib.sha256(repr((version("kodec"), asked, keys, self.form, stored)).encode()).hexdigest()
 
-    def _finished(self, key: str) -> tuple[Path, list[PartitionSummary]] | None:
+    def _finished(self, key: str) -> TaskResult | None:
         """The output of a stopped run for the same task; None if it is incomplete."""
         folder = self.staging.finished(key)
         try:
@@ -290,21 +325,22 @@ class ExportWork:
         except (OSError, ValueError, TypeError):
             return None
         whole = all((folder / file).is_file() for row in found for file in row.files)
-        return (folder, found) if whole else None
+        return TaskResult(folder, found, Omissions()) if whole else None
 
-    def _attempt(self, task: Task) -> tuple[Path, list[PartitionSummary]]:
+    def _attempt(self, task: Task) -> TaskResult:
         options = self.options
         columns = arrow_columns(
             chosen_columns(headers=options.include_headers, decoded=options.include_decoded)
         )
-        folder = self.staging.attempt()
+        folder, omissions = self.staging.attempt(), Omissions()
         found = []
         for owner, parts in groupby(task, key=lambda part: part.topic_partition):
             writer = FileWriter(folder, owner, columns, self.form)
             for part in parts:
                 writer.add(part, self.options)
             found.append(writer.close())
-        return folder, found
+            omissions.extend(writer.omissions)
+        return TaskResult(folder, found, omissions)
 
 
 def export(
@@ -317,14 +353,19 @@ def export(
     compression: str | None = None,
     key_format: ValueFormat = "auto",
     value_format: ValueFormat = "auto",
-    schemas: str | None = None,
+    registry: str | None = None,
     framing: Framing = "auto",
     reader_schema: str | os.PathLike[str] | None = None,
-    topics: Iterable[str] | None = None,
+    guard_formulas: bool = False,
+    topics: Topics = None,
+    partitions: Partitions = None,
+    offsets: Bounds = None,
+    timestamps: TimeBounds = None,
+    isolation: Isolation = "read_uncommitted",
+    keys: Keys = None,
     include_internal: bool = False,
     include_headers: bool = True,
     include_decoded: bool = False,
-    isolation: Isolation = "read_uncommitted",
     on_error: OnError = "raise",
     overwrite: bool = False,
     resume: bool = False,
@@ -341,20 +382,21 @@ def export(
     run that fails leaves `out` as it was. On a cluster `out` and `log_dir` must be on a file system that the
     driver and all workers share.
 
-    Args: engine="local" runs in threads of this process, without Spark; master is Spark's master URL,
-    for where no session runs yet; format and compression of the files, one of
-    `kodec.pipeline.files.COMPRESSIONS` (None: the first); key_format, value_format: how CSV and JSON
-    Lines show bytes; with `avro`, `protobuf` and `json-schema` Parquet and Arrow IPC have beside the
-    bytes the columns valueTyped, valueSchema and valueReason: a struct of `reader_schema`, or of the
-    newest version of the subject TOPIC-value, or JSON where there is neither; schemas, framing,
-    reader_schema: as of `kodec find`; topics None means all but internal ones, which include_internal
-    adds; isolation="read_committed" leaves out records of aborted transactions, and what lies behind an
-    undecided one; on_error="skip" leaves out corrupt ranges, and offsets that are in no segment and not
-    for compaction, and lists them in the summary; overwrite replaces what is in `out`; resume takes over
+    Args: engine="local" runs in threads of this process, without Spark; master is Spark's master URL, for
+    where no session runs yet; format and compression of the files, one of `kodec.pipeline.files.COMPRESSIONS`
+    (None: the first); key_format, value_format: how CSV and JSON Lines show bytes; with `avro`, `protobuf`
+    and `json-schema` Parquet and Arrow IPC have beside the bytes the columns valueTyped, valueSchema and
+    valueReason: a struct of `reader_schema`, or of the newest version of the subject TOPIC-value, or JSON
+    where there is neither; registry, framing, reader_schema: as of `kodec find`; guard_formulas: in CSV, an
+    apostrophe stands before text that a spreadsheet would take as a formula; topics, partitions, offsets,
+    timestamps, isolation, keys: as of `kodec.read_records`, and include_internal adds internal topics where
+    topics is None; on_error="skip" leaves out what is damaged or unknown, and offsets that are missing, and
+    "skip-unreachable" also files and folders that cannot be read: both are listed in the summary, and in
+    ``_SUCCESS``, which is empty if nothing is lost; overwrite replaces what is in `out`; resume takes over
     the tasks that a run which was stopped had finished, where their segments are as they were, and keeps
     those of this one if it is stopped too; task_bytes is the log that a task reads, like 64m; threads are
-    those of this process (None: one per core); config holds settings for a session that is
-    started here, and stopped; progress takes lines of text.
+    those of this process (None: one per core); config holds settings for a session that is started here,
+    and stopped; progress takes lines of text.
 
     Returns: a row for each topic-partition.
     Raises: with on_error="raise" FormatError at corrupt bytes, and `kodec.pipeline.plan.DataLoss` for
@@ -375,22 +417,21 @@ def export(
     values: ValueRequest | None = None
     if {key_format, value_format} & {*TYPED}:
         own = None if reader_schema is None else str(Path(reader_schema).absolute())
-        values = ValueRequest((str(path_of(log_dir).absolute()),), schemas, framing, own)
+        values = ValueRequest((str(path_of(log_dir).absolute()),), registry, framing, own)
         if values.decoder().source is None and {key_format, value_format} & {"avro", "protobuf"}:
-            raise UnknownSchema(f"{log_dir} has no topic {SCHEMAS_TOPIC}: give schemas")
+            raise UnknownSchema(f"{log_dir} has no topic {SCHEMAS_TOPIC}: give registry")
         if not include_headers:
             raise ArgumentError("headers may name the schemas of values: they cannot be left out")
-    form = FileFormat.of(format, compression, key_format, value_format, values)
-    target, given = prepared(log_dir, out, topics, include_headers, overwrite)
+    form = FileFormat.of(format, compression, key_format, value_format, values, guard_formulas=guard_formulas)
+    selection = Selection.of(topics, partitions, offsets, timestamps, isolation, keys)
+    target, given = prepared(log_dir, out, include_headers, overwrite)
     given["includeInternal"] = str(include_internal).lower()
     given["includeDecoded"] = str(include_decoded).lower()
-    given["kafka.isolation.level"] = isolation
-    given["mode"] = "permissive" if on_error == "skip" else "failfast"
-    given["failOnDataLoss"] = str(on_error == "raise").lower()
     if task_bytes is not None:
         given["maxPartitionBytes"] = str(task_bytes)
-    options = Options.parse(given)
-    listed = list_segments(options)
+    options = Options.parse(given).with_on_error(on_error).with_selection(selection)
+    omissions = Omissions()
+    listed = list_segments(options, omissions)
     threads = threads or cores()
     if engine == "local" and task_bytes is None:
         # a thread each, but no tasks that are hardly worth a file
@@ -399,7 +440,7 @@ def export(
     tasks = tasks_of(options, listed)
     say(_what_there_is(listed, len(tasks)))
     with (
-        staged(target, resume=resume) as staging,
+        staged(target, options.paths, resume=resume) as staging,
         workers(
             "export", engine=engine, master=master, config=config, progress=progress, threads=threads
         ) as crew,
@@ -407,14 +448,13 @@ def export(
         found = crew.run(ExportWork(options, form, staging), tasks)
         # Again: others may have written there while the tasks ran.
         require_free(target, overwrite=overwrite, ours=is_of_an_export)
-        partitions = publish_export(staging, target, found)
-    return ExportSummary(target, partitions, len(tasks), time.monotonic() - started)
+        written = publish_export(staging, target, found, omissions)
+    return ExportSummary(target, written, len(tasks), time.monotonic() - started, omissions)
 
 
 def prepared(
     log_dir: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    topics: Iterable[str] | None,
     include_headers: bool,
     overwrite: bool,
 ) -> tuple[Path, dict[str, str]]:
@@ -426,27 +466,35 @@ def prepared(
     require_free(target, overwrite=overwrite, ours=is_of_an_export)
     # as Spark carries UTF-8 only
     given = {"path": path_of(log_dir).absolute().as_uri(), "includeHeaders": str(include_headers).lower()}
-    if topics is not None:
-        given["subscribe"] = ",".join(topics)
     return target, given
 
 
 def publish_export(
-    staging: Staging, target: Path, found: Iterable[tuple[Path, list[PartitionSummary]]]
+    staging: Staging, target: Path, results: Iterable[TaskResult], omissions: Omissions
 ) -> list[PartitionSummary]:
-    """Publish the files of all tasks, and a marker; return their contents. Raises OSError."""
-    results = list(found)
-    for folder, summaries in results:
+    """Publish the files of all tasks, and a marker; return their contents. Raises OSError.
+
+    Args: omissions has what planning left out, and takes what the tasks did.
+    """
+    found = []
+    for folder, summaries, left in results:
         for file in (file for row in summaries for file in row.files):
             staging.take(folder / file, file)
-    (staging.result / _SUCCESS).touch()
+        found += summaries
+        omissions.extend(left)
+    account = "" if omissions.is_whole else f"{json.dumps(omissions.facts())}\n"
+    (staging.result / _SUCCESS).write_text(account)
     staging.publish(target)
-    return merged(row for _, summaries in results for row in summaries)
+    return merged(found)
 
 
-def is_of_an_export(name: str) -> bool:
-    """Whether a name in a target is of an earlier export."""
-    return name == _SUCCESS or name.startswith("topic=")
+def is_of_an_export(path: str) -> bool:
+    """Whether a file is of an earlier export, by its path in the target.
+
+    Others partition their files by `topic`, too, and mark their success: an export's file has the name of an
+    offset.
+    """
+    return path == _SUCCESS or _OF_AN_EXPORT.fullmatch(path) is not None
 
 
 def _what_there_is(listed: list[SourceSegment], tasks: int) -> str:

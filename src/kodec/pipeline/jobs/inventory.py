@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
-from kodec.log.files.listing import SegmentFiles, TopicPartition
+from kodec.log.files.listing import SegmentFiles, TopicPartition, left_out_of
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import SegmentPath, resolve
+from kodec.log.files.resolve import LogDirectoryPath, SegmentPath, is_of_topics, require_topics, resolve
+from kodec.log.omissions import Cause, Omission, Omissions
+from kodec.log.selection import Selection, Topics
 from kodec.log.verification.survey import SegmentFacts, survey_segment
 from kodec.pipeline.workers import TASK_BYTES, Engine, workers
-from kodec.stores.storage import path_of
+from kodec.runtime.errors import FormatError
+from kodec.stores.storage import StorePath, path_of
 
 __all__ = ["InventoryRow", "InventorySummary", "inventory"]
 
@@ -50,17 +53,19 @@ class InventorySummary:
     Attributes:
         rows: the segments.
         seconds: how long it took.
+        omissions: what is in no row: folders that cannot be listed, lost offsets, replicas not in use.
 
     Example: see `inventory`.
     """
 
     rows: list[InventoryRow]
     seconds: float
+    omissions: Omissions = field(default_factory=Omissions)
 
     @property
     def ok(self) -> bool:
-        """Whether no segment is corrupt or unreadable."""
-        return all(row.facts.health in ("clean", "torn") for row in self.rows)
+        """Whether no segment is corrupt or unreadable, and nothing is lost."""
+        return self.omissions.is_whole and all(row.facts.health in ("clean", "torn") for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,7 @@ class _Survey:
 
 def inventory(
     *paths: str | os.PathLike[str],
+    topics: Topics = None,
     check_crc: bool = False,
     engine: Engine = "spark",
     master: str = "local[*]",
@@ -87,10 +93,10 @@ def inventory(
     """List all segments with their offsets, counts, times, bytes, codecs and health; reads only.
 
     From headers only: nothing is decompressed, and without `check_crc` no checksum verified. A segment that
-    is deleted meanwhile is left out.
+    is deleted meanwhile is left out; a folder that cannot be listed is in the account, and the others follow.
 
     Args:
-        paths: as in `verify`.
+        paths, topics: as in `verify`.
         check_crc: verify all checksums.
         limits: how much may be allocated for one batch.
         others: as in `export`.
@@ -106,7 +112,11 @@ def inventory(
     """
     started = time.monotonic()
     say = progress or (lambda text: None)
-    listed = [each for path in paths for each in _segments(path_of(path), limits)]
+    omissions = Omissions()
+    chosen = Selection.of(topics).topics
+    require_topics(chosen, *paths)
+    logs = [each for path in paths for each in _logs(path_of(path), chosen, limits, omissions)]
+    listed = [(log, files) for log, segments in logs for files in segments]
     # Workers need not have this working directory.
     pieces = [replace(files, log=files.log.absolute()) for _, files in listed]
     say(f"{len(pieces)} segments")
@@ -114,23 +124,55 @@ def inventory(
     with workers("inventory", engine=engine, master=master, config=config, progress=progress) as crew:
         found = crew.run_sized(_Survey(check_crc, limits), pieces, sizes, TASK_BYTES)
     rows: list[InventoryRow] = []
-    for (owner, files), facts in zip(listed, found, strict=True):
+    for (log, files), facts in zip(listed, found, strict=True):
         if facts is not None:
             facts.path = files.log
             before = rows[-1].facts if rows and rows[-1].facts.path.parent == files.log.parent else None
             known = before is not None and before.health in ("clean", "torn")
             gap = facts.base_offset - before.next_offset if before is not None and known else None
-            rows.append(InventoryRow(owner, facts, gap))
-    return InventorySummary(rows, time.monotonic() - started)
+            rows.append(InventoryRow(None if log is None else log.topic_partition, facts, gap))
+            if gap and log is not None:
+                _report_gap(log, facts, gap, omissions)
+    for log, _ in logs:
+        if log is not None and not isinstance(log.path, StorePath):
+            with log:
+                try:
+                    log.require_end(omissions)
+                except (FormatError, OSError) as error:
+                    # that of a segment is in its row
+                    omissions.failed(log.path, error)
+    return InventorySummary(rows, time.monotonic() - started, omissions)
 
 
-def _segments(path: Path, limits: Limits) -> Iterator[tuple[TopicPartition | None, SegmentFiles]]:
-    what = resolve(path)
-    if isinstance(what, SegmentPath):
-        yield None, SegmentFiles(what.base_offset, path, path.stat().st_size)
+def _report_gap(log: PartitionLog, facts: SegmentFacts, gap: int, omissions: Omissions) -> None:
+    if gap > 0:
+        with log:
+            log.report_gap(facts.path, None, facts.base_offset - gap, facts.base_offset - 1, omissions)
         return
-    folders = [path] if isinstance(what, PartitionPath) else [each.path for each in what.partitions]
+    text = f"it begins {-gap} offsets before the end of the segment before it"
+    omissions.add(Omission(Cause.DAMAGED, facts.path, text, first_offset=facts.base_offset))
+
+
+def _logs(
+    path: Path, topics: Collection[str] | None, limits: Limits, omissions: Omissions
+) -> Iterator[tuple[PartitionLog | None, list[SegmentFiles]]]:
+    """The logs at a path with their segments; None for a segment by itself."""
+    what = resolve(path)
+    if not isinstance(what, LogDirectoryPath) and not is_of_topics(what, topics):
+        return
+    if isinstance(what, SegmentPath):
+        yield None, [SegmentFiles(what.base_offset, path, path.stat().st_size)]
+        return
+    if isinstance(what, PartitionPath):
+        folders = [path]
+    else:
+        folders = [
+            each.path for each in what.partitions if topics is None or each.topic_partition.topic in topics
+        ]
+        omissions.extend(left_out_of(what.path, topics))
     for folder in folders:
         log = PartitionLog(folder, limits=limits)
-        for files in log.files.segments:
-            yield log.topic_partition, files
+        try:
+            yield log, log.files.segments
+        except OSError as error:
+            omissions.failed(folder, error)

@@ -10,17 +10,19 @@ import os
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 
 from kodec.log.batches.options import LogReadOptions, OnError
-from kodec.log.directories.partition import Isolation, PartitionLog
+from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import require_apart, require_outside_logs
-from kodec.log.messages.as_json import uuid_text
+from kodec.log.omissions import Omissions
 from kodec.log.reading.ahead import cores
+from kodec.log.selection import Isolation, Partitions, Selection, Topics
 from kodec.pipeline.columns import arrow_columns, chosen_columns
 from kodec.pipeline.jobs.export import PartitionSummary, merged
 from kodec.pipeline.lake.table import Conflict, LakeError, LakeTable, Move, Position
@@ -30,13 +32,15 @@ from kodec.pipeline.plan import (
     Log,
     SourceSegment,
     Task,
-    data_loss,
     found_logs,
+    lose,
+    read_failed,
     relisted,
     tasks_of,
     weight,
 )
 from kodec.pipeline.rows import SegmentRows
+from kodec.stores.modes import readable_as
 from kodec.stores.storage import path_of, readable
 
 __all__ = ["AppendSummary", "LogChanged", "append_to_lake"]
@@ -58,6 +62,8 @@ class AppendSummary:
         partitions: what was appended, by topic and partition.
         commits: snapshots or versions, in their order.
         seconds: how long it took.
+        omissions: what was left out. Of a topic-partition with a file that cannot be reached nothing is in
+            the table that is not in its positions, so a later run appends it.
 
     Example: see `append_to_lake`.
     """
@@ -66,6 +72,7 @@ class AppendSummary:
     partitions: list[PartitionSummary]
     commits: list[str]
     seconds: float
+    omissions: Omissions
 
     @property
     def records(self) -> int:
@@ -75,16 +82,12 @@ class AppendSummary:
 
 @dataclass(slots=True)
 class _Plan:
-    """The new records: their pieces, and where each topic-partition begins.
-
-    Attributes: notes list records deleted before they could be appended.
-    """
+    """The new records: their pieces, and where each topic-partition begins."""
 
     logs: dict[TopicPartition, list[FoundLog]]
-    topic_ids: dict[TopicPartition, str | None]
+    topic_ids: dict[TopicPartition, str | None] = field(default_factory=dict)
     pieces: list[SourceSegment] = field(default_factory=list)
     firsts: dict[TopicPartition, int] = field(default_factory=dict)
-    notes: list[PartitionSummary] = field(default_factory=list)
 
     def moves(self, tasks: Iterable[Task]) -> dict[TopicPartition, Move]:
         """How far the table is after these tasks, which are the first ones."""
@@ -107,36 +110,50 @@ class _TaskRows:
     options: Options
     columns: pa.Schema
     found: list[PartitionSummary] = field(default_factory=list)
+    omissions: Omissions = field(default_factory=Omissions)
+    unreachable: tuple[SourceSegment, OSError] | None = None
 
     def __call__(self) -> Iterator[pa.RecordBatch]:
         self.found.clear()
-        options = self.options
+        self.omissions = Omissions()
         for part in self.task:
-            facts = PartitionSummary(*part.topic_partition)
-            rows = SegmentRows(
-                part,
-                self.columns,
-                options=options.reading,
-                committed=options.committed,
-                fail_on_loss=options.fail_on_data_loss,
-            )
-            for batch in rows.batches():
-                facts.note(batch)
-                yield batch
-            facts.note_end(part, rows.left)
-            self.found.append(facts)
+            try:
+                yield from self._part(part)
+            except OSError as error:
+                self.unreachable = part, error
+                raise
+
+    def _part(self, part: SourceSegment) -> Iterator[pa.RecordBatch]:
+        options = self.options
+        facts = PartitionSummary(*part.topic_partition)
+        rows = SegmentRows(
+            part,
+            self.columns,
+            options=options.reading,
+            committed=options.committed,
+            fail_on_loss=options.fail_on_data_loss,
+            exact_headers=True,
+        )
+        for batch in rows.batches():
+            facts.note(batch)
+            yield batch
+        facts.note_end(part)
+        self.found.append(facts)
+        self.omissions.extend(rows.omissions)
 
 
 def append_to_lake(
     log_dir: str | os.PathLike[str],
     table: LakeTable,
     *,
-    topics: Iterable[str] | None = None,
+    topics: Topics = None,
+    partitions: Partitions = None,
+    isolation: Isolation = "read_uncommitted",
     include_internal: bool = False,
     include_headers: bool = True,
     include_decoded: bool = False,
-    isolation: Isolation = "read_uncommitted",
     on_error: OnError = "raise",
+    add_columns: bool = False,
     commit_bytes: int = 4 << 30,
     threads: int | None = None,
     progress: Callable[[str], None] | None = None,
@@ -146,11 +163,13 @@ def append_to_lake(
     The rows have the columns of `export`. If another run, or a compaction, comes first, the new records are
     determined again. A topic-partition unknown to the table starts with the earliest offset.
 
-    Args: table comes from `delta_table` or `iceberg_table`; with isolation="read_committed" the rows are
-    those of transactions that are committed, up to the first that is undecided; on_error="skip" leaves out
-    corrupt ranges, and offsets that were deleted before they were appended, and lists them in the summary; a
-    commit has about `commit_bytes` of log, so that a killed long run continues after the last one; the
-    rest as in `export`.
+    Args: table comes from `delta_table` or `iceberg_table`; offsets, timestamps and keys are not selected:
+    the table's positions would not show which records are missing; on_error="skip" leaves out what is damaged
+    or unknown, and offsets that are missing or were deleted before they were appended; "skip-unreachable"
+    leaves out topic-partitions of which a file or folder cannot be read, whole, so that a later run appends
+    them; both are listed in the summary; with add_columns a table that no export has appended to, which may
+    be another program's, gets the columns that it lacks; a commit has about `commit_bytes` of log, so that
+    a killed long run continues after the last one; the rest as in `export`.
 
     Returns: a row for each topic-partition.
     Raises: LogChanged for a log that ends before the table's records, or is another one; LakeError for a
@@ -176,68 +195,113 @@ def append_to_lake(
         "includeHeaders": str(include_headers).lower(),
         "includeInternal": str(include_internal).lower(),
         "includeDecoded": str(include_decoded).lower(),
-        "mode": "permissive" if on_error == "skip" else "failfast",
-        "failOnDataLoss": str(on_error == "raise").lower(),
-        "kafka.isolation.level": isolation,
     }
-    if topics is not None:
-        given["subscribe"] = ",".join(topics)
-    options = Options.parse(given)
+    selection = Selection.of(topics, partitions, isolation=isolation)
+    options = Options.parse(given).with_on_error(on_error).with_selection(selection)
+    # A hole in what is read would be in the positions: only whole topic-partitions are left out.
+    reading = options.with_on_error("raise" if on_error == "raise" else "skip")
     columns = arrow_columns(chosen_columns(headers=include_headers, decoded=include_decoded))
     found: list[PartitionSummary] = []
     commits: list[str] = []
+    omissions = Omissions()
+    unreachable: set[TopicPartition] = set()
     lost = 0
     more = True
-    while more:
-        plan = _planned(options, table, columns)
-        tasks, more = _first(tasks_of(options, plan.pieces), commit_bytes)
-        rows = [_TaskRows(task, options, columns) for task in tasks]
-        if rows:
-            try:
-                commit = table.append(columns, rows, plan.moves(tasks), threads or cores())
-            except Conflict:
-                lost, more = lost + 1, True
-                if lost == _TRIES:
-                    raise
-                continue
-            commits.append(commit)
-            if progress is not None:
-                progress(
-                    f"{table.name}: {commit}: {sum(r.records for each in rows for r in each.found):,} records"
-                )
-        found += [*plan.notes, *(facts for each in rows for facts in each.found)]
-    return AppendSummary(table.name, merged(found), commits, time.monotonic() - started)
+    with readable_as(log_dir):
+        while more:
+            plan = _planned(options, table, columns, unreachable, omissions, add_columns)
+            tasks, more = _first(tasks_of(options, plan.pieces), commit_bytes)
+            rows = [_TaskRows(task, reading, columns) for task in tasks]
+            if rows:
+                try:
+                    commit = table.append(columns, rows, plan.moves(tasks), threads or cores())
+                except Conflict:
+                    lost, more = lost + 1, True
+                    if lost == _TRIES:
+                        raise
+                    continue
+                except Exception:
+                    closed = [each.unreachable for each in rows if each.unreachable is not None]
+                    if not closed or not options.reading.skips_unreachable:
+                        raise
+                    # nothing was committed: the others are read again
+                    for part, error in closed:
+                        unreachable.add(part.topic_partition)
+                        omissions.failed(part.segment.log, read_failed(error, part.segment.log))
+                    more = True
+                    continue
+                commits.append(commit)
+                if progress is not None:
+                    count = sum(r.records for each in rows for r in each.found)
+                    progress(f"{table.name}: {commit}: {count:,} records")
+            found += (facts for each in rows for facts in each.found)
+            for each in rows:
+                omissions.extend(each.omissions)
+    return AppendSummary(table.name, merged(found), commits, time.monotonic() - started, omissions)
 
 
 @relisted
-def _planned(options: Options, table: LakeTable, columns: pa.Schema) -> _Plan:
-    """The records that the table lacks. Raises LogChanged, DataLoss."""
-    found = found_logs(options)
-    plan = _Plan(found, {owner: _topic_id(logs[0]) for owner, logs in found.items()})
-    known = table.positions(plan.topic_ids, columns)
+def _planned(
+    options: Options,
+    table: LakeTable,
+    columns: pa.Schema,
+    unreachable: set[TopicPartition],
+    omissions: Omissions,
+    add_columns: bool,
+) -> _Plan:
+    """The records that the table lacks, but for topic-partitions that cannot be reached.
+
+    Raises LogChanged, DataLoss; OSError unless the options say to go on after it.
+    """
+    found = found_logs(options, omissions)
+    plan = _Plan(found)
     for owner, logs in found.items():
-        log = Log(owner, logs, options.reading)
-        first, end = log.earliest, log.stable_end(committed=False)
-        if (before := known.get(owner)) is not None:
-            _require_same(owner, before, plan.topic_ids[owner], log, logs[0])
-            if before.next < first:
-                text = (
-                    f"offsets {before.next} to {first - 1} of {owner} were deleted before they were appended"
-                )
-                data_loss(options, text)
-                plan.notes.append(PartitionSummary(*owner, skipped=[text]))
-            first = max(first, before.next)
-        # of a log that was read to its end before, an undecided transaction may begin earlier
-        stop = log.stable_end(committed=True) if options.committed else end
-        if first < stop:
-            plan.firsts[owner] = first
-            plan.pieces += log.between(first, stop, options)
+        with _left_out_if_unreachable(logs):
+            if owner not in unreachable and not any(each.segments == [] and each.is_unread for each in logs):
+                plan.topic_ids[owner] = logs[0].topic_id
+    known = table.positions(plan.topic_ids, columns, add_columns=add_columns)
+    for owner in plan.topic_ids:
+        with _left_out_if_unreachable(found[owner]):
+            _add(plan, Log(owner, found[owner], options), known.get(owner))
     return plan
 
 
-def _require_same(
-    owner: TopicPartition, before: Position, topic_id: str | None, log: Log, found: FoundLog
-) -> None:
+@contextmanager
+def _left_out_if_unreachable(logs: list[FoundLog]) -> Iterator[None]:
+    """Add a log that cannot be read to its account, if so configured."""
+    try:
+        yield
+    except OSError as error:
+        first = logs[0]
+        if isinstance(error, FileNotFoundError) or not first.reading.skips_unreachable:
+            raise
+        first.leave(error)
+
+
+def _add(plan: _Plan, log: Log, before: Position | None) -> None:
+    """Plan what a table lacks of a log."""
+    options, owner = log.options, log.owner
+    if not log.require_start(0 if before is None else before.next):
+        # the positions in the table would count them as appended
+        return
+    first, end = log.earliest, log.stable_end(committed=False)
+    if before is not None:
+        _require_same(before, plan.topic_ids[owner], log)
+        if before.next < first:
+            text = f"offsets {before.next} to {first - 1} of {owner} were deleted before they were appended"
+            log.lose(text, before.next, first - 1)
+        first = max(first, before.next)
+    if (lost := log.lost_end(end)) is not None:
+        lose(options, log.logs[0].omissions, lost)
+    # of a log that was read to its end before, an undecided transaction may begin earlier
+    stop = log.stable_end(committed=True) if options.committed else end
+    if first < stop:
+        pieces = log.between(first, stop)
+        plan.firsts[owner] = first
+        plan.pieces += pieces
+
+
+def _require_same(before: Position, topic_id: str | None, log: Log) -> None:
     """Check that the log continues where the table ends. Raises LogChanged."""
     end = log.stable_end(committed=False)
     why = ""
@@ -246,33 +310,20 @@ def _require_same(
     elif end < before.next:
         why = f"ends at offset {end}, the table has its records up to {before.next}: it was truncated"
     elif before.epoch is not None and before.next > log.earliest:
-        epoch = _epoch(found, before.next - 1)
+        epoch = _epoch(log.logs[0], before.next - 1)
         if epoch is not None and epoch != before.epoch:
             why = (
                 f"has offset {before.next - 1} of leader epoch {epoch}, the table of {before.epoch}: "
                 "it was truncated and rewritten"
             )
     if why:
-        raise LogChanged(f"{owner} is another log than before: it {why}; export it to another table")
-
-
-def _folder(found: FoundLog) -> Path | None:
-    if found.tiered is not None:
-        return None
-    return found.path if found.alone is None else found.path.parent
-
-
-def _topic_id(found: FoundLog) -> str | None:
-    """As Kafka prints it."""
-    folder = _folder(found)
-    metadata = None if folder is None else PartitionLog(folder).metadata()
-    return None if metadata is None else uuid_text(metadata.topic_id)
+        text = f"{log.owner} is another log than before: it {why}; export it to another table"
+        raise LogChanged(text)
 
 
 def _epoch(found: FoundLog, offset: int) -> int | None:
     """The leader epoch of an offset, from the checkpoint; None if that lacks it."""
-    folder = _folder(found)
-    epochs = [] if folder is None else PartitionLog(folder).leader_epochs()
+    epochs = [] if found.folder is None else PartitionLog(found.folder).leader_epochs()
     at = bisect_right(epochs, offset, key=lambda each: each.start_offset)
     return epochs[at - 1].epoch if at else None
 

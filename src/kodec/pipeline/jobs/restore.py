@@ -8,23 +8,30 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kodec.log.arguments import chosen_names
+from kodec.log.backends.header_keys import restored
 from kodec.log.batches.batch import CODECS
 from kodec.log.files.durable import sync_folder
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.paths import require_apart
+from kodec.log.files.resolve import NotALog
+from kodec.log.omissions import Cause, Omissions
+from kodec.log.selection import Topics
 from kodec.log.writing.add_segments import FinishedSegment, note_epoch
 from kodec.pipeline.segments import Cut, PartitionRows, log_columns
 from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.workers import Engine, workers
 from kodec.runtime.errors import EncodeError
-from kodec.stores.storage import on_this_machine
+from kodec.runtime.near import meant
+from kodec.stores.storage import files_below, on_this_machine
 
-__all__ = ["RestoreSummary", "RestoredPartition", "restore"]
+__all__ = ["RestoreSummary", "RestoredPartition", "check_restore", "restore"]
 
 _COLUMNS = ("key", "value", "headers", "offset", "timestamp", "timestampType")
 _TYPES: tuple[tuple[str, Callable[[pa.DataType], bool], str], ...] = (
@@ -66,6 +73,7 @@ class RestoreSummary:
         out: the log directory.
         partitions: by topic and partition.
         seconds: how long it took.
+        omissions: what is in the folder and was not read.
 
     Example: see `restore`.
     """
@@ -73,6 +81,7 @@ class RestoreSummary:
     out: Path
     partitions: list[RestoredPartition]
     seconds: float
+    omissions: Omissions
 
     @property
     def records(self) -> int:
@@ -98,7 +107,7 @@ class _Restore:
             for path in _in_order(source.files):
                 for batch in _batches(path):
                     if batch.num_rows:
-                        rows.add(log_columns(batch, -1))
+                        rows.add(log_columns(_with_keys(batch), -1))
             segments = rows.close()
         except BaseException:
             rows.abandon()
@@ -107,6 +116,14 @@ class _Restore:
             note_epoch(folder)
         sync_folder(folder)
         return folder, segments
+
+
+def _with_keys(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows with the bytes that an export has written as characters."""
+    at = batch.schema.get_field_index("headers")
+    if at < 0:
+        return batch
+    return batch.set_column(at, "headers", restored(batch.column(at)))
 
 
 @contextmanager
@@ -181,7 +198,7 @@ def restore(
     parquet: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
-    topics: Iterable[str] | None = None,
+    topics: Topics = None,
     compression: str = "none",
     segment_bytes: int = 1 << 30,
     engine: Engine = "spark",
@@ -214,20 +231,20 @@ def restore(
     """
     started = time.monotonic()
     say = progress or (lambda text: None)
-    source, target = on_this_machine(parquet).resolve(), on_this_machine(out).resolve()
     if compression not in CODECS:
-        raise ValueError(f"compression is one of {', '.join(CODECS)}, not {compression!r}")
+        raise ValueError(
+            f"compression is one of {', '.join(CODECS)}, not {compression!r}{meant(compression, CODECS)}"
+        )
     if not 0 < segment_bytes < 2**31:
         raise ValueError(f"segment_bytes={segment_bytes}: expected a number from 1 to {2**31 - 1}")
-    require_apart(source, target)
-    require_free(target)
-    found = list(_sources(source, None if topics is None else set(topics)))
+    omissions = Omissions()
+    source, target, found = _planned(parquet, out, topics, omissions)
     sizes = [sum(path.stat().st_size for path in each.files) for each in found]
     say(f"{len(found)} topic-partitions, {sum(len(each.files) for each in found)} files")
     cut = Cut(compression=compression, segment_bytes=segment_bytes)
     partitions = []
     with (
-        staged(target) as staging,
+        staged(target, [source]) as staging,
         workers("restore", engine=engine, master=master, config=config, progress=progress) as crew,
     ):
         for each, (folder, segments) in zip(
@@ -238,31 +255,98 @@ def restore(
         sync_folder(staging.result)
         require_free(target)
         staging.publish(target)
-    return RestoreSummary(target, partitions, time.monotonic() - started)
+    return RestoreSummary(target, partitions, time.monotonic() - started, omissions)
 
 
-def _sources(root: Path, topics: set[str] | None) -> Iterator[_Source]:
+def check_restore(
+    parquet: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    topics: Topics = None,
+    omissions: Omissions | None = None,
+) -> Iterator[RestoredPartition]:
+    """Check the columns and offsets of files for `restore`, and write nothing.
+
+    Args:
+        parquet, out, topics: as in `restore`.
+        omissions: takes what is in the folder and would not be read.
+
+    Returns: a row for each topic-partition, without segments and bytes.
+    Raises: as `restore`.
+
+    Example:
+        >>> from kodec.pipeline import check_restore, export
+        >>> _ = export("/data/kafka-logs", "parquet", engine="local", topics="orders", overwrite=True)
+        >>> [(str(each.topic_partition), each.records) for each in check_restore("parquet", "new")]
+        [('orders-0', 421), ('orders-1', 415), ('orders-2', 364)]
+    """
+    account = Omissions() if omissions is None else omissions
+    for each in _planned(parquet, out, topics, account)[2]:
+        records, first, last = 0, None, None
+        for path in _in_order(each.files):
+            for batch in _batches(path, ["offset"]):
+                if batch.num_rows:
+                    bounds = pc.min_max(batch["offset"]).as_py()
+                    records += batch.num_rows
+                    first = bounds["min"] if first is None else min(first, bounds["min"])
+                    last = bounds["max"] if last is None else max(last, bounds["max"])
+        yield RestoredPartition(each.owner, records, first, last, 0, 0)
+
+
+def _planned(
+    parquet: str | os.PathLike[str], out: str | os.PathLike[str], topics: Topics, omissions: Omissions
+) -> tuple[Path, Path, list[_Source]]:
+    """The folders, and the files of each topic-partition. Raises as `restore`."""
+    source, target = on_this_machine(parquet).resolve(), on_this_machine(out).resolve()
+    require_apart(source, target)
+    require_free(target)
+    names = chosen_names("topics", topics)
+    return source, target, list(_sources(source, None if names is None else set(names), omissions))
+
+
+def _sources(root: Path, topics: set[str] | None, omissions: Omissions) -> Iterator[_Source]:
+    """The files of each topic-partition.
+
+    Raises ValueError for files of rows in other places; OSError for a folder that cannot be listed: `glob`
+    would leave it out.
+    """
     seen = set()
-    for folder in sorted(root.glob("topic=*/partition=*")):
-        topic, number = folder.parent.name.partition("=")[2], folder.name.partition("=")[2]
-        owner = parse_partition_dir(f"{topic}-{number}")
-        if owner is None or owner.topic != topic or topic == _NULL:
-            raise ValueError(f"{folder}: not a topic-partition")
+    for folder in _folders(root, "topic", omissions):
+        topic = folder.name.partition("=")[2]
+        is_wanted = topics is None or topic in topics
         seen.add(topic)
-        if topics is None or topic in topics:
-            yield _Source(owner, sorted(_files(folder)))
-    for path in (each for suffix in _SUFFIXES for each in _misplaced(root, suffix)):
-        if path.parent == root or topics is None or path.parent.name.partition("=")[2] in topics:
-            raise ValueError(f"{path}: not in a folder named like topic=orders/partition=0")
+        for inner in _folders(folder, "partition", omissions) if is_wanted else ():
+            owner = parse_partition_dir(f"{topic}-{inner.name.partition('=')[2]}")
+            if owner is None or owner.topic != topic or topic == _NULL:
+                raise ValueError(f"{inner}: not a topic-partition")
+            yield _Source(owner, sorted(_files(inner)))
     if not seen:
-        raise ValueError(f"{root} has no folder named like topic=orders/partition=0")
+        raise NotALog(f"{root} has no folder named like topic=orders/partition=0")
     if missing := (topics or set()) - seen:
-        raise ValueError(f"{root} has no topic {', '.join(sorted(missing))}")
+        raise NotALog(f"{root} has no topic {', '.join(sorted(missing))}")
 
 
-def _misplaced(root: Path, suffix: str) -> Iterator[Path]:
-    yield from root.glob(f"*{suffix}")
-    yield from root.glob(f"topic=*/*{suffix}")
+def _folders(around: Path, key: str, omissions: Omissions) -> list[Path]:
+    """The folders named `key=...`; what else is there has no rows, and is in the account.
+
+    Spark and Hive read nothing whose name begins with `_` or `.`. Raises ValueError where there are rows.
+    """
+    found = []
+    for path in sorted(around.iterdir()):
+        if path.name.startswith(("_", ".")):
+            continue
+        if path.name.startswith(f"{key}="):
+            found.append(path)
+            continue
+        inside = files_below(path, _failed) if path.is_dir() else [path]
+        if (rows := next((each for each in inside if each.suffix in _SUFFIXES), None)) is not None:
+            raise ValueError(f"{rows}: not in a folder named like topic=orders/partition=0")
+        omissions.lose(path, f"not read: it is not named like {key}=...", Cause.ABSENT)
+    return found
+
+
+def _failed(error: OSError) -> NoReturn:
+    raise error
 
 
 def _files(folder: Path) -> Iterator[Path]:

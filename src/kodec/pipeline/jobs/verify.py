@@ -12,7 +12,9 @@ from typing import cast
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import list_partition
+from kodec.log.files.resolve import require_topics
 from kodec.log.reading.ahead import cores
+from kodec.log.selection import Selection, Topics
 from kodec.log.verification.findings import SegmentFindings
 from kodec.log.verification.verify import (
     Check,
@@ -131,6 +133,7 @@ def _as_given(problem: Problem, check: Check) -> Problem:
 
 def verify(
     *paths: str | os.PathLike[str],
+    topics: Topics = None,
     engine: Engine = "spark",
     master: str = "local[*]",
     limits: Limits = Limits(),
@@ -146,13 +149,13 @@ def verify(
     combines the results and opens the snapshots. The log of a live broker is not divided.
 
     Args: paths are log directories, topic-partitions' folders or segments, on a file system that the driver
-    and all workers share; `step` is called with the bytes read since the last call, by any of several threads
-    (engine="local" alone); `found` with each problem, when its topic-partition is checked; the rest as of
-    `export`.
+    and all workers share; topics as of `kodec.repair.verify`; `step` is called with the bytes read since the
+    last call, by any of several threads (engine="local" alone); `found` with each problem, when its
+    topic-partition is checked; the rest as of `export`.
 
     Returns: all problems and notes.
-    Raises: ValueError for a path without a log; OSError if it cannot be listed; MissingDependency if there
-    is no Java; PySparkException if a task fails otherwise.
+    Raises: ValueError for a path without a log; OSError if it cannot be listed; NoSuchPartition for a missing
+    topic; MissingDependency if there is no Java; PySparkException if a task fails otherwise.
 
     Example:
         >>> from kodec.pipeline import verify
@@ -162,7 +165,9 @@ def verify(
     """
     started = time.monotonic()
     say = progress or (lambda text: None)
-    plans = [plan_checks(path) for path in paths]
+    chosen = Selection.of(topics).topics
+    require_topics(chosen, *paths)
+    plans = [plan_checks(path, chosen) for path in paths]
     parts = _parts([_absolute(check) for _, checks in plans for check in checks], engine)
     segments = sum(part.segments for part in parts)
     say(f"{sum(part.check.kind == 'partition' for part in parts)} topic-partitions, {segments} segments")

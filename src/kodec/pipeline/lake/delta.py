@@ -27,9 +27,13 @@ from kodec.pipeline.lake.table import (
     Rows,
     by_topic,
     require_fit,
+    require_kept,
+    require_ours,
 )
 
 __all__ = ["DeltaLakeTable", "delta_table"]
+
+_MAPPING = "delta.columnMapping.mode"
 
 # How far back a RESTORE is searched for: one followed by this many commits of others is not seen.
 _HISTORY = 100
@@ -48,18 +52,28 @@ class DeltaLakeTable:
         return f"DeltaLakeTable({self.name!r})"
 
     def positions(
-        self, topic_ids: Mapping[TopicPartition, str | None], columns: pa.Schema
+        self, topic_ids: Mapping[TopicPartition, str | None], columns: pa.Schema, *, add_columns: bool
     ) -> dict[TopicPartition, Position]:
         """As `LakeTable.positions`."""
         try:
             table = self._table = self._opened(columns)
-            require_fit(self.name, pa.schema(table.schema().to_arrow()), columns, widens=False)
-            if not table.version():
-                return {}
-            self._require_not_restored(table)
-            return dict(self._known(table, topic_ids))
+            there = pa.schema(table.schema().to_arrow())
+            require_fit(self.name, there, columns, widens=False)
+            if table.metadata().configuration.get(_MAPPING, "none") != "none":
+                # Its columns can be renamed and dropped; the schema does not say which were.
+                require_kept(self.name, (each for each in columns.names if each not in there.names))
+            known = dict(self._known(table, topic_ids))
+            if not (known or add_columns or self._has_our_commit(table)):
+                require_ours(self.name, there, columns, is_empty=not table.file_uris())
+            if table.version():
+                self._require_not_restored(table)
+            return known
         except (DeltaError, OSError) as error:
             raise LakeError(f"{self.name}: {error}") from error
+
+    def _has_our_commit(self, table: DeltaTable) -> bool:
+        """Whether other topics were appended to a table, as far as its log goes back."""
+        return any(OFFSETS in commit for commit in table.history())
 
     def _opened(self, columns: pa.Schema) -> DeltaTable:
         uri = self.path or self.name

@@ -47,15 +47,22 @@ from kodec.pipeline.lake.table import (
     Position,
     Rows,
     by_topic,
+    column_names,
     of_topics,
     require_fit,
+    require_kept,
+    require_ours,
 )
 from kodec.pipeline.workers import Workers
+from kodec.runtime.foreign_json import read_json
 
 __all__ = ["IcebergTable", "iceberg_table"]
 
 # Which commit a property or a snapshot is of.
 _COMMIT = "kodec.commit"
+
+# Of the positions of all topic-partitions.
+_MOST_VALUES = 10_000_000
 
 # Rows in memory, of each thread, before they become a file.
 _FILE_BYTES = 128 << 20
@@ -104,14 +111,18 @@ class IcebergTable:
         return unquote(url.path) if url.scheme in ("", "file") else None
 
     def positions(
-        self, topic_ids: Mapping[TopicPartition, str | None], columns: pa.Schema
+        self, topic_ids: Mapping[TopicPartition, str | None], columns: pa.Schema, *, add_columns: bool
     ) -> dict[TopicPartition, Position]:
         """As `LakeTable.positions`."""
         with _errors(self.name):
             table = self._table = self._opened(columns)
             there = schema_to_pyarrow(table.schema(), include_field_ids=False)
             require_fit(self.name, there, columns, widens=True)
+            require_kept(self.name, _gone(table, columns))
             self._progress = _progress(self.name, table)
+            if not (self._progress or OFFSETS in table.properties or add_columns):
+                is_empty = table.metadata.current_snapshot_id is None
+                require_ours(self.name, there, columns, is_empty=is_empty)
         return {owner: move.to for owner, move in self._progress.items() if owner in topic_ids}
 
     def _opened(self, columns: pa.Schema) -> Table:
@@ -239,6 +250,13 @@ def _field(name: str, kind: pa.DataType, there: IcebergType, number: int) -> pa.
     return pa.field(name, kind, metadata={"PARQUET:field_id": str(number)})
 
 
+def _gone(table: Table, columns: pa.Schema) -> list[str]:
+    """Our columns that an earlier schema of a table had, and its current one has not."""
+    before = {name for schema in table.metadata.schemas for name in schema.column_names}
+    gone = before.difference(table.schema().column_names)
+    return [name for name in column_names(columns) if name in gone]
+
+
 def _delete(table: Table, made: list[DataFile]) -> None:
     """Files that are in no snapshot; the rest is left to `remove_orphan_files`."""
     for file in made:
@@ -248,6 +266,11 @@ def _delete(table: Table, made: list[DataFile]) -> None:
 
 def _json(details: object) -> str:
     return json.dumps(details, separators=(",", ":"))
+
+
+def _read(text: str) -> Any:
+    """Whoever may write the table may have written it. Raises ValueError."""
+    return read_json(text.encode("utf-8", "surrogatepass"), most_values=_MOST_VALUES)
 
 
 # -- how far logs are in a table ------------------------------------------------------------------
@@ -262,7 +285,7 @@ def _progress(name: str, table: Table) -> dict[TopicPartition, Move]:
     """
     try:
         text = table.properties.get(OFFSETS)
-        details = None if text is None else json.loads(text)
+        details = None if text is None else _read(text)
         latest = {} if details is None else of_topics(details["offsets"])
         found: dict[TopicPartition, Move] = {}
         oldest = 0
@@ -271,7 +294,7 @@ def _progress(name: str, table: Table) -> dict[TopicPartition, Move]:
             if details is not None and commit == details["commit"]:
                 return latest | found
             if carried is not None:
-                found = of_topics(json.loads(carried)) | found
+                found = of_topics(_read(carried)) | found
             oldest = snapshot.sequence_number or 0
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         why = f"{type(error).__name__}: {error}"

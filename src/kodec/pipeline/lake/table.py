@@ -3,13 +3,14 @@ commit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
 from kodec.log.files.listing import TopicPartition
 from kodec.runtime.errors import KodecError
+from kodec.runtime.foreign_json import whole_number
 
 __all__ = [
     "OFFSETS",
@@ -20,8 +21,11 @@ __all__ = [
     "Position",
     "Rows",
     "by_topic",
+    "column_names",
     "of_topics",
     "require_fit",
+    "require_kept",
+    "require_ours",
 ]
 
 OFFSETS = "kodec.offsets"
@@ -75,10 +79,11 @@ class LakeTable(Protocol):
         """The folder of a table on this machine; None elsewhere."""
 
     def positions(
-        self, topic_ids: Mapping[TopicPartition, str | None], columns: pa.Schema
+        self, topic_ids: Mapping[TopicPartition, str | None], columns: pa.Schema, *, add_columns: bool
     ) -> dict[TopicPartition, Position]:
-        """The table's current positions; a missing table is created with these
-        columns.
+        """The table's current positions; a missing table is created with these columns.
+
+        Args: add_columns allows an append to add columns to a table that has no positions.
 
         Raises LakeError.
         """
@@ -108,11 +113,9 @@ def of_topics(found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[Topi
     moves = {}
     for topic, partitions in found.items():
         for partition, entry in partitions.items():
-            first, end, epoch, topic_id = (entry.get(name) for name in ("from", "to", "epoch", "topicId"))
-            to = Position(int(entry["to"]), None if epoch is None else int(epoch), topic_id)
-            if not 0 <= int(entry["from"]) <= to.next or first is None or end is None:
-                raise ValueError(f"{topic}-{partition}: {entry}")
-            moves[TopicPartition(topic, int(partition))] = Move(int(first), to)
+            end, epoch = whole_number(entry["to"], 0), entry.get("epoch")
+            to = Position(end, None if epoch is None else whole_number(epoch), entry.get("topicId"))
+            moves[TopicPartition(topic, int(partition))] = Move(whole_number(entry["from"], 0, end), to)
     return moves
 
 
@@ -131,6 +134,40 @@ def require_fit(name: str, there: pa.Schema, ours: pa.Schema, *, widens: bool) -
     wrong = list(_misfits(list(there), list(ours), "", widens))
     if wrong:
         raise LakeError(f"{name}: {'; '.join(wrong)}; export to another table, or change this one")
+
+
+def require_ours(name: str, there: pa.Schema, ours: pa.Schema, *, is_empty: bool) -> None:
+    """Check that a table without positions is not changed, unless it is empty and made for our rows.
+
+    It may be another program's. Raises LakeError.
+    """
+    missing = [field.name for field in ours if field.name not in there.names]
+    if missing and not (is_empty and set(there.names) <= set(ours.names)):
+        raise LakeError(
+            f"{name}: it has no positions of an export, and no column {', '.join(missing)}: it may be of "
+            "another program; --add-columns (add_columns) adds them"
+        )
+
+
+def require_kept(name: str, gone: Iterable[str]) -> None:
+    """Check that no column of ours was renamed or dropped: rows from before would lack a new one of its
+    name. Raises LakeError."""
+    if columns := ", ".join(gone):
+        raise LakeError(
+            f"{name}: column {columns} was renamed or dropped there: a new column of that name would be null "
+            "in all earlier rows; export to another table, or rename it back"
+        )
+
+
+def column_names(fields: Iterable[pa.Field], inside: str = "") -> Iterator[str]:
+    """The names of columns and of what is inside them, as Iceberg has them: `headers.element.key`."""
+    for field in fields:
+        name, kind = f"{inside}{field.name}", field.type
+        yield name
+        if _is_list(kind):
+            yield from column_names([pa.field("element", kind.value_type)], f"{name}.")
+        elif pa.types.is_struct(kind):
+            yield from column_names(kind.fields, f"{name}.")
 
 
 def _misfits(there: list[pa.Field], ours: list[pa.Field], inside: str, widens: bool) -> Iterator[str]:

@@ -337,6 +337,9 @@ fn answer(request: &Value) -> Result<Value, String> {
     if let Some(limit) = request["limit"].as_u64() {
         options.max_decompressed = limit as usize;
     }
+    if let Some(most) = request["elements"].as_u64() {
+        options.max_elements = most as usize;
+    }
     let found = match (codec.decode)(&data, version, &arena, options) {
         Ok(found) => found,
         Err(error) => return Ok(json!({"error": problem(&error)})),

@@ -41,7 +41,7 @@ public final class Input {
         this.buf = buf;
         this.pos = pos;
         this.end = end;
-        this.opt = opt;
+        this.opt = opt.counted();
     }
 
     /** Requires that {@code size} bytes of a field are available. */
@@ -304,7 +304,8 @@ public final class Input {
         } else {
             byte[] stored = start == 0 && stop == buf.length ? buf : Arrays.copyOfRange(buf, start, stop);
             try {
-                in = new Input(Codecs.decompressed(codec, stored, opt.decompressedBytes()), opt);
+                in = new Input(Codecs.decompressed(codec, stored, opt.mostDecompressed()), opt);
+                opt.takeDecompressed(in.end);
             } catch (FormatException error) {
                 throw error.within(path).shifted(at);
             }

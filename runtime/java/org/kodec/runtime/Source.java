@@ -31,6 +31,8 @@ public final class Source {
         /** Elements without bytes, and how many there may be. */
         long empty;
         long room;
+        /** Bytes that were decompressed. */
+        long inflated;
 
         Reading(ReadOptions opt, long room) {
             this.opt = opt;
@@ -457,7 +459,7 @@ public final class Source {
     /** What zlib compressed. */
     public byte[] zlib(String name, byte[] data) {
         long start = at - data.length;
-        long limit = reading.opt.decompressedBytes();
+        long limit = reading.opt.decompressedBytes() - reading.inflated;
         Inflater inflater = new Inflater();
         try {
             inflater.setInput(data);
@@ -477,6 +479,7 @@ public final class Source {
                             : "zlib: the data have no end", start, null, null);
                 }
             }
+            reading.inflated += size;
             return Arrays.copyOf(found, size);
         } catch (DataFormatException error) {
             throw malformed(name, "zlib: " + error.getMessage(), start, null, null);

@@ -68,9 +68,10 @@ public abstract class StreamedObject {
     protected final void begin(Source from, String name, long index, Object within, Object outermost) {
         Source.Reading reading = from.reading;
         int most = reading.opt.depth();
+        String step = index < 0 ? name : name + "[" + index + "]";
         if (reading.depth >= most) {
             throw FormatException.limitExceeded(
-                    reading.at(name), "nested too deep", from.at, reading.depth + 1, most, "depth");
+                    reading.at(step), "nested too deep", from.at, reading.depth + 1, most, "depth");
         }
         io = from;
         parent = within;
@@ -84,7 +85,7 @@ public abstract class StreamedObject {
             root = within == null ? this : ((StreamedObject) within).root;
         }
         if (!name.isEmpty()) {
-            reading.path.add(index < 0 ? name : name + "[" + index + "]");
+            reading.path.add(step);
         }
     }
 

@@ -7,6 +7,7 @@ whatever the kernels do not support, and raises every error.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -14,11 +15,13 @@ import pyarrow.compute as pc
 
 from kodec.generated.kernels import message_set, record_batch
 from kodec.generated.log import message_set as legacy
+from kodec.generated.log.record_batch import RecordBatch
 from kodec.log.backends.arrow import row_schema
 from kodec.log.backends.native.cutting import Cut, most_bytes
 from kodec.log.backends.pure import encoding as pure
 from kodec.log.batches.encode import SEQUENCES, batch_head, codec_number
-from kodec.log.batches.frame import MAGICS
+from kodec.log.batches.frame import LISTS, MAGICS
+from kodec.log.batches.header import EXTRA, name_of
 from kodec.log.batches.options import EncodeOptions
 from kodec.log.batches.records import TimestampType
 from kodec.runtime.compression import compress
@@ -37,6 +40,18 @@ _DEFAULTS = {
     "value": pa.scalar(None, pa.binary()),
 }
 _HEADERS = pa.list_(pa.struct([pa.field("key", pa.binary(), nullable=False), pa.field("value", pa.binary())]))
+
+
+_SHARED = (
+    *("form", "leader_epoch", "codec", "transactional", "control"),
+    *("producer_id", "producer_epoch"),
+)
+"""The roles of the header that are the same in all batches."""
+
+
+_FIRST = tuple(map(name_of, ("offset", "base_timestamp", "base_sequence", "timestamp_type")))
+_TYPE = (name_of("timestamp_type"),)
+_LAST_OFFSET = name_of("last_offset_delta")
 
 
 def _likely_size(batch: Any, most_rows: int | None) -> int:
@@ -83,8 +98,8 @@ class _Encoder:
             options.producer_epoch,
             options.base_sequence,
         )
-        legacy_with_producer = options.magic != 2 and (
-            options.transactional or options.control or any(value != -1 for value in numbers)
+        legacy_with_producer = options.magic not in LISTS and (
+            options.transactional or options.control or options.extra or any(value != -1 for value in numbers)
         )
         if options.magic not in MAGICS or legacy_with_producer or options.batch_bytes > _MOST_BATCH:
             raise _Unable
@@ -96,7 +111,7 @@ class _Encoder:
         size = 0
         if self.options.compression == "none":
             size = sum(_likely_size(batch, most_rows) for batch in batches)
-        write = self._v2(size) if self.options.magic == 2 else self._v1(size)
+        write = self._v2(size) if self.options.magic in LISTS else self._v1(size)
         next(write)
         rest = None
         for number, batch in enumerate(batches, 1):
@@ -188,16 +203,12 @@ class _Encoder:
         head = batch_head(options)
         writer = record_batch.Writer()
         writer.reserve(size)
-        sequence = head.base_sequence
-        writer.set(
-            magic=head.magic,
-            partition_leader_epoch=head.partition_leader_epoch,
-            compression=int(head.attributes.compression),
-            is_transactional=int(head.attributes.is_transactional),
-            is_control=int(head.attributes.is_control),
-            producer_id=head.producer_id,
-            producer_epoch=head.producer_epoch,
-        )
+        sequence = options.base_sequence
+        writer.set(**{name_of(role): int(attrgetter(RecordBatch.ROLES[role])(head)) for role in _SHARED})
+        try:
+            writer.set(**{each.name: int(each.get(head)) for each in EXTRA if options.magic in each.magics})
+        except (OverflowError, TypeError, ValueError):
+            raise _Unable from None
         loaded = None
         item = yield
         while item is not None:
@@ -205,16 +216,11 @@ class _Encoder:
             if cut is not loaded:
                 writer.load(cut.rows)
                 loaded = cut
-            writer.set(
-                base_offset=cut.offsets[first],
-                base_timestamp=cut.timestamps[first],
-                base_sequence=sequence,
-                timestamp_type=_CREATE,
-            )
+            writer.put(_FIRST, (cut.offsets[first], cut.timestamps[first], sequence, _CREATE))
             if writer.rows(first, stop) != "ok":
                 raise _Unable
             # set after the rows are written: the largest timestamp does not depend on the type
-            writer.set(timestamp_type=cut.kinds[first])
+            writer.put(_TYPE, (cut.kinds[first],))
             content = None
             if options.compression != "none":
                 content = compress(options.compression, writer.content, level=options.level)
@@ -223,7 +229,7 @@ class _Encoder:
             if writer.unit(content) != "ok":
                 raise _Unable
             if sequence >= 0:
-                sequence = (sequence + writer.get("last_offset_delta") + 1) % SEQUENCES
+                sequence = (sequence + writer.get(_LAST_OFFSET) + 1) % SEQUENCES
             item = yield b""
         yield writer.take()
 

@@ -12,21 +12,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kodec.generated.kernels import message_set, record_batch
+from kodec.generated.log.message_set import Message
 from kodec.log.backends.contract import Buffer
 from kodec.log.backends.native.tables import Gatherer, TableDecoder
 from kodec.log.backends.pure.headers import HeaderDecoder
 from kodec.log.backends.scan import Scan
 from kodec.log.batches.batch import CODECS
-from kodec.log.batches.frame import BEFORE_BODY, NEWEST
+from kodec.log.batches.frame import BEFORE_BODY
+from kodec.log.batches.header import EXTRA, name_of
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import TimestampType
-from kodec.log.batches.sizes import BATCH_HEAD, LENGTH, MAGIC
+from kodec.log.batches.sizes import HEADS, LENGTH, MAGIC
 from kodec.runtime.dataclass import replace
 from kodec.runtime.native import bindings
 
-__all__ = ["FileHeaders", "NativeHeaderDecoder"]
+__all__ = ["HAS_EVERY_COLUMN", "FileHeaders", "NativeHeaderDecoder"]
 
 _NONE = int(TimestampType.NO_TIMESTAMP_TYPE)
+HAS_EVERY_COLUMN = all(each.name in record_batch.HEADS for each in EXTRA)
+"""Whether the kernel has all columns of a table of batches; it has none for bytes in a header."""
 
 
 class NativeHeaderDecoder(TableDecoder):
@@ -41,6 +45,8 @@ class _HeadersOf(Gatherer):
     """The headers of one format."""
 
     module: ModuleType
+    codec: str
+    """The column with the number of the codec."""
 
     def __init__(self, scan: Scan, options: LogReadOptions) -> None:
         self.scan = scan
@@ -55,7 +61,7 @@ class _HeadersOf(Gatherer):
         rows = len(self.kernel)
         heads = dict(zip(self.module.HEADS, pa.array(self.kernel.take()).flatten(), strict=True))
         columns = self._columns(heads, rows)
-        codes = heads["compression"].view(pa.int8())
+        codes = heads[self.codec].view(pa.int8())
         columns["codec"] = pa.DictionaryArray.from_arrays(codes, pa.array(CODECS))
         columns["crc_ok"] = heads["checksum_ok"] if self.check_crc else pa.nulls(rows, pa.bool_())
         columns |= {name: heads[name] for name in ("position", "size", "magic", "crc")}
@@ -71,7 +77,7 @@ class _HeadersOf(Gatherer):
 
 
 class FileHeaders:
-    """The headers of a file's batches of magic 2 as Arrow batches: reads nothing between them.
+    """The headers of a file's lists of records as Arrow batches: reads nothing between them.
 
     Ends at a batch of another format, at one that is incomplete or damaged according to its header, and at
     the end of the file: `position` shows where. Reads by position, so that several threads may read one file.
@@ -79,7 +85,7 @@ class FileHeaders:
     Args: fd, start, end: the file, and the byte range, from the start of a batch.
     """
 
-    _LAYOUT = LENGTH.at, BEFORE_BODY, MAGIC.at, BATCH_HEAD, NEWEST
+    _LAYOUT = LENGTH.at, BEFORE_BODY, MAGIC.at, tuple((magic, head.size) for magic, head in HEADS.items())
 
     def __init__(self, fd: int, start: int, end: int, scan: Scan, options: LogReadOptions) -> None:
         self.position = start
@@ -115,31 +121,40 @@ class FileHeaders:
                 return
 
 
-_SAME = (
-    "base_offset",
-    "base_timestamp",
-    "max_timestamp",
-    "timestamp_type",
-    "partition_leader_epoch",
-    "producer_id",
-    "producer_epoch",
-    "base_sequence",
-    "is_transactional",
-    "is_control",
-)
+_SAME = {
+    "base_offset": "offset",
+    "base_timestamp": "base_timestamp",
+    "max_timestamp": "max_timestamp",
+    "timestamp_type": "timestamp_type",
+    "partition_leader_epoch": "leader_epoch",
+    "producer_id": "producer_id",
+    "producer_epoch": "producer_epoch",
+    "base_sequence": "base_sequence",
+    "is_transactional": "transactional",
+    "is_control": "control",
+    "count": "count",
+}
+"""Columns of a table of batches that a header has as they are, with the roles of the fields."""
 
 
 class _BatchHeaders(_HeadersOf):
     """Headers of record batches."""
 
     module = record_batch
+    codec = name_of("codec")
 
     def _columns(self, heads: dict[str, Any], rows: int) -> dict[str, Any]:
-        columns = {name: heads[name] for name in _SAME}
+        columns = {name: heads[name_of(role)] for name, role in _SAME.items()}
         columns["last_offset"] = heads["offset_last"]
-        columns["count"] = heads["num_records"]
         none = pa.scalar(None, pa.int64())
-        columns["delete_horizon"] = pc.if_else(heads["has_delete_horizon"], heads["base_timestamp"], none)
+        has_horizon = heads[name_of("delete_horizon")]
+        columns["delete_horizon"] = pc.if_else(has_horizon, columns["base_timestamp"], none)
+        for each in EXTRA:
+            found = heads[each.name]
+            if set(each.magics) != set(HEADS):
+                has = pc.is_in(heads["magic"], pa.array(each.magics, heads["magic"].type))
+                found = pc.if_else(has, found, pa.scalar(None, found.type))
+            columns[each.name] = found
         return columns
 
 
@@ -147,12 +162,13 @@ class _MessageHeaders(_HeadersOf):
     """Headers of messages; a wrapper's first offset and count are compressed away."""
 
     module = message_set
+    codec = Message.ROLES["codec"].rpartition(".")[2]
 
     def _columns(self, heads: dict[str, Any], rows: int) -> dict[str, Any]:
         def all_of(value: int | bool | None, kind: Any) -> Any:
             return pa.repeat(pa.scalar(value, kind), rows)
 
-        alone = pc.equal(heads["compression"], 0)
+        alone = pc.equal(heads[self.codec], 0)
         kinds = heads["timestamp_type"].cast(pa.int32())
         return {
             "base_offset": pc.if_else(alone, heads["offset"], pa.scalar(None, pa.int64())),
@@ -168,4 +184,5 @@ class _MessageHeaders(_HeadersOf):
             "is_transactional": all_of(False, pa.bool_()),
             "is_control": all_of(False, pa.bool_()),
             "delete_horizon": all_of(None, pa.int64()),
+            **{each.name: pa.nulls(rows) for each in EXTRA},
         }

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from kodec.log.backends.contract import Buffer
-from kodec.log.batches.frame import BEFORE_BODY, LEAST_SIZE, NEWEST
-from kodec.log.batches.sizes import BATCH_HEAD, COUNT, DELTA, LENGTH, MAGIC, OFFSET
+from kodec.log.batches.frame import BEFORE_BODY, LEAST_SIZE, LEGACY
+from kodec.log.batches.sizes import HEADS, LENGTH, MAGIC, OFFSET
 from kodec.runtime.native import bindings
 
 __all__ = ["LAYOUT", "in_order"]
 
-LAYOUT = OFFSET.at, LENGTH.at, BEFORE_BODY, MAGIC.at, LEAST_SIZE, NEWEST, DELTA.at, COUNT.at, BATCH_HEAD
+LAYOUT = (
+    *(OFFSET.at, LENGTH.at, BEFORE_BODY, MAGIC.at, LEAST_SIZE, bytes(LEGACY)),
+    tuple((magic, head.last_delta.at, head.count.at, head.size) for magic, head in HEADS.items()),
+)
 """As `bindings.in_order` expects it, which reads these widths, signed and big-endian."""
-_READ = [each.format for each in (OFFSET, LENGTH, MAGIC, DELTA, COUNT)]
-if _READ != [">q", ">i", ">b", ">i", ">i"]:
+_READ = [each.format for each in (OFFSET, LENGTH, MAGIC)]
+_READ += [each.format for head in HEADS.values() for each in (head.last_delta, head.count)]
+if set(_READ) != {">q", ">i", ">b"} or _READ[3:] != [">i"] * 2 * len(HEADS):
     raise ImportError(f"bindings.in_order does not read {_READ}")
 
 

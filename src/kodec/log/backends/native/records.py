@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from kodec.generated.kernels import message_set, record_batch
 from kodec.generated.log import record_batch as v2
@@ -12,25 +13,36 @@ from kodec.log.backends.pure.records import RecordDecoder
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import read_rows as read_rows_pure
 from kodec.log.batches.options import LogReadOptions
-from kodec.log.batches.records import Limits, Record, TimestampType
+from kodec.log.batches.records import Limits, Owner, Record, TimestampType
 from kodec.log.batches.wrapper import Wrapper
 
 __all__ = ["NativeRecordDecoder", "read_rows"]
 
 _KINDS = {"timestamp_type": {int(kind): kind for kind in TimestampType}}
-_SHAPE = record_batch.Shape(Record, _KINDS)
-_MESSAGES = message_set.Shape(Record, _KINDS, {"headers": ()})
+_MOST_OWNERS = 256
 
 
-def read_rows(head: v2.RecordBatch, data: bytes, content: bytes, limits: Limits) -> list[Record]:
+@lru_cache(_MOST_OWNERS)
+def _shapes(topic_partition: Owner) -> tuple[record_batch.Shape, message_set.Shape]:
+    """The shapes of records of a topic-partition: of those in batches, and of messages."""
+    place = {"topic_partition": topic_partition}
+    return (
+        record_batch.Shape(Record, _KINDS, place),
+        message_set.Shape(Record, _KINDS, {"headers": (), **place}),
+    )
+
+
+def read_rows(
+    head: v2.RecordBatch, data: bytes, content: bytes, limits: Limits, topic_partition: Owner
+) -> list[Record]:
     """The records of the batch `data`, whose header is `head` and whose content was decompressed."""
     objects = record_batch.Objects(
-        _SHAPE, check=False, unit_bytes=limits.batch_bytes, elements=limits.elements
+        _shapes(topic_partition)[0], check=False, unit_bytes=limits.batch_bytes, elements=limits.elements
     )
     status, _ = objects.next(data, 0, len(data))
     if status == "compressed":
         status = objects.rows(content)
-    return objects.items if status == "ok" else read_rows_pure(head, data, content, limits)
+    return objects.items if status == "ok" else read_rows_pure(head, data, content, limits, topic_partition)
 
 
 class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
@@ -40,15 +52,16 @@ class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
         limits = options.limits
         self._decompressed_bytes = limits.decompressed_bytes
         self._pure = RecordDecoder(options)
+        of_batches, of_messages = _shapes(options.topic_partition)
         self._objects = record_batch.Objects(
-            _SHAPE,
+            of_batches,
             check=options.check_crc,
             stop_at_hidden=options.control,
             unit_bytes=limits.batch_bytes,
             elements=limits.elements,
         )
         self._messages = message_set.Objects(
-            _MESSAGES, check=options.check_crc, unit_bytes=limits.batch_bytes, elements=limits.elements
+            of_messages, check=options.check_crc, unit_bytes=limits.batch_bytes, elements=limits.elements
         )
 
     def decode(self, batch: Batch) -> Iterable[Iterable[Record]]:

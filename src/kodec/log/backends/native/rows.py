@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kodec.generated.kernels import message_set, record_batch
 from kodec.log.backends.contract import Buffer
+from kodec.log.backends.header_keys import exact, has_ours, replaced
 from kodec.log.backends.native.kernels import MOST_NATIVE, content_of
 from kodec.log.backends.native.tables import Gatherer, TableDecoder
 from kodec.log.backends.pure.rows import RowDecoder
@@ -87,7 +88,7 @@ class _RowsOf(Gatherer):
         if "headers" in schema.names and "headers" not in found:
             found["headers"] = _no_headers(rows, schema.field("headers").type)
         elif text and "headers" in found:
-            found["headers"] = _as_text(found["headers"])
+            found["headers"] = _as_text(found["headers"], self.scan.exact_keys)
         # v0 and v1 have no values that apply to all records of a batch
         made = [found[each.name] if each.name in found else pa.nulls(rows, each.type) for each in schema]
         return pa.RecordBatch.from_arrays(made, schema=schema)
@@ -155,17 +156,18 @@ def _no_headers(rows: int, kind: Any) -> Any:
     return pa.ListArray.from_arrays(offsets, none, type=kind)
 
 
-def _as_text(lists: Any) -> Any:
-    """The lists with U+FFFD where a key's bytes are not UTF-8."""
+def _as_text(lists: Any, is_exact: bool) -> Any:
+    """The lists with keys that are text, where a key's bytes are not UTF-8."""
     items = lists.values
     keys = items.field(0)
     try:
         keys.validate(full=True)
-        return lists
+        if not (is_exact and has_ours(keys)):
+            return lists
     except pa.ArrowInvalid:
         pass
     raw = keys.cast(pa.binary()).to_pylist()
     kind = items.type
-    shown = pa.array([key.decode("utf-8", "replace") for key in raw], kind.field(0).type)
+    shown = pa.array(map(exact if is_exact else replaced, raw), kind.field(0).type)
     fixed = pa.StructArray.from_arrays([shown, items.field(1)], fields=list(kind))
     return pa.ListArray.from_arrays(lists.offsets, fixed, type=lists.type)

@@ -39,7 +39,7 @@ class HeaderDecoder(Decoder[Any]):
     def add(self, batch: Batch) -> None:
         """Collect the header of a batch. Raises FormatError."""
         # a wrapper's first offset and count are compressed away
-        known = batch.magic == 2 or batch.codec == "none"
+        known = batch.is_list or batch.codec == "none"
         if batch.last_offset > EVERY.last:
             error = Malformed("last_offset_delta", "does not fit 64 bits", at=0, have=batch.last_offset)
             raise batch.located(error)
@@ -64,6 +64,7 @@ class HeaderDecoder(Decoder[Any]):
                 batch.delete_horizon,
                 batch.crc,
                 batch.crc_ok if self._check_crc else None,
+                *batch.extra.values(),
             )
         )
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kodec.log.backends.contract import Buffer
-from kodec.log.batches.frame import LEAST_SIZE, MAGICS, NEWEST, Frame
-from kodec.log.batches.sizes import BATCH_HEAD, COUNT, DELTA
+from kodec.log.batches.frame import LEAST_SIZE, MAGICS, Frame
+from kodec.log.batches.sizes import HEADS
 
 __all__ = ["in_order"]
 
@@ -27,10 +27,11 @@ def in_order(data: Buffer, start: int, end: int, last: int, most: int, gaps: boo
         if size < LEAST_SIZE or stop > end or magic not in MAGICS:
             break
         final, holes = first, True
-        if magic == NEWEST:
-            if size < BATCH_HEAD:
+        head = HEADS.get(magic)
+        if head is not None:
+            if size < head.size:
                 break
-            delta, count = DELTA.get(view, start), COUNT.get(view, start)
+            delta, count = head.last_delta.get(view, start), head.count.get(view, start)
             if delta < 0:
                 break
             final, holes = first + delta, count <= delta

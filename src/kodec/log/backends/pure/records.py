@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from kodec.generated.log import message_set as legacy
 from kodec.log.backends.contract import Buffer, Cursor, Decoder
@@ -37,18 +37,25 @@ class BatchDecoder(Decoder[Batch]):
 
 
 class RecordDecoder(Decoder[Sequence[Record]]):
-    """Yields the records of each batch; uncompressed messages, many at a time."""
+    """Yields the records of each batch, without those of batches that `drops` names.
 
-    def __init__(self, options: LogReadOptions) -> None:
+    Uncompressed messages come many at a time.
+    """
+
+    def __init__(self, options: LogReadOptions, drops: Callable[[Batch], bool] | None = None) -> None:
+        self._drops = drops
         self._check_crc = options.check_crc
         self._control = options.control
         self._batch_bytes = options.limits.batch_bytes
         self._rows = fields.ReadOptions(check_crc=options.check_crc)
+        self._topic_partition = options.topic_partition
         self.runs = False
 
     def decode(self, batch: Batch) -> tuple[Sequence[Record]]:
         if self._check_crc:
             batch.verify_crc()
+        if self._drops is not None and self._drops(batch):
+            return ((),)
         # an uncompressed message is usually followed by more
         self.runs = batch.magic in LEGACY and batch.codec == "none"
         return (batch.records(control=self._control, check_crc=self._check_crc),)
@@ -64,6 +71,7 @@ class RecordDecoder(Decoder[Sequence[Record]]):
                     break
                 record.timestamp_type = _TYPES[record.timestamp_type]
                 record.headers = ()
+                record.topic_partition = self._topic_partition
                 stop = at + last
                 cursor.position = origin + stop
                 yield (record,)

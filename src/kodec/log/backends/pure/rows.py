@@ -13,9 +13,11 @@ import pyarrow as pa
 from kodec.generated.log.record_batch import HEAD_OF_RECORD_BATCH_ROWS
 from kodec.log.backends.arrow import DECODED, OF_BATCH, SEQUENCE
 from kodec.log.backends.contract import Decoder
+from kodec.log.backends.header_keys import exact, replaced
 from kodec.log.backends.scan import EVERY, HEADER_BYTES, Scan
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import DefaultBatch
+from kodec.log.batches.header import EXTRA
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Record
 from kodec.runtime.errors import FormatError, Malformed
@@ -143,8 +145,9 @@ class RowDecoder(Decoder[Any]):
     def _arrow(self, columns: Sequence[Any], rows: int) -> Any:
         schema = self._scan.schema
         texts = self._decoded(columns)
+        arrays = _ARROW | {"headers": _exact_lists} if self._scan.exact_keys else _ARROW
         made = [
-            _ARROW.get(field.name, pa.array)(texts.get(field.name, column), field.type)
+            arrays.get(field.name, pa.array)(texts.get(field.name, column), field.type)
             for field, column in zip(schema, columns, strict=True)
         ]
         if not made:
@@ -173,6 +176,9 @@ class RowDecoder(Decoder[Any]):
         return found
 
 
+_EXTRA = frozenset(each.name for each in EXTRA)
+
+
 def _sequences(batch: Batch, records: list[Record]) -> list[int]:
     """The producer's sequence number of each record, -1: none; 2147483647 is followed by 0."""
     if batch.base_sequence < 0:
@@ -184,7 +190,7 @@ def _sequences(batch: Batch, records: list[Record]) -> list[int]:
 def _of_batch(batch: Batch, name: str) -> Any:
     """The header's values for all records of the batch; None in v0 and v1 for fields of v2."""
     if name in OF_BATCH:
-        return getattr(batch, name)
+        return batch.extra[name] if name in _EXTRA else getattr(batch, name)
     return HEAD_OF_RECORD_BATCH_ROWS[name][1](batch.head) if isinstance(batch, DefaultBatch) else None
 
 
@@ -223,7 +229,11 @@ def _binaries(column: Sequence[bytes | None], kind: Any) -> Any:
     return pa.Array.from_buffers(kind, 1, [None, bounds, pa.py_buffer(value)])
 
 
-def _lists(column: Sequence[Headers], kind: Any) -> Any:
+def _exact_lists(column: Sequence[Headers], kind: Any) -> Any:
+    return _lists(column, kind, exact)
+
+
+def _lists(column: Sequence[Headers], kind: Any, text: Callable[[bytes], str] = replaced) -> Any:
     bounds = array("i", [0])
     total = 0
     for headers in column:
@@ -231,17 +241,22 @@ def _lists(column: Sequence[Headers], kind: Any) -> Any:
         bounds.append(total)
     flat = list(chain.from_iterable(column))
     keys = [key for key, _ in flat]
-    try:
-        "".join(keys).encode()
-    except UnicodeEncodeError:
-        # bytes that are not UTF-8: a string column holds U+FFFD, as Kafka does
-        keys = [key.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for key in keys]
+    if text is exact or not _is_utf8(keys):
+        keys = [key if key.isascii() else text(key.encode("utf-8", "surrogateescape")) for key in keys]
     struct = kind.value_type
     items = pa.StructArray.from_arrays(
         [pa.array(keys, struct.field(0).type), pa.array([value for _, value in flat], struct.field(1).type)],
         fields=list(struct),
     )
     return pa.ListArray.from_arrays(_numbers(bounds, pa.int32()), items, type=kind)
+
+
+def _is_utf8(keys: Sequence[str]) -> bool:
+    try:
+        "".join(keys).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 _VALUES: dict[str, Callable[[Record], Any]] = {

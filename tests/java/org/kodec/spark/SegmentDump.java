@@ -34,6 +34,12 @@ public final class SegmentDump {
         return found.toString();
     }
 
+    /** Text as the driver's log has it: a JSON string. */
+    public static String shown(byte[] text) {
+        String found = DriverLog.shown(new String(text, java.nio.charset.StandardCharsets.UTF_8));
+        return "\"" + found.replace("\\", "\\\\") + "\"";
+    }
+
     private static void read(LogPartition task, ReadSettings reading, Configuration conf, StringJoiner into)
             throws IOException {
         try (LogReader reader = new LogReader(task, reading, Columns.WITH_HEADERS, conf)) {

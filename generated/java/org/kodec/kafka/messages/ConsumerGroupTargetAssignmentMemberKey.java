@@ -22,6 +22,8 @@ public record ConsumerGroupTargetAssignmentMemberKey(
         String memberId) {
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
+    /** Which message it is, where others stand beside it. */
+    public static final int NUMBER = 7;
     public static final int MIN_SIZE = 4;
     public static final int RECORD_TYPE_AT = 0;
     public static final int GROUP_ID_AT = 2;

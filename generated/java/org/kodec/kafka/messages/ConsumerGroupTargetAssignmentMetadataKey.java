@@ -21,6 +21,8 @@ public record ConsumerGroupTargetAssignmentMetadataKey(
         String groupId) {
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
+    /** Which message it is, where others stand beside it. */
+    public static final int NUMBER = 6;
     public static final int MIN_SIZE = 3;
     public static final int RECORD_TYPE_AT = 0;
     public static final int GROUP_ID_AT = 2;

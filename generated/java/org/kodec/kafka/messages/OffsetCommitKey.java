@@ -26,6 +26,8 @@ public record OffsetCommitKey(
         int partition) {
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
+    /** Which message it is, where others stand beside it. */
+    public static final int NUMBER = 1;
     public static final int MIN_SIZE = 8;
     public static final int RECORD_TYPE_AT = 0;
     public static final int GROUP_AT = 2;

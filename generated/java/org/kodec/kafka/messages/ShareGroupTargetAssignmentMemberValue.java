@@ -24,6 +24,8 @@ public record ShareGroupTargetAssignmentMemberValue(
         List<TaggedField> taggedFields) {
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
+    /** Which message it is, where others stand beside it. */
+    public static final int NUMBER = 13;
     public static final int FIRST_VERSION = 0;
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 4;

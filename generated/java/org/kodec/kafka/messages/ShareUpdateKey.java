@@ -26,6 +26,8 @@ public record ShareUpdateKey(
         int partition) {
     /** Its topic. */
     public static final String TOPIC = "__share_group_state";
+    /** Which message it is, where others stand beside it. */
+    public static final int NUMBER = 1;
     public static final int MIN_SIZE = 23;
     public static final int RECORD_TYPE_AT = 0;
     public static final int GROUP_ID_AT = 2;

@@ -33,6 +33,8 @@ public record ShareUpdateValue(
         List<TaggedField> taggedFields) {
     /** Its topic. */
     public static final String TOPIC = "__share_group_state";
+    /** Which message it is, where others stand beside it. */
+    public static final int NUMBER = 1;
     public static final int FIRST_VERSION = 0;
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 20;

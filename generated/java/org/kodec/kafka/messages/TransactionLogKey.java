@@ -21,6 +21,8 @@ public record TransactionLogKey(
         String transactionalId) {
     /** Its topic. */
     public static final String TOPIC = "__transaction_state";
+    /** Which message it is, where others stand beside it. */
+    public static final int NUMBER = 0;
     public static final int MIN_SIZE = 3;
     public static final int RECORD_TYPE_AT = 0;
     public static final int TRANSACTIONAL_ID_AT = 2;

@@ -53,6 +53,8 @@ public record TransactionLogValue(
         List<TaggedField> taggedFields) {
     /** Its topic. */
     public static final String TOPIC = "__transaction_state";
+    /** Which message it is, where others stand beside it. */
+    public static final int NUMBER = 0;
     public static final int FIRST_VERSION = 0;
     public static final int LAST_VERSION = 1;
     public static final int MIN_SIZE = 35;

@@ -18,6 +18,8 @@ public record EndTransactionRecord(
         List<TaggedField> taggedFields) {
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
+    /** Which message it is, where others stand beside it. */
+    public static final int NUMBER = 24;
     public static final int FIRST_VERSION = 0;
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 1;

@@ -22,6 +22,8 @@ public record UnregisterBrokerRecord(
         List<TaggedField> taggedFields) {
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
+    /** Which message it is, where others stand beside it. */
+    public static final int NUMBER = 1;
     public static final int FIRST_VERSION = 0;
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 13;

@@ -46,6 +46,8 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
         List<TaggedField> taggedFields) {
     /** Its topic. */
     public static final String TOPIC = "__remote_log_metadata";
+    /** Which message it is, where others stand beside it. */
+    public static final int NUMBER = 3;
     public static final int FIRST_VERSION = 0;
     public static final int LAST_VERSION = 0;
     public static final int MIN_SIZE = 60;

@@ -16,7 +16,7 @@ import org.kodec.kafka.log.RecordBatch;
  * for timestamps that producers set, the records are read. Checksums are verified.
  */
 final class AggregateReader implements PartitionReader<InternalRow> {
-    private final Batches batches;
+    final Batches batches;
     private final List<String> wanted;
     private final boolean offsets;
     private final boolean timestamps;
@@ -50,7 +50,7 @@ final class AggregateReader implements PartitionReader<InternalRow> {
                 return true;
             }
             if (step == Step.BATCH) {
-                if (batches.walk.isNewest() && known()) {
+                if (batches.walk.isList() && known()) {
                     batches.walk.skip();
                     continue;
                 }
@@ -72,7 +72,8 @@ final class AggregateReader implements PartitionReader<InternalRow> {
         boolean inside = head.offsetFirst() >= batches.walk.wanted.first() && head.offsetLast() <= batches.walk.wanted.last();
         boolean appended =
                 head.headAttributesTimestampType == RecordBatch.TimestampType.LOG_APPEND_TIME.value();
-        if (!inside || offsets && !whole || timestamps && !appended) {
+        // a bound inside the batch is one of its records', and a header may end below them
+        if (!inside || (offsets || batches.walk.wanted.bounded()) && !whole || timestamps && !appended) {
             return false;
         }
         count += head.headNumRecords;
@@ -85,10 +86,10 @@ final class AggregateReader implements PartitionReader<InternalRow> {
     }
 
     private void rows(long first, long last) {
-        boolean newest = batches.rows.rows.count > 0;
+        boolean lists = batches.rows.rows.count > 0;
         int rows = batches.rows.count();
-        long[] ofOffsets = newest ? batches.rows.rows.offset : batches.rows.old.offset;
-        long[] ofTimestamps = newest ? batches.rows.rows.timestamp : batches.rows.old.timestamp;
+        long[] ofOffsets = lists ? batches.rows.rows.offset : batches.rows.old.offset;
+        long[] ofTimestamps = lists ? batches.rows.rows.timestamp : batches.rows.old.timestamp;
         for (int row = 0; row < rows; row++) {
             long at = ofOffsets[row];
             if (at < first || at > last) {

@@ -10,7 +10,7 @@ import org.kodec.runtime.Codecs;
  *
  * @param position in the segment
  * @param last the last offset
- * @param rows of the newest format with its head read, otherwise null; {@code old} for other formats
+ * @param rows of a list of records whose header is read, otherwise null; {@code old} for messages
  */
 record Batch(byte[] data, long position, long last, RecordBatch.Rows rows, MessageSet.Rows old) {
     private static final long OLD =
@@ -22,7 +22,7 @@ record Batch(byte[] data, long position, long last, RecordBatch.Rows rows, Messa
         if (frame == null || !frame.known()) {
             return null;
         }
-        if (frame.legacy()) {
+        if (!frame.isList()) {
             MessageSet.Rows old = new MessageSet.Rows(OLD, 1);
             boolean right = old.head(data, 0, data.length, false) && old.codec() != null && old.unitEnd == data.length;
             return right ? new Batch(data, position, frame.offset(), null, old) : null;

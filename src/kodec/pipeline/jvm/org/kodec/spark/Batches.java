@@ -12,7 +12,8 @@ import org.kodec.runtime.FormatException;
 
 /** Goes through pieces of segments, one after the other, and appends the rows of their batches. */
 final class Batches implements Closeable {
-    private static final String GONE = "No such file or directory";
+    /** How often a file may go before what has replaced it is open: more is no broker's work. */
+    private static final int MOST_REPLACED = 20;
 
     final RowBuffers rows;
     final Window window = new Window();
@@ -25,13 +26,15 @@ final class Batches implements Closeable {
     private final Siblings siblings;
     private final Deque<SegmentSlice> pieces = new ArrayDeque<>();
     private boolean open;
+    /** How many files in a row had gone. */
+    private int gone;
 
     Batches(Iterable<SegmentSlice> given, ReadSettings reading, Configuration conf, long columns, long oldColumns) {
         this.reading = reading;
         this.conf = conf;
         given.forEach(pieces::add);
         rows = new RowBuffers(columns, oldColumns);
-        losses = new Losses(reading);
+        losses = new Losses(reading.failOnDataLoss());
         siblings = new Siblings(reading, conf, losses);
     }
 
@@ -43,6 +46,7 @@ final class Batches implements Closeable {
                 if (step != Step.END) {
                     return step;
                 }
+                walk.noteTail(losses);
                 readNext(walk.ended(siblings));
                 closeWalk();
                 continue;
@@ -64,9 +68,12 @@ final class Batches implements Closeable {
 
     /** The error of a file that cannot be read. */
     static IOException unreadable(SegmentSlice piece, long position, Exception error) {
-        Throwable cause = error instanceof UncheckedIOException ? error.getCause() : error;
-        String why = cause instanceof FileNotFoundException ? GONE : cause.getMessage();
-        return new IOException(piece.path() + " cannot be read at byte " + position + ": " + why, error);
+        IOException cause = error instanceof UncheckedIOException wrapped ? wrapped.getCause() : (IOException) error;
+        boolean gone = cause instanceof FileNotFoundException;
+        String path = cause instanceof UnreachableException known ? known.path : gone ? cause.getMessage() : piece.path();
+        boolean other = !path.equals(piece.path());
+        String why = gone ? UnreachableException.NO_SUCH_FILE : UnreachableException.reason(cause, path);
+        return new IOException(path + " cannot be read at byte " + (other ? 0 : position) + ": " + why, error);
     }
 
     private void open(SegmentSlice next) throws IOException {
@@ -75,12 +82,18 @@ final class Batches implements Closeable {
             source = Files.open(next.path(), conf);
         } catch (FileNotFoundException error) {
             List<SegmentSlice> now = next.tiered() ? null : siblings.inPlaceOf(next);
-            if (now == null) {
-                throw new IOException(GONE, error);
+            if (now == null && reading.failOnDataLoss() || ++gone > MOST_REPLACED) {
+                throw error;
             }
-            readNext(now);
+            if (now == null) {
+                losses.missing(next.path(), "offsets " + next.start() + " to " + (next.stop() - 1) + " of " + next.owner()
+                        + " are missing: " + UnreachableException.NO_SUCH_FILE);
+            } else {
+                readNext(now);
+            }
             return;
         }
+        gone = 0;
         walk = new SliceWalk(next, source, rows, window, reading, conf);
         open = true;
     }

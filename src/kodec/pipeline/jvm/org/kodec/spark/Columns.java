@@ -1,7 +1,13 @@
 package org.kodec.spark;
 
 import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
 import java.util.function.IntUnaryOperator;
+import java.util.function.Predicate;
+import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -29,22 +35,74 @@ final class Columns {
             .add("timestampType", DataTypes.IntegerType);
     static final StructType WITH_HEADERS = PLAIN.add("headers", new ArrayType(HEADER, true));
 
-    /** Columns of the batch of a record; {@link BatchVector} has their places. */
-    private static final StructType METADATA = new StructType()
-            .add("leaderEpoch", DataTypes.IntegerType)
-            .add("producerId", DataTypes.LongType)
-            .add("producerEpoch", DataTypes.IntegerType)
-            .add("sequence", DataTypes.IntegerType)
-            .add("isTransactional", DataTypes.BooleanType)
-            .add("isControl", DataTypes.BooleanType)
-            .add("codec", DataTypes.StringType)
-            .add("magic", DataTypes.IntegerType)
-            .add("batchPosition", DataTypes.LongType)
-            .add("batchSize", DataTypes.LongType)
-            .add("file", DataTypes.StringType);
+    /**
+     * A column of the batch of a record.
+     *
+     * @param number its value; null for a text
+     * @param text its value; null for a number
+     * @param isNull whether a batch has no value
+     */
+    private record OfBatch(
+            String name,
+            DataType type,
+            ToLongFunction<Batches> number,
+            Function<Batches, String> text,
+            Predicate<Batches> isNull) {
+        private static final Map<Class<?>, DataType> TYPES = Map.of(
+                boolean.class, DataTypes.BooleanType, int.class, DataTypes.IntegerType, long.class, DataTypes.LongType);
+
+        /** A field of the header over a list of records, and its value in a format that has none. */
+        static OfBatch header(String name, DataType type, ToLongFunction<RecordBatch.Rows> field, long otherwise) {
+            return number(name, type, each -> each.walk.isList() ? field.applyAsLong(each.rows.rows) : otherwise);
+        }
+
+        static OfBatch number(String name, DataType type, ToLongFunction<Batches> number) {
+            return new OfBatch(name, type, number, null, each -> false);
+        }
+
+        static OfBatch text(String name, Function<Batches, String> text) {
+            return new OfBatch(name, DataTypes.StringType, null, text, each -> false);
+        }
+
+        /** A field of the header that has no meaning here, as a newer format may have; null if there is none. */
+        static OfBatch extra(RecordBatch.Rows.HeadField field) {
+            return new OfBatch(
+                    field.name(),
+                    TYPES.get(field.type()),
+                    each -> field.value().applyAsLong(each.rows.rows),
+                    null,
+                    each -> !each.walk.isList() || !field.forms().contains(each.walk.magic()));
+        }
+    }
+
+    private static final long NO_SEQUENCE = Long.MIN_VALUE;
+    private static final List<OfBatch> WITH_MEANING = List.of(
+            OfBatch.header("leaderEpoch", DataTypes.IntegerType, head -> head.headPartitionLeaderEpoch, -1),
+            OfBatch.header("producerId", DataTypes.LongType, head -> head.headProducerId, -1),
+            OfBatch.header("producerEpoch", DataTypes.IntegerType, head -> head.headProducerEpoch, -1),
+            // added to the offset, the sequence
+            OfBatch.header("sequence", DataTypes.IntegerType,
+                    head -> head.headBaseSequence < 0 ? NO_SEQUENCE : head.headBaseSequence - head.headBaseOffset, NO_SEQUENCE),
+            OfBatch.header("isTransactional", DataTypes.BooleanType, head -> head.headAttributesIsTransactional ? 1 : 0, 0),
+            OfBatch.header("isControl", DataTypes.BooleanType, head -> head.headAttributesIsControl ? 1 : 0, 0),
+            OfBatch.text("codec", each -> each.walk.codec()),
+            OfBatch.number("magic", DataTypes.IntegerType, each -> each.walk.magic()),
+            OfBatch.number("batchPosition", DataTypes.LongType, each -> each.walk.position()),
+            OfBatch.number("batchSize", DataTypes.LongType, each -> each.walk.size()),
+            OfBatch.text("file", each -> each.walk.piece.path()));
+    /** All of them, as {@code kodec.pipeline.columns} has them. */
+    private static final List<OfBatch> OF_BATCH = Stream.concat(
+                    WITH_MEANING.stream(), RecordBatch.Rows.EXTRA.stream().map(OfBatch::extra))
+            .toList();
+    private static final StructType METADATA =
+            new StructType(OF_BATCH.stream().map(each -> field(each.name, each.type)).toArray(StructField[]::new));
     static final StructType ALL = schema(true, true);
 
     private Columns() {}
+
+    private static StructField field(String name, DataType type) {
+        return DataTypes.createStructField(name, type, true);
+    }
 
     /** The columns of a load. */
     static StructType schema(boolean headers, boolean metadata) {
@@ -64,13 +122,14 @@ final class Columns {
 
     /** Values of the rows' batches, one place per batch, and the batch of each row. */
     static final class Heads {
-        private static final int WIDTH = METADATA.length();
+        private static final int WIDTH = OF_BATCH.size();
         private static final int SEQUENCE = METADATA.fieldIndex("sequence");
         int[] unit = new int[1024];
         private int rows;
         private int count;
         private long[] numbers = new long[16 * WIDTH];
         private UTF8String[] texts = new UTF8String[16 * WIDTH];
+        private boolean[] nulls = new boolean[16 * WIDTH];
 
         void clear() {
             rows = 0;
@@ -78,7 +137,7 @@ final class Columns {
         }
 
         /** Notes the batch of the rows up to {@code end}. */
-        void add(int end, String file, Batches batches) {
+        void add(int end, Batches batches) {
             if (end > unit.length) {
                 unit = Arrays.copyOf(unit, Math.max(end, 2 * unit.length));
             }
@@ -87,27 +146,18 @@ final class Columns {
             if (texts.length < (count + 1) * WIDTH) {
                 numbers = Arrays.copyOf(numbers, 2 * numbers.length);
                 texts = Arrays.copyOf(texts, 2 * texts.length);
+                nulls = Arrays.copyOf(nulls, 2 * nulls.length);
             }
-            RecordBatch.Rows head = batches.rows.rows;
-            boolean newest = batches.walk.isNewest();
-            put("leaderEpoch", newest ? head.headPartitionLeaderEpoch : -1);
-            put("producerId", newest ? head.headProducerId : -1);
-            put("producerEpoch", newest ? head.headProducerEpoch : -1);
-            // added to the offset, the sequence
-            put("sequence", newest && head.headBaseSequence >= 0 ? head.headBaseSequence - head.headBaseOffset
-                    : Long.MIN_VALUE);
-            put("isTransactional", newest && head.headAttributesIsTransactional ? 1 : 0);
-            put("isControl", newest && head.headAttributesIsControl ? 1 : 0);
-            put("magic", batches.walk.magic());
-            put("batchPosition", batches.walk.position());
-            put("batchSize", batches.walk.size());
-            texts[count * WIDTH + METADATA.fieldIndex("codec")] = UTF8String.fromString(batches.walk.codec());
-            texts[count * WIDTH + METADATA.fieldIndex("file")] = UTF8String.fromString(file);
+            for (int index = 0; index < WIDTH; index++) {
+                OfBatch column = OF_BATCH.get(index);
+                nulls[count * WIDTH + index] = column.isNull.test(batches);
+                if (column.number != null) {
+                    numbers[count * WIDTH + index] = column.number.applyAsLong(batches);
+                } else {
+                    texts[count * WIDTH + index] = UTF8String.fromString(column.text.apply(batches));
+                }
+            }
             count++;
-        }
-
-        private void put(String name, long value) {
-            numbers[count * WIDTH + METADATA.fieldIndex(name)] = value;
         }
     }
 
@@ -125,6 +175,16 @@ final class Columns {
         }
 
         @Override
+        public boolean hasNull() {
+            return true;
+        }
+
+        @Override
+        public boolean isNullAt(int row) {
+            return heads.nulls[heads.unit[at(row)] * Heads.WIDTH + column];
+        }
+
+        @Override
         public long getLong(int row) {
             int index = at(row);
             long value = heads.numbers[heads.unit[index] * Heads.WIDTH + column];
@@ -132,7 +192,7 @@ final class Columns {
                 return value;
             }
             // after 2147483647 comes 0
-            return value == Long.MIN_VALUE ? -1 : value + offsets[index] & Integer.MAX_VALUE;
+            return value == NO_SEQUENCE ? -1 : value + offsets[index] & Integer.MAX_VALUE;
         }
 
         @Override

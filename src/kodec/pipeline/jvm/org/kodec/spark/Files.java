@@ -8,8 +8,15 @@ import java.io.RandomAccessFile;
 import java.net.URI;
 import java.net.UnknownHostException;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.InvalidPathException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -24,11 +31,19 @@ import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.util.VersionInfo;
 import org.apache.hadoop.util.functional.FutureIO;
 
-/** Files by their paths: of this machine directly, others through Hadoop's FileSystem. */
+/**
+ * Files by their paths: of this machine directly, others through Hadoop's FileSystem.
+ *
+ * <p>A file or a folder has gone if a new listing of its folder lacks its name: that is a FileNotFoundException here. What is
+ * listed, and cannot be opened or listed, is an {@link UnreachableException}, whichever error the system gives.
+ */
 final class Files {
     /** How S3A reads: the default of Hadoop 3.5 reads ahead and keeps the bytes, which fills the heap. */
     static final String STREAM_TYPE = "fs.s3a.input.stream.type";
     static final String CLASSIC = "classic";
+    private static final String NOT_A_FILE = "it is not a regular file";
+    /** Java has no path of such a folder. */
+    static final String NOT_TEXT = "its name is not text in the encoding of this system";
     /** The schemes of URLs that the source in Python reads without Hadoop. */
     private static final Set<String> OF_PYTHON = Set.of("s3", "s3a", "gs", "az", "http", "https");
     /** By bucket and user: buckets that other code opened before, with other settings. */
@@ -36,8 +51,26 @@ final class Files {
 
     private Files() {}
 
-    /** A file or a folder as it is listed. */
-    record Entry(String path, String name, boolean folder, long size) {}
+    /**
+     * A file or a folder as it is listed.
+     *
+     * @param wrong why it is neither, or neither can be known; null for one that is
+     */
+    record Entry(String path, String name, boolean folder, long size, String wrong) {
+        /** Throws UnreachableException unless it is a folder. */
+        void requireFolder() throws UnreachableException {
+            if (!folder) {
+                throw new UnreachableException(path, wrong != null ? wrong : "it is not a folder");
+            }
+        }
+
+        /** Throws UnreachableException unless it is a file. */
+        void requireFile() throws UnreachableException {
+            if (folder || wrong != null) {
+                throw new UnreachableException(path, wrong != null ? wrong : NOT_A_FILE);
+            }
+        }
+    }
 
     /** Bytes of a file by their position. */
     interface Source extends Closeable {
@@ -126,17 +159,26 @@ final class Files {
                 + " fs.s3a.aws.credentials.provider names; of other stores, what their documentation says" : "");
     }
 
-    /** What is at a path. */
+    /** What is at a path. Throws FileNotFoundException, UnreachableException. */
     static Entry at(String path, Configuration conf) throws IOException {
         if (isLocal(path)) {
             File file = new File(plain(path)).getAbsoluteFile();
             if (file.getName().matches("[.]{1,2}")) {
                 file = file.getCanonicalFile();
             }
-            if (!file.exists()) {
+            Entry found;
+            try {
+                found = entry(file.toPath());
+            } catch (InvalidPathException error) {
+                found = null;
+            }
+            if (found == null) {
                 throw new FileNotFoundException(file.getPath());
             }
-            return new Entry(file.getPath(), file.getName(), file.isDirectory(), file.length());
+            if (found.wrong() != null) {
+                throw new UnreachableException(found.path(), found.wrong());
+            }
+            return found;
         }
         Path given = new Path(path);
         return entry(system(given, conf).getFileStatus(given));
@@ -145,7 +187,7 @@ final class Files {
     /** A remote path, treated as a folder; the listing of a file is the file. */
     static Entry folder(String path) {
         Path given = new Path(path);
-        return new Entry(given.toString(), given.getName(), true, 0);
+        return new Entry(given.toString(), given.getName(), true, 0, null);
     }
 
     /** Whether two paths of a store are the same but for their schemes. */
@@ -155,27 +197,96 @@ final class Files {
 
     private static Entry entry(FileStatus status) {
         Path path = status.getPath();
-        return new Entry(path.toString(), path.getName(), status.isDirectory(), status.getLen());
+        return new Entry(path.toString(), path.getName(), status.isDirectory(), status.getLen(), null);
     }
 
-    /** What is in a folder. */
-    static List<Entry> in(String folder, Configuration conf) throws IOException {
-        List<Entry> found = new ArrayList<>();
-        if (isLocal(folder)) {
-            File[] files = new File(folder).listFiles();
-            if (files == null) {
-                throw new FileNotFoundException(folder);
+    /** A local file or folder, or what a link leads to; null if there is no such name. */
+    private static Entry entry(java.nio.file.Path path) {
+        String wrong;
+        try {
+            BasicFileAttributes what = java.nio.file.Files.readAttributes(path, BasicFileAttributes.class);
+            if (what.isDirectory() && !java.nio.file.Path.of(path.toString()).equals(path)) {
+                return new Entry(path.toString(), name(path), false, 0, NOT_TEXT);
             }
-            for (File each : files) {
-                found.add(new Entry(each.getPath(), each.getName(), each.isDirectory(), each.length()));
+            wrong = what.isDirectory() || what.isRegularFile() ? null : NOT_A_FILE;
+            return new Entry(path.toString(), name(path), what.isDirectory(), what.size(), wrong);
+        } catch (NoSuchFileException error) {
+            if (!java.nio.file.Files.isSymbolicLink(path)) {
+                return null;
             }
-            return found;
+            wrong = "it is a dangling link";
+        } catch (IOException error) {
+            wrong = UnreachableException.reason(error, path.toString());
         }
-        Path given = new Path(folder);
-        for (FileStatus each : system(given, conf).listStatus(given)) {
+        return new Entry(path.toString(), name(path), false, 0, wrong);
+    }
+
+    private static String name(java.nio.file.Path path) {
+        return path.getFileName() == null ? "" : path.getFileName().toString();
+    }
+
+    /** What is in a folder. Throws FileNotFoundException if it has gone, UnreachableException. */
+    static List<Entry> in(String folder, Configuration conf) throws IOException {
+        try {
+            return isLocal(folder) ? inLocal(new File(folder)) : inRemote(new Path(folder), conf);
+        } catch (FileNotFoundException | NoSuchFileException error) {
+            throw gone(folder, error, conf);
+        }
+    }
+
+    private static List<Entry> inRemote(Path folder, Configuration conf) throws IOException {
+        List<Entry> found = new ArrayList<>();
+        for (FileStatus each : system(folder, conf).listStatus(folder)) {
             found.add(entry(each));
         }
         return found;
+    }
+
+    private static List<Entry> inLocal(File folder) throws IOException {
+        List<Entry> found = new ArrayList<>();
+        List<java.nio.file.Path> missing = new ArrayList<>();
+        try (DirectoryStream<java.nio.file.Path> inside = java.nio.file.Files.newDirectoryStream(folder.toPath())) {
+            for (java.nio.file.Path each : inside) {
+                Entry made = entry(each);
+                if (made != null) {
+                    found.add(made);
+                } else {
+                    missing.add(each);
+                }
+            }
+        } catch (DirectoryIteratorException error) {
+            throw UnreachableException.of(folder.getPath(), error.getCause());
+        } catch (NoSuchFileException error) {
+            throw error;
+        } catch (IOException error) {
+            throw UnreachableException.of(folder.getPath(), error);
+        }
+        if (!missing.isEmpty()) {
+            // deleted since, if a new listing lacks it
+            String[] names = folder.list();
+            Set<String> again = names == null ? Set.of() : new HashSet<>(Arrays.asList(names));
+            for (java.nio.file.Path each : missing) {
+                if (again.contains(name(each))) {
+                    found.add(new Entry(each.toString(), name(each), false, 0, UnreachableException.NO_SUCH_FILE));
+                }
+            }
+        }
+        return found;
+    }
+
+    /** The error of what could not be found: FileNotFoundException if it has gone, otherwise UnreachableException. */
+    private static IOException gone(String path, IOException error, Configuration conf) {
+        String folder = parent(path);
+        try {
+            if (folder == null || in(folder, conf).stream().noneMatch(each -> each.name().equals(name(path)))) {
+                return new FileNotFoundException(path);
+            }
+        } catch (FileNotFoundException around) {
+            return new FileNotFoundException(path);
+        } catch (IOException around) {
+            // it may be there
+        }
+        return UnreachableException.of(path, error);
     }
 
     /** The folder that contains a path; null if there is none. */
@@ -202,15 +313,33 @@ final class Files {
         return isLocal(folder) ? new File(folder, name).getPath() : new Path(folder, name).toString();
     }
 
-    /** Opens a file. Throws FileNotFoundException if there is none. */
+    /** Opens a file. Throws FileNotFoundException if it has gone, UnreachableException. */
     static Source open(String path, Configuration conf) throws IOException {
+        try {
+            return hint(path, conf);
+        } catch (FileNotFoundException error) {
+            throw gone(path, error, conf);
+        }
+    }
+
+    /** Opens a file that can be done without: that it has gone is as good as any other error. */
+    static Source hint(String path, Configuration conf) throws IOException {
         if (isLocal(path)) {
-            RandomAccessFile file = new RandomAccessFile(plain(path), "r");
+            File named = new File(plain(path));
+            if (named.exists() && !named.isFile()) {
+                // to open a pipe would wait for its writer
+                throw new UnreachableException(path, NOT_A_FILE);
+            }
+            RandomAccessFile file = new RandomAccessFile(named, "r");
             return new Source() {
                 @Override
                 public int read(long at, byte[] into, int start, int count) throws IOException {
-                    file.seek(at);
-                    return file.read(into, start, count);
+                    try {
+                        file.seek(at);
+                        return file.read(into, start, count);
+                    } catch (IOException error) {
+                        throw UnreachableException.of(path, error);
+                    }
                 }
 
                 @Override
@@ -237,10 +366,14 @@ final class Files {
         return new Source() {
             @Override
             public int read(long at, byte[] into, int start, int count) throws IOException {
-                if (in.getPos() != at) {
-                    in.seek(at);
+                try {
+                    if (in.getPos() != at) {
+                        in.seek(at);
+                    }
+                    return in.read(into, start, count);
+                } catch (IOException error) {
+                    throw UnreachableException.of(path, error);
                 }
-                return in.read(into, start, count);
             }
 
             @Override
@@ -255,13 +388,14 @@ final class Files {
         };
     }
 
-    /** All of a small file as text; null if there is none. */
+    /** All of a small file as text; null if there is none. Throws UnreachableException. */
     static String text(String path, Configuration conf) throws IOException {
         try (Source source = open(path, conf)) {
-            byte[] data = all(source, 1 << 24);
-            return new String(data, java.nio.charset.StandardCharsets.UTF_8);
+            return new String(all(source, 1 << 24), java.nio.charset.StandardCharsets.UTF_8);
         } catch (FileNotFoundException error) {
             return null;
+        } catch (IOException error) {
+            throw UnreachableException.of(path, error);
         }
     }
 

@@ -1,6 +1,7 @@
 package org.kodec.spark;
 
-import java.util.Arrays;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.kodec.kafka.log.LogSegment;
 import org.kodec.kafka.log.MessageSet;
 import org.kodec.kafka.log.OffsetIndex;
@@ -9,7 +10,7 @@ import org.kodec.kafka.log.RecordBatch;
 /**
  * The first fields of a batch, the same in each format; they are not checked.
  *
- * @param offset the base offset of a batch of magic 2; the offset of a message, the last one of a wrapper
+ * @param offset the base offset of a list of records; the offset of a message, the last one of a wrapper
  * @param size of the whole batch, in bytes; can have any value, also a negative one
  * @param magic the message format
  */
@@ -22,8 +23,25 @@ record Frame(long offset, long size, int magic) {
     static final int BEFORE_BODY = LENGTH_AT + RecordBatch.LEN_BATCH_STORED.size;
     static final int LEAST_BODY = MessageSet.Message.MIN_SIZE;
     static final int LEAST_SIZE = BEFORE_BODY + LEAST_BODY;
-    /** The newest message format. */
-    static final int NEWEST = RecordBatch.MAGIC_VALUE;
+    /** The magics that are known, in words. */
+    static final String KNOWN;
+    private static final byte LIST = 1;
+    private static final byte MESSAGE = 2;
+    /** What follows by its magic, of one byte: 0 for one that is not known. */
+    private static final byte[] KINDS = new byte[256];
+
+    static {
+        for (int magic : MessageSet.Message.FORMS) {
+            KINDS[magic & 0xFF] = MESSAGE;
+        }
+        for (int magic : RecordBatch.FORMS) {
+            KINDS[magic & 0xFF] = LIST;
+        }
+        String all = IntStream.range(0, KINDS.length).filter(each -> KINDS[each] != 0).mapToObj(String::valueOf)
+                .collect(Collectors.joining(", "));
+        KNOWN = all.replaceFirst(", (\\d+)$", " or $1");
+    }
+
     /** The largest offset relative to its segment's base offset: as wide as in the offset index. */
     static final long MAX_RELATIVE = OffsetIndex.Entry.RELATIVE_OFFSET_STORED.most;
 
@@ -43,26 +61,26 @@ record Frame(long offset, long size, int magic) {
         return size - BEFORE_BODY;
     }
 
-    /** Whether the format exists. */
+    /** Whether the format is known. */
     boolean known() {
-        return magic >= 0 && magic <= NEWEST;
+        return isKnown(magic);
     }
 
-    /** Whether it is of a format in which each message, alone or a wrapper, is a batch. */
-    boolean legacy() {
-        return magic >= 0 && magic < NEWEST;
+    /** Whether it has a list of records under one header. */
+    boolean isList() {
+        return isList(magic);
+    }
+
+    static boolean isKnown(int magic) {
+        return KINDS[magic & 0xFF] != 0;
+    }
+
+    static boolean isList(int magic) {
+        return KINDS[magic & 0xFF] == LIST;
     }
 
     /** Whether the size can be that of a batch, and is at most {@code most}. */
     boolean fits(long most) {
         return LEAST_SIZE <= size && size <= most;
-    }
-
-    /** The batch in {@code data}, with this magic and a length that covers all of the bytes. */
-    static byte[] framed(byte[] data, int magic) {
-        byte[] made = Arrays.copyOf(data, data.length);
-        RecordBatch.LEN_BATCH_STORED.put(made, LENGTH_AT, data.length - BEFORE_BODY);
-        RecordBatch.MAGIC_STORED.put(made, MAGIC_AT, magic);
-        return made;
     }
 }

@@ -93,13 +93,14 @@ final class Gaps {
         }
     }
 
-    /** The ranges that a conversion left out; null if there was none or its report cannot be read. */
+    /** The ranges that kodec has left out; null if there is no list of them, empty if it cannot be read. */
     private static List<long[]> omitted(String folder, Configuration conf) throws IOException {
         String text = Files.text(Files.child(folder, Names.OMITTED_OFFSETS), conf);
         try {
             return text == null ? null : Names.ranges(text);
         } catch (NumberFormatException error) {
-            return null;
+            // what cannot be read explains nothing
+            return List.of();
         }
     }
 
@@ -129,8 +130,7 @@ final class Gaps {
         boolean[] found = {false};
         try (Segment segment = new Segment(path, base, HEADS, conf)) {
             segment.heads(0, head -> {
-                boolean newest = head.magic() == Frame.NEWEST;
-                boolean sparse = newest && head.count() <= head.last() - head.first();
+                boolean sparse = Frame.isList(head.magic()) && head.count() <= head.last() - head.first();
                 // only the content of a wrapper has its first offset
                 boolean behindGap = head.count() >= 0 && head.first() > before[0] + 1;
                 found[0] = doubtful[0] != null && head.first() > doubtful[0].last()

@@ -18,7 +18,7 @@ final class Globs {
 
     /** The paths that match; an existing path is not a pattern. Throws NeedsPythonSource if nothing matches. */
     static List<String> expanded(String text, Configuration conf) throws IOException {
-        if (!MAGIC.matcher(text).find() || exists(text, conf)) {
+        if (!MAGIC.matcher(text).find() || isPath(text, conf)) {
             return List.of(text);
         }
         TreeSet<String> found = new TreeSet<>();
@@ -41,11 +41,21 @@ final class Globs {
         return List.copyOf(found);
     }
 
+    /** Whether a text that may be a glob is the path of something. */
+    private static boolean isPath(String text, Configuration conf) {
+        try {
+            Files.at(text, conf);
+            return true;
+        } catch (IOException | IllegalArgumentException error) {
+            return false;
+        }
+    }
+
     private static boolean exists(String path, Configuration conf) throws IOException {
         try {
             Files.at(path, conf);
             return true;
-        } catch (FileNotFoundException | IllegalArgumentException error) {
+        } catch (FileNotFoundException error) {
             return false;
         }
     }
@@ -71,17 +81,19 @@ final class Globs {
         List<Files.Entry> entries;
         try {
             entries = Files.in(folder, conf);
-        } catch (IOException error) {
-            if (!Files.isLocal(folder) && !(error instanceof FileNotFoundException)) {
-                throw error;
-            }
+        } catch (FileNotFoundException error) {
             return;
         }
         Pattern wanted = pattern(name);
         for (Files.Entry each : entries) {
             boolean shown = !each.name().startsWith(".") || name.startsWith(".");
-            if (shown && wanted.matcher(each.name()).matches() && (each.folder() || index + 1 == names.length)) {
-                walk(each.path(), names, index + 1, conf, found);
+            if (shown && wanted.matcher(each.name()).matches()) {
+                if (each.wrong() != null) {
+                    each.requireFile();
+                }
+                if (each.folder() || index + 1 == names.length) {
+                    walk(each.path(), names, index + 1, conf, found);
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 package org.kodec.spark;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
@@ -47,9 +48,6 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
 
     /** The last line of an error from Python. */
     private static final Pattern SAID = Pattern.compile("^kodec[\\w.]+: (.*)$", Pattern.MULTILINE);
-
-    private static final String REGISTER =
-            ": this also needs the source in Python: kodec.pipeline.register(spark)";
 
     private static final String READS = "local paths and s3:, s3a:, gs:, az: and https: URLs";
     /** The settings of S3A that other clients have too, for all buckets or for one. */
@@ -147,6 +145,10 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         Options read = new Options(all);
         try {
             Planner.relisted(() -> Planner.logs(read, Planner.Bounds.NONE, conf(given)));
+        } catch (UnreachableException error) {
+            throw new IllegalArgumentException("kafka-log: " + error.getMessage(), error);
+        } catch (UncheckedIOException error) {
+            throw new IllegalArgumentException("kafka-log: " + error.getCause().getMessage(), error);
         } catch (IOException error) {
             if (read.paths.stream().allMatch(Files::isLocal)) {
                 throw NeedsPythonSource.paths(error.toString());
@@ -210,7 +212,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         if (found == null) {
             boolean value = option && reason.getMessage().contains("=");
             throw new IllegalArgumentException(
-                    said + (!option && !missing ? REGISTER : value ? ": expected another value" : ""));
+                    said + (!option && !missing ? register() : value ? ": expected another value" : ""));
         }
         return found;
     }
@@ -239,6 +241,14 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             }
         }
         return new CaseInsensitiveStringMap(all);
+    }
+
+    /** How to have the source in Python, if this Spark can have it. */
+    private static String register() {
+        String version = SparkContext.getOrCreate().version();
+        boolean old = version.matches("[0-3][.].*|4[.]0[.].*");
+        return ": this also needs the source in Python" + (old ? ", which takes Spark 4.1 or later: this is Spark " + version
+                : ", in a session of PySpark: kodec.pipeline.register(spark)");
     }
 
     /** The source in Python; null if it is not registered. */
@@ -289,6 +299,12 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             return "kafka-log " + (options == null ? "[" + properties.get("path") + "]" : options.paths);
         }
 
+        /** What a plan shows, and the log of events: not the properties, which may have credentials. */
+        @Override
+        public String toString() {
+            return name();
+        }
+
         @Override
         public Set<TableCapability> capabilities() {
             return EnumSet.of(
@@ -307,7 +323,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             }
             TableProvider found = python();
             if (found == null) {
-                throw new UnsupportedOperationException("kafka-log: writing" + REGISTER);
+                throw new UnsupportedOperationException("kafka-log: writing" + register());
             }
             Table other = found.getTable(schema, new Transform[0], properties);
             return new Writing(((SupportsWrite) other).newWriteBuilder(new Given(info, path)));

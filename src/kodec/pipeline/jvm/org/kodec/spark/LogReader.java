@@ -126,13 +126,12 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
             } else if (first != batches.walk.wanted.first() || last != batches.walk.wanted.last()) {
                 return true;
             }
-            String file = batches.walk.piece.path();
             int before = batches.rows.count();
             if (!batches.walk.append()) {
                 return true;
             }
             if (headed && batches.rows.count() > before) {
-                heads.add(batches.rows.count(), file, batches);
+                heads.add(batches.rows.count(), batches);
             }
             pending = false;
         }
@@ -146,12 +145,12 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
     /** Sets the arrays of the vectors; returns the number of rows. */
     private int taken() {
         int count = batches.rows.count();
-        boolean newest = batches.rows.rows.count > 0;
+        boolean lists = batches.rows.rows.count > 0;
         boolean plain = batches.rows.plain();
         byte[] buf = plain ? batches.window.data : batches.rows.raw.data;
         key.buf = buf;
         value.buf = buf;
-        if (newest) {
+        if (lists) {
             RecordBatch.Rows rows = batches.rows.rows;
             spans(key, rows.keyStart, rows.keyLength);
             spans(value, rows.valueStart, rows.valueLength);
@@ -194,7 +193,11 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
     /** Of the rows those with the offsets, and the key, that are asked for; null for all. */
     private int[] chosen(int count) {
         long[] offsets = offset.values;
-        boolean inside = first <= offsets[0] && offsets[count - 1] <= last;
+        boolean inside = true;
+        // also those of one batch may be in any order
+        for (int row = 0; row < count && (first > Long.MIN_VALUE || last < Long.MAX_VALUE); row++) {
+            inside &= first <= offsets[row] && offsets[row] <= last;
+        }
         if (inside && reading.key() == null) {
             return null;
         }

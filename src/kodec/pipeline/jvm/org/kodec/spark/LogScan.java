@@ -1,6 +1,7 @@
 package org.kodec.spark;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -12,6 +13,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.expressions.Expression;
 import org.apache.spark.sql.connector.expressions.NamedReference;
@@ -20,6 +22,8 @@ import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
 import org.apache.spark.sql.connector.expressions.aggregate.CountStar;
 import org.apache.spark.sql.connector.expressions.aggregate.Max;
 import org.apache.spark.sql.connector.expressions.aggregate.Min;
+import org.apache.spark.sql.connector.metric.CustomMetric;
+import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReader;
@@ -43,6 +47,7 @@ import org.apache.spark.sql.sources.LessThanOrEqual;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.util.CollectionAccumulator;
 import org.apache.spark.util.LongAccumulator;
 import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Values;
@@ -73,6 +78,8 @@ final class LogScan
     private long limit = Long.MAX_VALUE;
     private List<String> aggregates;
     private InputPartition[] tasks;
+    /** What planning left out. */
+    private Losses losses;
     private boolean streams;
 
     LogScan(Options options, StructType columns, Configuration conf) {
@@ -263,7 +270,8 @@ final class LogScan
         if (tasks == null) {
             // Spark asks for them more than once
             Planner.Bounds bounds = new Planner.Bounds(topics, partitions, first, last);
-            tasks = tasks(options, bounds, conf, () -> Planner.pieces(options, bounds, conf));
+            losses = new Losses(options.failOnDataLoss);
+            tasks = tasks(options, bounds, conf, losses, found -> Planner.pieces(options, bounds, conf, found));
             if (aggregates != null && tasks.length == 0) {
                 // without tasks, Spark's count would be null
                 tasks = new InputPartition[] {new LogPartition(List.of())};
@@ -272,24 +280,47 @@ final class LogScan
         return tasks;
     }
 
+    /** Lists folders, and adds what is missing to the losses. */
+    interface Planning<T> {
+        T plan(Losses losses) throws IOException;
+    }
+
     /** The tasks for pieces that are found by listing folders. */
-    static InputPartition[] tasks(Options options, Planner.Bounds bounds, Configuration conf,
-            Planner.Listing<List<SegmentSlice>> pieces) {
-        List<List<SegmentSlice>> found = planned(() -> Planner.tasks(options, bounds, pieces.list(), conf));
+    static InputPartition[] tasks(Options options, Planner.Bounds bounds, Configuration conf, Losses losses,
+            Planning<List<SegmentSlice>> pieces) {
+        List<List<SegmentSlice>> found = planned(losses, each -> Planner.tasks(options, bounds, pieces.plan(each), conf));
         return found.stream().map(LogPartition::new).toArray(InputPartition[]::new);
     }
 
-    /** What is found by listing folders, on the driver. */
-    static <T> T planned(Planner.Listing<T> listing) {
+    /** What is found by listing folders, on the driver, which logs the losses. */
+    static <T> T planned(Losses losses, Planning<T> planning) {
         try {
-            return Planner.relisted(listing);
+            Planner.Listing<T> listing = () -> {
+                losses.clear();
+                return planning.plan(losses);
+            };
+            T made = Planner.relisted(listing);
+            losses.texts.forEach(DriverLog::warn);
+            return made;
         } catch (FormatException | IOException error) {
             // PySpark shows the messages of these without Java's stack trace
             throw new IllegalArgumentException(error.getMessage(), error);
+        } catch (UncheckedIOException error) {
+            throw new IllegalArgumentException(error.getCause().getMessage(), error);
         } catch (NeedsPythonSource error) {
             throw new IllegalStateException(
                     "kafka-log: " + error.getMessage() + ", which was not so when the query was made: load it again");
         }
+    }
+
+    @Override
+    public CustomMetric[] supportedCustomMetrics() {
+        return streams ? new CustomMetric[0] : Metrics.all();
+    }
+
+    @Override
+    public CustomTaskMetric[] reportDriverMetrics() {
+        return streams || losses == null ? new CustomTaskMetric[0] : Metrics.ofDriver(losses);
     }
 
     @Override
@@ -302,10 +333,11 @@ final class LogScan
      * Creates the readers of tasks.
      *
      * @param settings of Hadoop, if its file systems are needed
+     * @param said what tasks have left out; null without Spark
      * @param bytes counts of the bytes read and the ranges skipped, for a stream; otherwise null
      */
-    record Factory(ReadSettings reading, StructType columns, List<String> aggregates,
-            Map<String, String> settings, LongAccumulator bytes, LongAccumulator skipped)
+    record Factory(ReadSettings reading, StructType columns, List<String> aggregates, Map<String, String> settings,
+            CollectionAccumulator<String> said, LongAccumulator bytes, LongAccumulator skipped)
             implements PartitionReaderFactory {
         static Factory of(Options options, ReadSettings reading, StructType columns, List<String> aggregates,
                 Configuration conf) {
@@ -313,12 +345,19 @@ final class LogScan
             if (options.paths.stream().anyMatch(each -> !Files.isLocal(each))) {
                 conf.forEach(each -> settings.put(each.getKey(), each.getValue()));
             }
-            return new Factory(reading, columns, aggregates, settings, null, null);
+            CollectionAccumulator<String> said = SparkEnv.get() == null ? null : DriverLog.ofTasks();
+            return new Factory(reading, columns, aggregates, settings, said, null, null);
         }
 
         /** The same with counts. */
         Factory counting(LongAccumulator read, LongAccumulator ranges) {
-            return new Factory(reading, columns, aggregates, settings, read, ranges);
+            return new Factory(reading, columns, aggregates, settings, said, read, ranges);
+        }
+
+        /** Without the settings, which may have credentials. */
+        @Override
+        public String toString() {
+            return "kafka-log " + columns.catalogString();
         }
 
         private Configuration conf() {
@@ -335,20 +374,29 @@ final class LogScan
         @Override
         public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition task) {
             LogReader made = new LogReader((LogPartition) task, reading, columns, conf());
-            return new ErrorTranslatingReader<>(made, () -> counted(made.batches));
+            return translating(made, made.batches);
+        }
+
+        private <T> PartitionReader<T> translating(PartitionReader<T> reader, Batches batches) {
+            return new ErrorTranslatingReader<>(reader, batches.losses, () -> counted(batches));
         }
 
         private void counted(Batches batches) {
             if (bytes != null) {
                 bytes.add(batches.window.bytesRead);
-                skipped.add(batches.losses.count);
+                skipped.add(batches.losses.count(Cause.MISSING));
+            }
+            if (said != null) {
+                batches.losses.texts.forEach(said::add);
+            } else {
+                batches.losses.texts.forEach(DriverLog::warn);
             }
         }
 
         @Override
         public PartitionReader<InternalRow> createReader(InputPartition task) {
-            return new ErrorTranslatingReader<>(
-                    new AggregateReader((LogPartition) task, reading, aggregates, conf()), () -> { });
+            AggregateReader made = new AggregateReader((LogPartition) task, reading, aggregates, conf());
+            return translating(made, made.batches);
         }
     }
 }

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.LongSummaryStatistics;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
@@ -41,8 +42,13 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
     private Map<Names.TopicPartition, Long> known = Map.of();
     private long looked = -PAUSE;
     private boolean idle;
+    private final Set<Names.TopicPartition> gone = new TreeSet<>();
     /** In ms: when the last micro-batch that did not wait was created. */
     private long triggered = Long.MIN_VALUE;
+    private Offset initial;
+    /** Those of the last micro-batch, and its offsets. */
+    private InputPartition[] tasks;
+    private List<String> tasksBetween;
     private final LongAccumulator bytes = counter("kafka-log: bytes read");
     private final LongAccumulator skipped = counter("kafka-log: ranges skipped");
 
@@ -53,27 +59,65 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
         start = options.startOfStream();
     }
 
-    /** By topic and partition the next offset to read. */
+    /** By topic and partition the next offset to read, and the topics' ids where they are known. */
     static final class At extends Offset {
         final Map<Names.TopicPartition, Long> next;
+        final Map<Names.TopicPartition, String> ids;
 
-        At(Map<Names.TopicPartition, Long> next) {
+        At(Map<Names.TopicPartition, Long> next, Map<Names.TopicPartition, String> ids) {
             this.next = new TreeMap<>(next);
+            this.ids = new TreeMap<>(ids);
+            this.ids.keySet().retainAll(next.keySet());
         }
 
         @Override
         public String json() {
+            String text = byTopic(next, "");
+            String known = byTopic(ids, "\"");
+            String comma = next.isEmpty() ? "" : ",";
+            return ids.isEmpty() ? text
+                    : text.substring(0, text.length() - 1) + comma + "\"" + Options.TOPIC_IDS + "\":" + known + "}";
+        }
+
+        private static String byTopic(Map<Names.TopicPartition, ?> values, String quote) {
             StringBuilder made = new StringBuilder("{");
             String topic = null;
-            for (Map.Entry<Names.TopicPartition, Long> each : next.entrySet()) {
+            for (Map.Entry<Names.TopicPartition, ?> each : values.entrySet()) {
                 boolean same = each.getKey().topic().equals(topic);
                 made.append(same ? "," : topic == null ? "" : "},");
                 topic = each.getKey().topic();
                 made.append(same ? "" : "\"" + topic + "\":{");
-                made.append('"').append(each.getKey().partition()).append("\":").append(each.getValue());
+                made.append('"').append(each.getKey().partition()).append("\":");
+                made.append(quote).append(each.getValue()).append(quote);
             }
             return made.append(topic == null ? "}" : "}}").toString();
         }
+    }
+
+    /** The ids of the topics of logs, where they are known. */
+    private static Map<Names.TopicPartition, String> ids(Map<Names.TopicPartition, TopicLog> logs) throws IOException {
+        Map<Names.TopicPartition, String> found = new TreeMap<>();
+        for (Map.Entry<Names.TopicPartition, TopicLog> each : logs.entrySet()) {
+            String id = each.getValue().topicId();
+            if (id != null) {
+                found.put(each.getKey(), id);
+            }
+        }
+        return found;
+    }
+
+    /** The positions without those in logs of topics that were deleted and created again: those are new. */
+    private static Map<Names.TopicPartition, Long> kept(At from, Map<Names.TopicPartition, String> ids,
+            Map<Names.TopicPartition, TopicLog> logs, Losses losses) {
+        Map<Names.TopicPartition, Long> found = new TreeMap<>(from.next);
+        for (Map.Entry<Names.TopicPartition, String> each : from.ids.entrySet()) {
+            String now = ids.get(each.getKey());
+            if (now != null && !now.equals(each.getValue()) && logs.containsKey(each.getKey()) && found.containsKey(each.getKey())) {
+                losses.missing(each.getKey() + " is of topic id " + now + ", and the query had read " + each.getValue()
+                        + " up to offset " + found.remove(each.getKey()) + ": the topic was deleted and created again");
+            }
+        }
+        return found;
     }
 
     private Map<Names.TopicPartition, TopicLog> logs() throws IOException {
@@ -91,13 +135,19 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
     /** Where a new query starts, by the options. */
     @Override
     public Offset initialOffset() {
-        return LogScan.planned(() -> {
+        if (initial != null) {
+            // Spark asks for it more than once
+            return initial;
+        }
+        initial = planned(losses -> {
             Map<Names.TopicPartition, Long> found = new TreeMap<>();
-            for (Map.Entry<Names.TopicPartition, TopicLog> each : logs().entrySet()) {
-                found.put(each.getKey(), each.getValue().resolved(start, options, true));
+            Map<Names.TopicPartition, TopicLog> logs = logs();
+            for (Map.Entry<Names.TopicPartition, TopicLog> each : logs.entrySet()) {
+                found.put(each.getKey(), each.getValue().resolved(start, options, true, losses));
             }
-            return new At(found);
+            return new At(found, ids(logs));
         });
+        return initial;
     }
 
     @Override
@@ -111,21 +161,37 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
         if (idle && now() - looked < PAUSE) {
             return from;
         }
-        return LogScan.planned(() -> {
+        return planned(losses -> {
             Map<Names.TopicPartition, TopicLog> logs = logs();
             known = ends(logs);
             looked = now();
-            Map<Names.TopicPartition, Long> begin = ((At) from).next;
-            Map<Names.TopicPartition, Long> ends = onward(begin, last == null ? known : last, logs);
+            Map<Names.TopicPartition, String> ids = ids(logs);
+            Map<Names.TopicPartition, Long> ends = new TreeMap<>(last == null ? known : last);
+            for (Map.Entry<Names.TopicPartition, Long> each : ((At) from).next.entrySet()) {
+                TopicLog log = logs.get(each.getKey());
+                if (log == null || log.pieces.isEmpty()) {
+                    // it may come back, and is reported once
+                    if (options.failOnDataLoss || gone.add(each.getKey())) {
+                        losses.missing(each.getKey() + " is gone; the query had read up to " + each.getValue());
+                    }
+                    ends.put(each.getKey(), each.getValue());
+                    ids.remove(each.getKey());
+                    if (((At) from).ids.containsKey(each.getKey())) {
+                        ids.put(each.getKey(), ((At) from).ids.get(each.getKey()));
+                    }
+                }
+            }
+            Map<Names.TopicPartition, Long> begin = kept((At) from, ids, logs, losses);
+            ends = onward(begin, ends, logs);
             idle = ends.equals(begin) && !options.paths.stream().allMatch(Files::isLocal);
             if (limit instanceof ReadAllAvailable) {
-                return new At(ends);
+                return new At(ends, ids);
             }
             if (last == null && waits(missing(begin, ends, logs))) {
                 return from;
             }
             long most = limit instanceof ReadMaxRows rows ? rows.maxRows() : options.triggerOffsets;
-            return new At(most < 0 ? ends : limited(begin, ends, logs, most));
+            return new At(most < 0 ? ends : limited(begin, ends, logs, most), ids);
         });
     }
 
@@ -231,47 +297,74 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
     /** Spark requests the latest offset after each call, even for a store that should not be listed again. */
     @Override
     public Offset reportLatestOffset() {
-        return known.isEmpty() ? LogScan.planned(() -> new At(ends(logs()))) : new At(known);
+        return known.isEmpty() ? planned(losses -> new At(ends(logs()), Map.of())) : new At(known, Map.of());
     }
 
     @Override
     public void prepareForTriggerAvailableNow() {
-        last = LogScan.planned(() -> ends(logs()));
+        last = planned(losses -> ends(logs()));
     }
 
     /** The offsets of a checkpoint, which may be that of another source. */
     @Override
     public Offset deserializeOffset(String json) {
         Map<Names.TopicPartition, Long> found = Options.offsets(json);
-        if (found == null) {
+        Map<Names.TopicPartition, String> ids = Options.topicIds(json);
+        if (found == null || ids == null) {
             throw new IllegalArgumentException(
                     "kafka-log: the checkpoint has " + json + "; expected JSON like {\"orders\":{\"0\":23}}");
         }
-        return new At(found);
+        return new At(found, ids);
     }
 
     @Override
     public InputPartition[] planInputPartitions(Offset from, Offset to) {
-        return LogScan.tasks(options, Planner.Bounds.NONE, conf, () -> pieces(((At) from).next, ((At) to).next));
+        // Spark asks for those of a micro-batch more than once
+        List<String> between = List.of(from.json(), to.json());
+        if (!between.equals(tasksBetween)) {
+            Losses losses = new Losses(options.failOnDataLoss);
+            tasks = LogScan.tasks(options, Planner.Bounds.NONE, conf, losses,
+                    each -> pieces((At) from, (At) to, each));
+            tasksBetween = between;
+            skipped.add(losses.count(Cause.MISSING));
+        }
+        return tasks;
+    }
+
+    /** What is found by listing folders; losses are counted. */
+    private <T> T planned(LogScan.Planning<T> planning) {
+        Losses losses = new Losses(options.failOnDataLoss);
+        T made = LogScan.planned(losses, planning);
+        skipped.add(losses.count(Cause.MISSING));
+        return made;
     }
 
     /** What lies between two offsets. Throws DataLossException where some of it is not there. */
-    private List<SegmentSlice> pieces(Map<Names.TopicPartition, Long> first, Map<Names.TopicPartition, Long> until)
-            throws IOException {
+    private List<SegmentSlice> pieces(At from, At to, Losses losses) throws IOException {
         Map<Names.TopicPartition, TopicLog> logs = logs();
+        Map<Names.TopicPartition, Long> first = kept(from, to.ids, logs, losses);
+        Map<Names.TopicPartition, Long> until = to.next;
+        for (Map.Entry<Names.TopicPartition, String> each : ids(logs).entrySet()) {
+            if (!each.getValue().equals(to.ids.getOrDefault(each.getKey(), each.getValue()))) {
+                // created again since the end was looked for
+                losses.missing(each.getKey() + " is gone, with offsets up to " + until.get(each.getKey()));
+                logs.remove(each.getKey());
+                first.put(each.getKey(), until.get(each.getKey()));
+            }
+        }
         for (Names.TopicPartition each : new TreeSet<>(first.keySet())) {
             if (!until.containsKey(each)) {
-                TopicLog.loss(options, each + " is gone; the query had read up to " + first.get(each));
+                losses.missing(each + " is gone; the query had read up to " + first.get(each));
             }
         }
         List<SegmentSlice> found = new ArrayList<>();
         for (Map.Entry<Names.TopicPartition, Long> each : until.entrySet()) {
             TopicLog log = logs.get(each.getKey());
-            long from = first.getOrDefault(each.getKey(), -1L);
+            long begin = first.getOrDefault(each.getKey(), -1L);
             if (log != null) {
-                found.addAll(log.between(from, each.getValue(), options));
-            } else if (Math.max(0, from) < each.getValue()) {
-                TopicLog.loss(options, each.getKey() + " is gone, with offsets up to " + each.getValue());
+                found.addAll(log.between(begin, each.getValue(), losses));
+            } else if (Math.max(0, begin) < each.getValue()) {
+                losses.missing(each.getKey() + " is gone, with offsets up to " + each.getValue());
             }
         }
         return found;

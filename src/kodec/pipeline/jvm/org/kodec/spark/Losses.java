@@ -1,26 +1,64 @@
 package org.kodec.spark;
 
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 
-/** Missing offsets: an error, or counted and logged if {@code failOnDataLoss} is false. */
+/** What planning, or a task, left out: offsets that are missing are an error, or counted if {@code failOnDataLoss} is
+ * false. */
 final class Losses {
-    private static final Logger LOG = LoggerFactory.getLogger("kodec");
+    /** So many are described: a driver holds those of all tasks. */
+    private static final int MOST_TEXTS = 100;
 
-    /** The number of logged ranges. */
-    long count;
-    private final ReadSettings reading;
+    /** One for each range of offsets, the last one for all that are not described. */
+    final List<String> texts = new ArrayList<>();
+    private final long[] counts = new long[Cause.values().length];
+    private final boolean fails;
 
-    Losses(ReadSettings reading) {
-        this.reading = reading;
+    /** With {@code failOnDataLoss}. */
+    Losses(boolean fails) {
+        this.fails = fails;
     }
 
-    /** Throws DataLossException. */
-    void lost(SegmentSlice piece, String text) {
-        if (reading.failOnDataLoss()) {
-            throw new DataLossException(piece.path() + ": " + text + "; failOnDataLoss=false reads on");
+    /** How many ranges were left out for a cause. */
+    long count(Cause cause) {
+        return counts[cause.ordinal()];
+    }
+
+    /** Offsets that nothing has. Throws DataLossException. */
+    void missing(String text) {
+        if (fails) {
+            throw new DataLossException(text + "; failOnDataLoss=false reads what is there");
         }
-        LOG.warn("skipped: {}: {}", piece.path(), text);
-        count++;
+        add(Cause.MISSING, text);
+    }
+
+    /** The same in a file, or in the folder of a topic-partition. Throws DataLossException. */
+    void missing(String path, String text) {
+        if (fails) {
+            throw new DataLossException(path + ": " + text + "; failOnDataLoss=false reads on");
+        }
+        add(Cause.MISSING, path + ": " + text);
+    }
+
+    /** Forgets them: planning starts again. */
+    void clear() {
+        texts.clear();
+        Arrays.fill(counts, 0);
+    }
+
+    /** Bytes at the end of a segment that are not a whole batch, which is no error: of the newest one a broker may write it. */
+    void tornTail(SegmentSlice piece, long position, long size, String reason) {
+        add(piece.after() < 0 ? Cause.UNFINISHED : Cause.DAMAGED, piece.path() + ": ends at byte " + position + ", " + size
+                + " bytes before the end of the file: " + reason);
+    }
+
+    private void add(Cause cause, String text) {
+        counts[cause.ordinal()]++;
+        if (texts.size() < MOST_TEXTS) {
+            texts.add(cause.value + ": " + text);
+        } else if (texts.size() == MOST_TEXTS) {
+            texts.add(cause.value + ": and more ranges, which only the metrics count");
+        }
     }
 }

@@ -19,19 +19,28 @@ final class Names {
     private static final Set<String> NOT_LIVE = Set.of("delete", "future", "stray");
     static final String LOG_START_OFFSETS = "log-start-offset-checkpoint";
     static final String LEADER_EPOCHS = "leader-epoch-checkpoint";
+    static final String PARTITION_METADATA = "partition.metadata";
+    static final String RECOVERY_POINTS = "recovery-point-offset-checkpoint";
+    static final String HIGH_WATERMARKS = "replication-offset-checkpoint";
     static final String CLEANER_OFFSETS = "cleaner-offset-checkpoint";
     static final String OMITTED_OFFSETS = "kodec-omitted-offsets";
+    /** The folder that a file system makes for itself, and lets root alone list. */
+    static final String LOST_AND_FOUND = "lost+found";
+    /** Folders in a log directory that have no log: also a broker's copies of indexes of remote storage. */
+    static final Set<String> NO_LOGS = Set.of(LOST_AND_FOUND, "remote-log-index-cache");
     /** What brokers leave in a log directory. */
     static final Set<String> OF_A_LOG_DIRECTORY = Set.of(
             "meta.properties",
             ".kafka_cleanshutdown",
-            "recovery-point-offset-checkpoint",
+            RECOVERY_POINTS,
             LOG_START_OFFSETS,
-            "replication-offset-checkpoint",
+            HIGH_WATERMARKS,
             CLEANER_OFFSETS);
 
     /** Of a topic, or a segment, in remote storage. */
     static final String REMOTE_ID = "[A-Za-z0-9_-]{22}";
+    private static final Pattern TOPIC_ID = Pattern.compile(REMOTE_ID);
+    private static final String NO_TOPIC_ID = "A".repeat(22);
     private static final Pattern REMOTE = Pattern.compile("([0-9]{20})-" + REMOTE_ID + "\\.log");
     private static final Pattern OF_AN_OFFSET = Pattern.compile("[0-9]{20}[.-]");
 
@@ -106,7 +115,7 @@ final class Names {
     /** Whether a file in the folder of a topic-partition is a file of Kafka. */
     static boolean isOfAPartition(String name) {
         return OF_AN_OFFSET.matcher(name).lookingAt() || name.equals(LEADER_EPOCHS)
-                || name.equals("partition.metadata") || name.equals("quorum-state");
+                || name.equals(PARTITION_METADATA) || name.equals("quorum-state");
     }
 
     /** The offset in the name of a producer snapshot; -1 for any other name. */
@@ -136,6 +145,28 @@ final class Names {
             if (partition < 0 || offset < 0 || found.put(new TopicPartition(words[0], partition), offset) != null) {
                 throw new NumberFormatException(String.join(" ", words));
             }
+        }
+        return found;
+    }
+
+    /**
+     * The topic's id in a {@code partition.metadata}. Throws NumberFormatException if it is invalid, also for the id that
+     * means none.
+     */
+    static String topicId(String text) {
+        String[] lines = text.split("\n", -1);
+        number(value(lines[0], "version"), Integer.MAX_VALUE);
+        String id = value(lines.length < 2 ? "" : lines[1], "topic_id");
+        if (!TOPIC_ID.matcher(id).matches() || id.equals(NO_TOPIC_ID)) {
+            throw new NumberFormatException(id);
+        }
+        return id;
+    }
+
+    private static String value(String line, String name) {
+        String found = line.startsWith(name + ":") ? line.substring(name.length() + 1).strip() : "";
+        if (found.isEmpty()) {
+            throw new NumberFormatException(line);
         }
         return found;
     }

@@ -15,6 +15,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
@@ -48,6 +49,8 @@ final class Options {
     private static final Map<String, Long> WORDS = Map.of("earliest", EARLIEST, "latest", LATEST);
 
     final List<String> paths;
+    /** The paths of which a warning was given: a stream lists them again and again. */
+    final Set<String> warned = ConcurrentHashMap.newKeySet();
     Set<String> topics;
     Set<Names.TopicPartition> assigned;
     Pattern pattern;
@@ -96,6 +99,11 @@ final class Options {
         /** Whether it has only this. */
         boolean is(long special) {
             return !timed && all != null && all == special;
+        }
+
+        /** Whether it is where rows begin. */
+        boolean isStart() {
+            return option.startsWith("starting");
         }
 
         private boolean has(long special) {
@@ -238,6 +246,28 @@ final class Options {
         return found;
     }
 
+    /** The key of the topics' ids in the offsets of a stream: no topic has such a name. */
+    static final String TOPIC_IDS = "#topicIds";
+
+    /** The topics' ids in the offsets of a stream; null if they cannot be read. */
+    static Map<Names.TopicPartition, String> topicIds(String text) {
+        Map<Names.TopicPartition, String> found = new TreeMap<>();
+        try {
+            JsonNode known = JSON.readTree(text).path(TOPIC_IDS);
+            for (Iterator<String> topics = known.fieldNames(); topics.hasNext(); ) {
+                String topic = topics.next();
+                JsonNode partitions = known.get(topic);
+                for (Iterator<String> each = partitions.fieldNames(); each.hasNext(); ) {
+                    String number = each.next();
+                    found.put(new Names.TopicPartition(topic, Integer.parseInt(number)), partitions.get(number).asText());
+                }
+            }
+            return found;
+        } catch (JsonProcessingException | NumberFormatException error) {
+            return null;
+        }
+    }
+
     /** Numbers by topic and partition, {@code {"orders":{"0":23}}}; null for any other JSON. */
     static Map<Names.TopicPartition, Long> offsets(String text) {
         try {
@@ -248,6 +278,9 @@ final class Options {
             Map<Names.TopicPartition, Long> found = new TreeMap<>();
             for (Iterator<String> topics = tree.fieldNames(); topics.hasNext(); ) {
                 String topic = topics.next();
+                if (topic.equals(TOPIC_IDS)) {
+                    continue;
+                }
                 JsonNode partitions = tree.get(topic);
                 if (!partitions.isObject()) {
                     return null;
@@ -403,6 +436,16 @@ final class Options {
     /** How segments are read, with nothing that a query asks for. */
     ReadSettings reading() {
         return new ReadSettings(checkCrc, batchBytes, decompressedBytes, elements, control, committed, failOnDataLoss);
+    }
+
+    /** Whether a folder with this name, which is none of a replica, may be of a topic whose rows are wanted. */
+    boolean mayMean(String name) {
+        Set<String> named = new HashSet<>(topics == null ? Set.of() : topics);
+        if (assigned != null) {
+            assigned.forEach(each -> named.add(each.topic()));
+        }
+        return topics == null && assigned == null
+                || named.stream().anyMatch(each -> name.equals(each) || name.startsWith(each + "-"));
     }
 
     /** Whether rows of a topic-partition are wanted; {@code named} if the path is its folder. */

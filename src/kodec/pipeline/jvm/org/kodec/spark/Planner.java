@@ -11,6 +11,8 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Finds the logs at paths, and decides what each task reads: the rules of {@code kodec.pipeline.plan}, described in
@@ -26,6 +28,8 @@ final class Planner {
     private static final int FEW = 1_000;
     /** A listing is soon out of date; one that is so again and again is no broker's work. */
     private static final int MOST_LISTINGS = 20;
+
+    private static final Logger LOG = LoggerFactory.getLogger("kodec");
 
     private final Options options;
     private final ReadSettings reading;
@@ -65,7 +69,7 @@ final class Planner {
                 return listing.list();
             } catch (FileNotFoundException error) {
                 if (tries == MOST_LISTINGS) {
-                    throw error;
+                    throw new UnreachableException(error.getMessage(), "it was listed, and had gone, " + tries + " times");
                 }
             }
         }
@@ -88,9 +92,11 @@ final class Planner {
         }
         planner.check();
         Map<Names.TopicPartition, TopicLog> made = new TreeMap<>();
+        RemoteSegments remote = new RemoteSegments(planner.reading, conf);
         for (Map.Entry<Names.TopicPartition, List<Replica>> each : planner.found.entrySet()) {
             if (bounds.holds(each.getKey())) {
-                made.put(each.getKey(), new TopicLog(each.getKey(), Replica.ranked(each.getValue()), planner.reading, conf));
+                made.put(each.getKey(), new TopicLog(
+                        each.getKey(), Replica.ranked(each.getValue()), bounds, remote, planner.reading, conf));
             }
         }
         return made;
@@ -163,7 +169,15 @@ final class Planner {
                 String root = Names.live(what.name()) == null ? null : Files.parent(what.path());
                 add(owner, what.path(), inside, null, start(root, owner));
             }
-        } else if (!tier(what.path(), inside) && inside(inside).isEmpty() && !options.allowEmpty) {
+        } else if (!tier(what.path(), inside) && inside(inside).isEmpty()) {
+            for (Files.Entry each : inside) {
+                if (Names.live(each.name()) != null) {
+                    each.requireFolder();
+                }
+            }
+            if (options.allowEmpty) {
+                return;
+            }
             throw NeedsPythonSource.paths("path: " + path
                     + ": neither a log directory, which holds folders named like orders-0, nor such a folder");
         }
@@ -175,6 +189,21 @@ final class Planner {
 
     private static boolean hasReplicas(List<Files.Entry> inside) {
         return inside.stream().anyMatch(each -> each.folder() && Names.replica(each.name()) != null);
+    }
+
+    /** Says, once, that a folder of a log directory is not read though it holds, or may hold, files named like segments. */
+    private void warnOfName(Files.Entry folder) throws IOException {
+        String reason = Files.NOT_TEXT.equals(folder.wrong()) ? folder.wrong() : null;
+        try {
+            if (folder.folder() && Files.in(folder.path(), conf).stream().anyMatch(each -> Names.segment(each.name()) >= 0)) {
+                reason = "it holds files named like segments, but its name is not that of a topic-partition";
+            }
+        } catch (UnreachableException error) {
+            // no name says that it belongs to a log
+        }
+        if (reason != null && options.warned.add(folder.path())) {
+            LOG.warn("{} is not read: {}", folder.path(), reason);
+        }
     }
 
     /** Finds the logs in remote storage; returns false if the path is not remote storage. */
@@ -193,18 +222,42 @@ final class Planner {
     /** Finds the logs of the log directories and remote storage in a folder; returns these folders. */
     private Set<String> inside(List<Files.Entry> folder) throws IOException {
         Set<String> inner = new HashSet<>();
+        UnreachableException closed = null;
+        UnreachableException disk = null;
+        UnreachableException replica = null;
+        boolean log = false;
         for (Files.Entry each : folder) {
-            if (!each.folder()) {
+            if (each.wrong() == null && !each.folder() || each.name().equals(Names.LOST_AND_FOUND)) {
                 continue;
             }
-            List<Files.Entry> files = Files.in(each.path(), conf);
+            List<Files.Entry> files;
+            try {
+                each.requireFolder();
+                files = Files.in(each.path(), conf);
+            } catch (UnreachableException error) {
+                if (Names.replica(each.name()) != null) {
+                    replica = error;
+                } else {
+                    closed = each.folder() ? error : closed;
+                    disk = error;
+                }
+                continue;
+            }
             boolean live = files.stream().anyMatch(one -> one.folder() && Names.live(one.name()) != null);
             if (isOfABroker(files) || live) {
                 logDirectory(each.path(), files, Set.of());
                 inner.add(each.path());
-            } else if (Names.replica(each.name()) == null && tier(each.path(), files)) {
+            } else if (Names.replica(each.name()) != null) {
+                log |= files.stream().anyMatch(one -> Names.isOfAPartition(one.name()));
+            } else if (tier(each.path(), files)) {
                 inner.add(each.path());
             }
+        }
+        // among log directories a link that leads nowhere is a disk that is not mounted; elsewhere it may be anything, and
+        // the folder of a topic-partition, which is in a log directory, is listed if it is wanted
+        disk = replica == null || log ? disk : replica;
+        if (closed != null || disk != null && !inner.isEmpty()) {
+            throw closed != null ? closed : disk;
         }
         return inner;
     }
@@ -212,8 +265,15 @@ final class Planner {
     private void logDirectory(String path, List<Files.Entry> inside, Set<String> inner) throws IOException {
         kafkas |= isOfABroker(inside);
         for (Files.Entry each : inside) {
-            Names.TopicPartition owner = each.folder() ? Names.live(each.name()) : null;
-            if (owner != null && !inner.contains(each.path()) && wants(owner, false)) {
+            Names.TopicPartition owner = Names.live(each.name());
+            if (inner.contains(each.path())) {
+                continue;
+            }
+            boolean strange = owner == null && Names.replica(each.name()) == null && !Names.NO_LOGS.contains(each.name());
+            if (strange && options.mayMean(each.name())) {
+                warnOfName(each);
+            } else if (owner != null && wants(owner, false)) {
+                each.requireFolder();
                 add(owner, each.path(), null, null, start(path, owner));
             }
         }
@@ -244,10 +304,10 @@ final class Planner {
         }
     }
 
-    /** The log start offset in the checkpoint of a log directory; 0 if it has none. */
+    /** The log start offset in the checkpoint of a log directory; -1 if it has none. */
     private long start(String root, Names.TopicPartition owner) throws IOException {
         if (root == null) {
-            return 0;
+            return -1;
         }
         Map<Names.TopicPartition, Long> known = starts.get(root);
         if (known == null) {
@@ -260,13 +320,13 @@ final class Planner {
             }
             starts.put(root, known);
         }
-        return known.getOrDefault(owner, 0L);
+        return known.getOrDefault(owner, -1L);
     }
 
     // -- from logs to pieces ----------------------------------------------------------------------
 
     /** The pieces of a batch query, by topic, partition and offset. Throws Wrong, DataLossException, NeedsPythonSource. */
-    static List<SegmentSlice> pieces(Options options, Bounds bounds, Configuration conf) throws IOException {
+    static List<SegmentSlice> pieces(Options options, Bounds bounds, Configuration conf, Losses losses) throws IOException {
         Map<Names.TopicPartition, TopicLog> logs = logs(options, bounds, conf);
         Options.Edge start = options.startOfBatch();
         Options.Edge end = options.endOfBatch();
@@ -276,14 +336,22 @@ final class Planner {
         }
         List<SegmentSlice> made = new ArrayList<>();
         for (TopicLog log : logs.values()) {
-            long first = start.is(Options.EARLIEST) ? -1 : log.resolved(start, options, false);
-            long stop = end.is(Options.LATEST) ? -1 : log.resolved(end, options, false);
+            long first = start.is(Options.EARLIEST) ? -1 : log.resolved(start, options, false, losses);
+            if (first < 0) {
+                log.requireStart();
+            }
+            long stop = end.is(Options.LATEST) ? -1 : log.resolved(end, options, false, losses);
             if (options.committed) {
                 stop = SegmentSlice.least(stop, log.lastStable());
             }
             // the data of this moment is wanted, however late and often it is read
-            SegmentSlice.cut(stop < 0 ? log.pinned() : log.pieces, first, stop, true)
-                    .forEach(each -> made.add(each.withRequested(true)));
+            List<SegmentSlice> there = stop < 0 ? log.pinned() : log.pieces;
+            SegmentSlice.cut(there, first, stop, true).forEach(each -> made.add(each.withRequested(true)));
+            long reached = stop < 0 && !there.isEmpty() ? there.get(there.size() - 1).stop() : log.latest();
+            if (end.is(Options.LATEST) && reached >= 0) {
+                // otherwise reading the last segment says why its end is not known
+                log.requireEnd(reached, losses);
+            }
         }
         long stop = bounds.last() == Long.MAX_VALUE ? -1 : Math.max(0, bounds.last() + 1);
         return SegmentSlice.cut(made, Math.max(0, bounds.first()), stop, false);

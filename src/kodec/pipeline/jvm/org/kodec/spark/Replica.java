@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.kodec.runtime.FormatException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,7 +17,7 @@ import org.slf4j.LoggerFactory;
  * @param path its folder, or the segment
  * @param tiered whether it is in remote storage
  * @param alone whether it is one segment, requested by its name
- * @param start the log start offset in the checkpoint of its log directory; 0 if there is none
+ * @param start the log start offset in the checkpoint of its log directory; -1 if there is none
  * @param logs the segments, by base offset
  */
 record Replica(Names.TopicPartition owner, String path, boolean tiered, boolean alone, long start, List<Files.Entry> logs,
@@ -34,7 +35,8 @@ record Replica(Names.TopicPartition owner, String path, boolean tiered, boolean 
             if (each.name().endsWith(".swap")) {
                 throw NeedsPythonSource.only(path + " holds segments that are not yet in place (.swap)");
             }
-            if (!each.folder() && Names.segment(each.name()) >= 0) {
+            if (Names.segment(each.name()) >= 0) {
+                each.requireFile();
                 logs.add(each);
             }
         }
@@ -44,7 +46,7 @@ record Replica(Names.TopicPartition owner, String path, boolean tiered, boolean 
 
     /** Lists a folder of remote storage. Throws NeedsPythonSource, IOException. */
     static Replica tiered(Tiered.Folder folder, ReadSettings reading, Configuration conf) throws IOException {
-        return new Replica(folder.owner(), folder.path(), true, false, 0, Tiered.logs(folder, conf), reading, conf);
+        return new Replica(folder.owner(), folder.path(), true, false, -1, Tiered.logs(folder, conf), reading, conf);
     }
 
     /** The folder of the topic-partition. */
@@ -67,12 +69,75 @@ record Replica(Names.TopicPartition owner, String path, boolean tiered, boolean 
         return sorted;
     }
 
-    private long[] rank() throws IOException {
-        long end = 0;
-        if (!logs.isEmpty()) {
-            Files.Entry last = logs.get(logs.size() - 1);
-            end = SegmentEnd.offset(last.path(), Names.base(last.name()), reading, conf, false);
+    /** The offset after the last one; 0 without a segment. */
+    private long end() throws IOException {
+        if (logs.isEmpty()) {
+            return 0;
         }
+        Files.Entry last = logs.get(logs.size() - 1);
+        return SegmentEnd.offset(last.path(), Names.base(last.name()), reading, conf, false);
+    }
+
+    /** Whether the checkpoints of its log directory are about it, and it costs next to nothing to read them. */
+    private boolean isChecked() {
+        return !tiered && !alone && Files.isLocal(path) && Names.live(Files.name(path)) != null;
+    }
+
+    /**
+     * Refuses to go on without offsets that remote storage alone has, unless all are outside of the bounds, or another
+     * replica, which begins at {@code earliest}, has them: the rules of {@code PartitionLog.remote_offsets}. That they are
+     * elsewhere is no loss: {@code failOnDataLoss=false} does not let it pass.
+     */
+    void requireStart(long earliest, Planner.Bounds bounds, RemoteSegments remote) {
+        long base = logs.isEmpty() ? 0 : Names.base(logs.get(0).name());
+        if (base == 0 || !isChecked()) {
+            return;
+        }
+        // a broker keeps a start below the first segment only for a log with remote storage
+        long first = start < 0 && !owner.isInternal() ? remote.first(owner, path) : start;
+        if (first < 0 || first >= Math.min(base, earliest) || bounds.last() < first || bounds.first() >= base) {
+            return;
+        }
+        throw new DataLossException(owner + ": " + path + ": offsets " + first + " to " + (base - 1)
+                + " are missing: the first segment begins at " + base + ", and remote storage has those before: give --tier, or "
+                + "begin at a later offset");
+    }
+
+    /**
+     * Reports offsets from an end on that a checkpoint of the broker has, unless all are outside of the bounds. Those
+     * checkpoints name no offset above the end of a log that is whole. Throws DataLossException, FormatException.
+     */
+    void requireEnd(long end, Planner.Bounds bounds, Losses losses) throws IOException {
+        if (!isChecked()) {
+            return;
+        }
+        long known = 0;
+        String name = null;
+        for (String each : List.of(Names.RECOVERY_POINTS, Names.HIGH_WATERMARKS)) {
+            String file = Files.child(Files.parent(path), each);
+            String text = Files.text(file, conf);
+            try {
+                long offset = text == null ? 0 : Names.checkpoint(text).getOrDefault(owner, 0L);
+                name = offset > known ? each : name;
+                known = Math.max(known, offset);
+            } catch (NumberFormatException error) {
+                throw FormatException.malformed("", "not a checkpoint", 0, "offsets of topic-partitions", error.getMessage())
+                        .inSource(file);
+            }
+        }
+        if (known <= end || bounds.last() < end || bounds.first() >= known) {
+            return;
+        }
+        // the checkpoint may be newer than the listing of a log that a broker writes to
+        long now = Math.max(end, at(owner, path, null, null, start, reading, conf).end());
+        if (known > now) {
+            losses.missing(path, owner + ": offsets " + now + " to " + (known - 1) + " are missing: the log ends before " + known
+                    + ", which " + name + " has");
+        }
+    }
+
+    private long[] rank() throws IOException {
+        long end = end();
         long epoch = -1;
         String text = alone || tiered ? null : Files.text(Files.child(path, Names.LEADER_EPOCHS), conf);
         try {

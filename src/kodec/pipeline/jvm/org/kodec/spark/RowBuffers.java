@@ -17,9 +17,9 @@ final class RowBuffers implements Closeable {
         OLD_DECOMPRESSED
     }
 
-    /** Rows of the newest format. */
+    /** Rows of lists of records. */
     final RecordBatch.Rows rows;
-    /** Rows of the older formats. */
+    /** Rows of messages, alone or in wrappers. */
     final MessageSet.Rows old;
     /** What was decompressed. */
     final Buffer raw = new Buffer(1 << 16);
@@ -49,9 +49,9 @@ final class RowBuffers implements Closeable {
         kind = Kind.NONE;
     }
 
-    /** Whether the rows of the batch whose head was read last can be appended. */
-    boolean takes(int magic) {
-        Kind wanted = magic == Frame.NEWEST
+    /** Whether the rows of the batch whose head was read last, of a list of records or not, can be appended. */
+    boolean takes(boolean isList) {
+        Kind wanted = isList
                 ? rows.codec().equals("none") ? Kind.PLAIN : Kind.DECOMPRESSED
                 : old.codec().equals("none") ? Kind.OLD_PLAIN : Kind.OLD_DECOMPRESSED;
         if (kind != wanted && count() > 0) {

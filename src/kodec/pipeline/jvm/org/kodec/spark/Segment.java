@@ -1,18 +1,14 @@
 package org.kodec.spark;
 
 import java.io.Closeable;
-import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.Arrays;
-import java.util.List;
 import java.util.function.Predicate;
 import org.apache.hadoop.conf.Configuration;
 import org.kodec.kafka.log.MessageSet;
 import org.kodec.kafka.log.OffsetIndex;
 import org.kodec.kafka.log.RecordBatch;
 import org.kodec.kafka.log.TimeIndex;
-import org.kodec.kafka.log.TransactionIndex;
 import org.kodec.runtime.FormatException;
 
 /**
@@ -21,8 +17,6 @@ import org.kodec.runtime.FormatException;
  * those of {@code kodec.log.directories.segment}.
  */
 final class Segment implements Closeable {
-    private static final int MOST_OF_AN_INDEX = 256 << 20;
-
     final String path;
     final long base;
     /** The last offset before the batch that was found last, if it was read; otherwise -1. */
@@ -46,7 +40,12 @@ final class Segment implements Closeable {
      * @param count -1 if only the content has it
      */
     record Head(long position, long size, int magic, long first, long last, long count, long maxTimestamp,
-            boolean timed, long producerId, boolean transactional, boolean control) {}
+            boolean timed, long producerId, boolean transactional, boolean control) {
+        /** Whether it has as many records as offsets. */
+        boolean isDense() {
+            return count == last - first + 1;
+        }
+    }
 
     /** Opens it. Throws FileNotFoundException if it no longer exists. */
     Segment(String path, long base, ReadSettings reading, Configuration conf) throws IOException {
@@ -118,7 +117,7 @@ final class Segment implements Closeable {
 
     /** The header of the batch at {@code pos}. Throws FormatException. */
     Head head(long pos, Frame frame) {
-        if (frame.legacy()) {
+        if (!frame.isList()) {
             byte[] data = bytes(pos, frame.size());
             Batch batch = Batch.of(data, pos);
             if (batch == null) {
@@ -129,12 +128,13 @@ final class Segment implements Closeable {
             return new Head(pos, frame.size(), frame.magic(), frame.offset(), frame.offset(), alone ? 1 : -1,
                     old.headMessageMagic == 0 ? -1 : old.headMessageTimestamp, old.headMessageMagic > 0, -1, false, false);
         }
-        byte[] start = bytes(pos, Math.min(frame.size(), RecordBatch.MIN_SIZE));
-        // the content is not there, which is all that may be wrong with it
-        rows.head(start, 0, start.length, false);
-        boolean empty = rows.headNumRecords == 0;
-        if (frame.size() < RecordBatch.MIN_SIZE || rows.headNumRecords < 0 || rows.codec() == null
-                || empty && frame.size() != RecordBatch.MIN_SIZE) {
+        int size = RecordBatch.recordsAt(frame.magic());
+        byte[] start = bytes(pos, Math.min(frame.size(), size));
+        // it has the place of the content only of a head that is whole, and right as far as that shows
+        rows.headRecordsStart = -1;
+        boolean all = rows.head(start, 0, start.length, false);
+        // without its content, all of a batch is only there if it has none
+        if (rows.headRecordsStart != size || rows.codec() == null || !all && rows.headNumRecords == 0) {
             throw wrong(bytes(pos, frame.size()), pos);
         }
         Head found = new Head(pos, frame.size(), frame.magic(), rows.headBaseOffset,
@@ -193,7 +193,25 @@ final class Segment implements Closeable {
     /** The offset after the last one; the base offset if there is no batch. */
     long nextOffset() {
         Head last = lastHead();
-        return last == null ? base : last.last + 1;
+        return last == null ? base : after(last);
+    }
+
+    /**
+     * The offset after a batch. Its records decide, if they can be read, where the header does not have as many records as
+     * offsets: compaction has removed some, or a writer has set a wrong last offset.
+     */
+    long after(Head head) {
+        if (head.count < 0 || head.isDense()) {
+            return head.last + 1;
+        }
+        Batch batch = Batch.of(bytes(head.position, head.size), head.position);
+        long last = head.last;
+        if (batch != null && batch.crcOk() && batch.decode(reading)) {
+            for (int n = 0; n < batch.count(); n++) {
+                last = Math.max(last, batch.offset(n));
+            }
+        }
+        return last + 1;
     }
 
     /**
@@ -229,10 +247,10 @@ final class Segment implements Closeable {
     // -- by offset --------------------------------------------------------------------------------
 
     /**
-     * The start of the first batch whose last offset is not below {@code offset}; -1 if there is none. Throws
-     * FormatException for damage on the way, also if offsets do not ascend, because no checksum covers them and another
-     * batch may be the wanted one. If the next batch starts above the offset, a batch that ends below it is returned if
-     * its checksum is wrong: its header may be damaged, with the last offset.
+     * The start of the first batch whose last offset is not below {@code offset}; -1 if there is none. If the next batch
+     * starts above the offset, it is that of the batch before the gap: its header may be wrong, with the last offset.
+     * Throws FormatException for damage on the way, also if offsets do not ascend, because no checksum covers them and
+     * another batch may be the wanted one.
      */
     long find(long offset) {
         long at = anchor(offset);
@@ -241,9 +259,8 @@ final class Segment implements Closeable {
         Place behind = null;
         try {
             for (Frame frame = frame(at); frame != null; frame = frame(at)) {
-                boolean newest = frame.magic() == Frame.NEWEST;
                 Place here = new Place(at, frame);
-                if (frame.offset() > offset || !newest && frame.offset() == offset) {
+                if (frame.offset() > offset || !frame.isList() && frame.offset() == offset) {
                     behind = here;
                     break;
                 }
@@ -263,10 +280,10 @@ final class Segment implements Closeable {
         if (reaches(before, offset)) {
             return before.position;
         }
-        // the offset is in a gap, or a damaged header has the wrong end: only the checksum decides
-        boolean gap = before != null && before.frame.magic() == Frame.NEWEST && behind != null
+        // the offset is in a gap, or a header has the wrong end: only the records decide
+        boolean gap = before != null && before.frame.isList() && behind != null
                 && offset < behind.frame.offset();
-        if (gap && !isRight(before)) {
+        if (gap) {
             return before.position;
         }
         if (behind == null) {
@@ -280,11 +297,7 @@ final class Segment implements Closeable {
     private record Place(long position, Frame frame) {}
 
     private boolean reaches(Place place, long offset) {
-        return place != null && place.frame.magic() == Frame.NEWEST && head(place.position, place.frame).last >= offset;
-    }
-
-    private boolean isRight(Place place) {
-        return isRight(place.position, place.frame.size());
+        return place != null && place.frame.isList() && head(place.position, place.frame).last >= offset;
     }
 
     /** Whether the checksum of a batch is right. */
@@ -316,9 +329,8 @@ final class Segment implements Closeable {
         }
         long have = place.frame.offset();
         if (have <= last) {
-            String name = place.frame.magic() == Frame.NEWEST ? "RecordBatch(base_offset=" : "Message(offset=";
             throw placed(FormatException.malformed("base_offset", "offsets ascend", 0, "more than " + last, have)
-                    .within(name + have + ")").shifted(place.position));
+                    .within(WrongBatch.name(place.frame)).shifted(place.position));
         }
         return before == null ? -1 : last;
     }
@@ -346,7 +358,7 @@ final class Segment implements Closeable {
         Frame frame = Frame.peek(pages, position);
         if (frame == null || !frame.known()
                 || !frame.fits(Math.min(reading.batchBytes(), pages.remaining(position)))
-                || frame.offset() < firstOffset || frame.magic() == Frame.NEWEST && frame.offset() > lastOffset) {
+                || frame.offset() < firstOffset || frame.isList() && frame.offset() > lastOffset) {
             return false;
         }
         Batch batch = Batch.of(bytes(position, frame.size()), position);
@@ -386,7 +398,7 @@ final class Segment implements Closeable {
      */
     private long[] lastBelow(String kind, long key, Entry entry, int number) {
         int size = kind.equals("index") ? OffsetIndex.Entry.SIZE : TimeIndex.Entry.SIZE;
-        try (Files.Source file = Files.open(beside(kind), conf)) {
+        try (Files.Source file = Files.hint(beside(kind), conf)) {
             Pages index = new Pages(file);
             long low = 0;
             long high = index.size / size;
@@ -474,32 +486,5 @@ final class Segment implements Closeable {
             return found[0] < 0;
         });
         return found[0];
-    }
-
-    // -- aborted transactions ---------------------------------------------------------------------
-
-    /** The entries of the transaction index; null if it is missing or damaged. */
-    List<TransactionIndex.Entry> aborted() throws IOException {
-        byte[] data;
-        try (Files.Source file = Files.open(beside("txnindex"), conf)) {
-            data = Files.all(file, MOST_OF_AN_INDEX);
-        } catch (FileNotFoundException error) {
-            return null;
-        }
-        List<TransactionIndex.Entry> found;
-        try {
-            int whole = data.length / TransactionIndex.Entry.SIZE * TransactionIndex.Entry.SIZE;
-            found = TransactionIndex.from(Arrays.copyOf(data, whole)).entries();
-        } catch (FormatException error) {
-            return null;
-        }
-        long last = base - 1;
-        for (TransactionIndex.Entry each : found) {
-            if (last >= each.lastOffset() || each.firstOffset() < 0 || each.firstOffset() > each.lastOffset()) {
-                return null;
-            }
-            last = each.lastOffset();
-        }
-        return found;
     }
 }

@@ -21,9 +21,10 @@ final class SegmentEnd {
                 if (last != null && whole) {
                     segment.batch(last);
                 }
-                return last == null ? base : last.last() + 1;
+                return last == null ? base : segment.after(last);
             } catch (FormatException error) {
-                if (!whole) {
+                // no broker is in the middle of writing a format that is not known
+                if (!whole || error.kind() == FormatException.Kind.UNSUPPORTED) {
                     throw error;
                 }
             }
@@ -45,7 +46,7 @@ final class SegmentEnd {
                 if (reading.checkCrc()) {
                     segment.batch(last);
                 }
-                return piece.ended(last.last() + 1, last.position() + last.size() < segment.size());
+                return piece.ended(segment.after(last), last.position() + last.size() < segment.size());
             } catch (FormatException error) {
                 return piece.ended(segment.good(reading.checkCrc(), false), true);
             }

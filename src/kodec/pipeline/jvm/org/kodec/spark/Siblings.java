@@ -43,7 +43,7 @@ final class Siblings {
         long start = found.stream().mapToLong(SegmentSlice::base).min()
                 .orElse(gone.stop() < 0 ? gone.start() + 1 : gone.stop());
         if (gone.isRequested() && start > gone.start()) {
-            losses.lost(gone, "offsets " + gone.start() + " to " + (start - 1) + " of "
+            losses.missing(gone.path(), "offsets " + gone.start() + " to " + (start - 1) + " of "
                     + gone.owner() + " were deleted meanwhile");
         }
         return found;
@@ -82,7 +82,7 @@ final class Siblings {
 
     private void lost(SegmentSlice piece, long from, long to, String torn) {
         String what = "offsets " + from + " to " + to + " of " + piece.owner() + " are ";
-        losses.lost(piece, torn == null ? what + "in no segment, and not for compaction"
+        losses.missing(piece.path(), torn == null ? what + "in no segment, and not for compaction"
                 : what + "missing: it ends in a torn tail, " + torn);
     }
 

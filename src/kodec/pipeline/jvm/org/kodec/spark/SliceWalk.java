@@ -56,13 +56,13 @@ final class SliceWalk implements Closeable {
         order = new OffsetOrder(piece, wanted.replaced(), start.last(), conf);
         passed = start.passed();
         // a task for a range of bytes may start after the wanted offsets
-        done = piece.from() > 0 && start.last() >= wanted.last() && !wanted.toTheEnd();
+        done = piece.from() > 0 && start.isSure() && start.last() >= wanted.last() && !wanted.toTheEnd();
         window.open(source, Files.isLocal(piece.path()), start.position(), rows.count() > 0);
     }
 
-    /** Whether the batch has the newest format. */
-    boolean isNewest() {
-        return magic == Frame.NEWEST;
+    /** Whether the batch is a list of records under one header. */
+    boolean isList() {
+        return Frame.isList(magic);
     }
 
     /** The format of the batch. */
@@ -72,7 +72,7 @@ final class SliceWalk implements Closeable {
 
     /** The codec of the batch, without the variant that old messages have of it. */
     String codec() {
-        return isNewest() ? rows.rows.codec() : MessageSet.Compression.of(wrapping).name().toLowerCase(Locale.ROOT);
+        return isList() ? rows.rows.codec() : MessageSet.Compression.of(wrapping).name().toLowerCase(Locale.ROOT);
     }
 
     /** Where the batch starts in the file. */
@@ -130,7 +130,7 @@ final class SliceWalk implements Closeable {
                 offset = frame.offset();
                 magic = frame.magic();
                 size = (int) frame.size();
-                return isNewest() ? newest() : older();
+                return isList() ? list() : message();
             }
         }
         torn = TornTail.reason(new Pages(source), here, order.last + 1, OffsetOrder.highest(piece.base()), reading);
@@ -138,7 +138,7 @@ final class SliceWalk implements Closeable {
         return null;
     }
 
-    private Step newest() throws IOException {
+    private Step list() throws IOException {
         boolean check = reading.checkCrc();
         boolean right = rows.rows.head(window.data, window.at, window.at + size, check && !wanted.bounded());
         if (!right || rows.rows.codec() == null) {
@@ -157,7 +157,8 @@ final class SliceWalk implements Closeable {
             if (check && !crcOk()) {
                 throw wrong();
             }
-            if (offset > wanted.last() || end < wanted.first() || rows.rows.timestampLast() < reading.firstTimestamp()) {
+            boolean old = rows.rows.timestampLast() < reading.firstTimestamp();
+            if (offset > wanted.last() || end < wanted.first() && !reaches() || old) {
                 skip();
                 return null;
             }
@@ -172,7 +173,7 @@ final class SliceWalk implements Closeable {
         return Step.BATCH;
     }
 
-    private Step older() throws IOException {
+    private Step message() throws IOException {
         boolean right = rows.old.head(window.data, window.at, window.at + size, reading.checkCrc());
         if (!right || rows.old.codec() == null) {
             throw wrong();
@@ -185,6 +186,15 @@ final class SliceWalk implements Closeable {
             return null;
         }
         return Step.BATCH;
+    }
+
+    /**
+     * Whether the batch may have wanted offsets though its header ends below them: they are below the next batch. Its
+     * checksum may be right, with a last offset that its writer has set wrong.
+     */
+    private boolean reaches() throws IOException {
+        Frame following = window.following(size, reading.batchBytes());
+        return following == null || following.offset() > wanted.first();
     }
 
     private boolean crcOk() {
@@ -200,19 +210,25 @@ final class SliceWalk implements Closeable {
         if (error == null) {
             return;
         }
-        if (isNewest() && reading.checkCrc() && !crcOk()) {
+        if (isList() && reading.checkCrc() && !crcOk()) {
             // a wrong checksum explains more
             throw wrong();
         }
         throw error.within(WrongBatch.name(new Frame(offset, size, magic))).shifted(position);
     }
 
-    /** Leaves the batch, without its rows if it was not appended. */
+    /** Leaves the batch without its rows. */
     void skip() {
-        order.last = isNewest() ? rows.rows.offsetLast() : offset;
+        long end = isList() ? rows.rows.offsetLast() : offset;
+        leave(end, !isList() || rows.rows.headNumRecords == rows.rows.headLastOffsetDelta + 1L ? end : offset);
+    }
+
+    /** Leaves the batch, which ends at an offset by its header, and has records up to another one. */
+    private void leave(long end, long last) {
+        order.last = Math.max(end, last);
         seen = true;
         window.at += size;
-        if (order.last >= wanted.last() && !wanted.toTheEnd()) {
+        if (last >= wanted.last() && !wanted.toTheEnd()) {
             // the rest was not requested
             done = true;
         }
@@ -223,21 +239,36 @@ final class SliceWalk implements Closeable {
      * must be returned first. Throws FormatException.
      */
     boolean append() throws IOException {
-        if (!rows.takes(magic)) {
+        if (!rows.takes(isList())) {
             return false;
         }
         if (!rows.add(window.data, reading)) {
             throw wrong();
         }
-        if (isNewest() && rows.rows.hidden()) {
+        if (isList() && rows.rows.hidden()) {
             try {
                 Control.check(window.bytes(size), position);
             } catch (FormatException error) {
                 throw error.inSource(piece.path());
             }
         }
-        skip();
+        if (isList() && rows.rows.headNumRecords > 0) {
+            long last = Long.MIN_VALUE;
+            for (int row = rows.rows.count - rows.rows.headNumRecords; row < rows.rows.count; row++) {
+                last = Math.max(last, rows.rows.offset[row]);
+            }
+            leave(rows.rows.offsetLast(), last);
+        } else {
+            skip();
+        }
         return true;
+    }
+
+    /** Notes bytes at the end that are not a whole batch: a broker may still be writing it, or a crash has left it. */
+    void noteTail(Losses losses) throws IOException {
+        if (torn != null) {
+            losses.tornTail(piece, window.position(), source.size() - window.position(), torn);
+        }
     }
 
     /**
@@ -245,8 +276,11 @@ final class SliceWalk implements Closeable {
      * the segment that a broker has created since, which is to be read next.
      */
     List<SegmentSlice> ended(Siblings siblings) throws IOException {
-        // if a segment is split, the part with its last batch or torn tail reports missing offsets
-        boolean mine = !piece.isPart() || torn != null || seen && window.position() >= source.size();
+        // if a segment is split, the part with its last batch or torn tail reports missing offsets; and, as the others
+        // may have been read before, each part that lies behind the end of a file that was cut since
+        boolean atEnd = window.position() >= source.size();
+        boolean cut = piece.size() > piece.from() && source.size() <= piece.from();
+        boolean mine = !piece.isPart() || torn != null || atEnd && (seen || cut);
         if (piece.stop() < 0 || piece.size() < 0 || !mine) {
             return List.of();
         }

@@ -8,13 +8,14 @@ import org.kodec.runtime.FormatException;
  * @param position in the file; {@code Long.MAX_VALUE} if nothing in it belongs to the slice
  * @param last the last plausible offset before it
  * @param passed the last offset before it, plausible or not
+ * @param isSure whether the batch before it has as many records as offsets, so that none of them is above {@code last}
  */
-record Start(long position, long last, long passed) {
+record Start(long position, long last, long passed, boolean isSure) {
     /** Where the offsets from {@code first} on start in a piece. */
     static Start of(SegmentSlice piece, long first, Segment segment) {
         long before = piece.base() - 1;
         if (piece.from() == 0 && (first <= piece.base() || piece.size() < 0)) {
-            return new Start(0, before, before);
+            return new Start(0, before, before, true);
         }
         long near = 0;
         if (first > piece.base()) {
@@ -30,7 +31,7 @@ record Start(long position, long last, long passed) {
         if (near < piece.from()) {
             return owned(segment, piece.from(), before);
         }
-        return new Start(near, near > 0 && segment.lastBefore >= 0 ? segment.lastBefore : before, before);
+        return new Start(near, near > 0 && segment.lastBefore >= 0 ? segment.lastBefore : before, before, false);
     }
 
     /** The first batch that begins at {@code from} or after it: by the index, then from batch to batch. */
@@ -41,8 +42,8 @@ record Start(long position, long last, long passed) {
         while (pos < from) {
             Frame frame = segment.whole(pos);
             if (frame == null) {
-                // damage, or a torn tail: the slice that this batch belongs to reports which
-                return new Start(Long.MAX_VALUE, last, last);
+                // damage, or a torn tail: the slice that this batch belongs to reports which; or the file was cut since
+                return new Start(Long.MAX_VALUE, last, before < 0 ? last : passed(segment, before, last), false);
             }
             second = before;
             before = pos;
@@ -51,13 +52,22 @@ record Start(long position, long last, long passed) {
         long passed = last;
         try {
             Segment.Head head = segment.head(before, segment.whole(before));
-            passed = head.last();
+            passed = segment.after(head) - 1;
             long lower = second >= 0 ? segment.head(second, segment.whole(second)).last() : before == 0 ? last : -1;
             // after a gap it may be the wrong one, which the slice that it belongs to reports
-            return new Start(pos, lower < 0 || head.first() == lower + 1 ? head.last() : last, passed);
+            return new Start(pos, lower < 0 || head.first() == lower + 1 ? head.last() : last, passed, head.isDense());
         } catch (FormatException error) {
             // its reader reports the error
-            return new Start(pos, last, passed);
+            return new Start(pos, last, passed, false);
+        }
+    }
+
+    /** The last offset of a batch; {@code otherwise} if its header is wrong. */
+    private static long passed(Segment segment, long position, long otherwise) {
+        try {
+            return segment.after(segment.head(position, segment.whole(position))) - 1;
+        } catch (FormatException error) {
+            return otherwise;
         }
     }
 }

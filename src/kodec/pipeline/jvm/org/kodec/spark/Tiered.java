@@ -111,9 +111,10 @@ final class Tiered {
         List<Files.Entry> logs = new ArrayList<>();
         Set<String> manifests = new HashSet<>();
         for (Files.Entry each : Files.in(folder.path(), conf)) {
-            Matcher match = each.folder() ? null : FILE.matcher(each.name());
-            if (match != null && match.matches() && Names.number(match.group(2)) >= 0) {
+            Matcher match = FILE.matcher(each.name());
+            if (match.matches() && Names.number(match.group(2)) >= 0) {
                 if (match.group(3).equals("log")) {
+                    each.requireFile();
                     logs.add(each);
                 } else if (match.group(3).equals("rsm-manifest")) {
                     manifests.add(each.path());

@@ -4,36 +4,65 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.kodec.runtime.FormatException;
 
 /**
  * All records of a topic-partition, each offset once: first those of the leading replica; offsets below its first
  * segment come from the next replica, and so on. Offsets that one replica has deleted are deleted in all.
  */
 final class TopicLog {
-    private static final Logger LOG = LoggerFactory.getLogger("kodec");
-
     final Names.TopicPartition owner;
     /** In order. */
     final List<SegmentSlice> pieces = new ArrayList<>();
 
     private final List<Replica> replicas;
+    private final Planner.Bounds bounds;
+    private final RemoteSegments remote;
     private final ReadSettings reading;
     private final Configuration conf;
     private final long start;
     private long latest = -1;
 
-    TopicLog(Names.TopicPartition owner, List<Replica> replicas, ReadSettings reading, Configuration conf) {
+    TopicLog(Names.TopicPartition owner, List<Replica> replicas, Planner.Bounds bounds, RemoteSegments remote,
+            ReadSettings reading, Configuration conf) {
         this.owner = owner;
         this.replicas = replicas;
+        this.bounds = bounds;
+        this.remote = remote;
         this.reading = reading;
         this.conf = conf;
-        start = replicas.stream().mapToLong(Replica::start).max().orElse(0);
+        start = Math.max(0, replicas.stream().mapToLong(Replica::start).max().orElse(0));
         for (Replica each : replicas) {
             long lowest = pieces.isEmpty() ? -1 : pieces.get(0).base();
             pieces.addAll(0, SegmentSlice.cut(each.pieces(lowest), start, -1, true));
         }
+    }
+
+    /** The topic's id, by {@code partition.metadata} of a local log; null if it has none. Throws FormatException. */
+    String topicId() throws IOException {
+        Replica leading = replicas.get(0);
+        if (leading.tiered() || !Files.isLocal(leading.path())) {
+            return null;
+        }
+        String file = Files.child(leading.folder(), Names.PARTITION_METADATA);
+        String text = Files.text(file, conf);
+        try {
+            return text == null ? null : Names.topicId(text);
+        } catch (NumberFormatException error) {
+            throw FormatException.malformed("topic_id", "", 0, "version and topic_id", error.getMessage()).inSource(file);
+        }
+    }
+
+    /** As {@link Replica#requireStart}, of the leading replica, unless remote storage is read too. */
+    void requireStart() {
+        if (replicas.stream().noneMatch(Replica::tiered)) {
+            replicas.get(0).requireStart(earliest(), bounds, remote);
+        }
+    }
+
+    /** As {@link Replica#requireEnd}, of the leading replica. */
+    void requireEnd(long end, Losses losses) throws IOException {
+        replicas.get(0).requireEnd(end, bounds, losses);
     }
 
     /** The first offset. */
@@ -88,21 +117,24 @@ final class TopicLog {
     }
 
     /** The pieces with the offsets from {@code first} on (-1: of a log that is new) and below {@code end}. */
-    List<SegmentSlice> between(long first, long end, Options options) throws IOException {
+    List<SegmentSlice> between(long first, long end, Losses losses) throws IOException {
         long from = first < 0 ? earliest() : first;
         long stop = end;
         if (first < 0 && from > 0) {
-            loss(options, owner + " is new and starts at offset " + from + ", not at 0");
+            losses.missing(owner + " is new and starts at offset " + from + ", not at 0");
         }
         if (from < earliest() && from < stop) {
-            loss(options, owner + " has offsets from " + earliest() + " on, not those from " + from + " on");
+            losses.missing(owner + " has offsets from " + earliest() + " on, not those from " + from + " on");
             from = earliest();
         }
         long last = stableEnd(false);
-        if (stop > last || from > stop) {
-            loss(options, owner + " ends at offset " + last + ", and did at " + Math.max(from, stop));
-            stop = Math.min(stop, last);
+        if (from > stop) {
+            // it may have grown since
+            losses.missing(owner + " ended at offset " + stop + ", and the query had read up to " + from);
+        } else if (stop > last) {
+            losses.missing(owner + " ends at offset " + last + ", and did at " + stop);
         }
+        stop = Math.min(stop, last);
         return SegmentSlice.cut(pieces, from, stop, true).stream().map(each -> each.withRequested(true)).toList();
     }
 
@@ -110,7 +142,7 @@ final class TopicLog {
      * The offset of an edge here; with {@code whole}, the latest is that of {@link #stableEnd}, as for a stream. Throws
      * Wrong, and DataLossException if it does not exist.
      */
-    long resolved(Options.Edge edge, Options options, boolean whole) throws IOException {
+    long resolved(Options.Edge edge, Options options, boolean whole, Losses losses) throws IOException {
         Long of = edge.all() != null ? edge.all() : edge.each().get(owner);
         if (of == null) {
             String hint = edge.timed() ? "give each topic-partition a time" : "use -2 for earliest, -1 for latest";
@@ -118,14 +150,19 @@ final class TopicLog {
         }
         if (edge.timed()) {
             long found = ofTime(of);
+            if (found == earliest() && edge.isStart()) {
+                // those before may not be older either
+                requireStart();
+            }
             if (found >= 0) {
                 return found;
             }
-            if (edge.option().startsWith("starting") && !options.latestIfNone) {
+            if (edge.isStart() && !options.latestIfNone) {
                 throw new Options.Wrong(edge.option(), owner + " has no record at " + of + " ms or later; "
                         + "startingOffsetsByTimestampStrategy=latest starts at its end");
             }
         } else if (of == Options.EARLIEST) {
+            requireStart();
             return earliest();
         }
         if (edge.timed() || of == Options.LATEST) {
@@ -133,7 +170,7 @@ final class TopicLog {
         }
         long most = whole ? stableEnd(false) : latest();
         if (of < earliest() || of > most) {
-            loss(options, edge.option() + ": " + owner + " has offsets " + earliest() + " to " + most
+            losses.missing(edge.option() + ": " + owner + " has offsets " + earliest() + " to " + most
                     + " (exclusive), not " + of);
         }
         return Math.min(Math.max(of, earliest()), most);
@@ -151,13 +188,5 @@ final class TopicLog {
             }
         }
         return -1;
-    }
-
-    /** Says that offsets are not there. Throws DataLossException, or logs a warning. */
-    static void loss(Options options, String text) {
-        if (options.failOnDataLoss) {
-            throw new DataLossException(text + "; failOnDataLoss=false reads what is there");
-        }
-        LOG.warn("{}", text);
     }
 }

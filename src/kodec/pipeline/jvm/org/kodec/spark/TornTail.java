@@ -38,7 +38,7 @@ final class TornTail {
         }
         if (!frame.known()) {
             throw FormatException.unsupported(
-                    "magic", "unknown message format", pos + Frame.MAGIC_AT, "0, 1 or 2", frame.magic());
+                    "magic", "unknown message format", pos + Frame.MAGIC_AT, Frame.KNOWN, frame.magic());
         }
         if (have >= frame.size()) {
             if (frame.fits(reading.largest())) {
@@ -65,8 +65,7 @@ final class TornTail {
         for (long start = pos; source.remaining(start) >= Frame.LEAST_SIZE; start += BLOCK) {
             byte[] block = source.read(start, BLOCK + Frame.SIZE - 1);
             for (int index = 0; index + Frame.SIZE <= block.length; index++) {
-                long magic = LogSegment.Entry.peekMagic(block, index);
-                if (magic < 0 || magic > Frame.NEWEST) {
+                if (!Frame.isKnown((int) LogSegment.Entry.peekMagic(block, index))) {
                     continue;
                 }
                 Frame frame = Frame.peek(block, index, block.length);

@@ -1,23 +1,24 @@
 package org.kodec.spark;
 
-import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import org.apache.hadoop.conf.Configuration;
 import org.kodec.kafka.control.ControlRecordKey.ControlRecordType;
 import org.kodec.kafka.log.ProducerSnapshot;
-import org.kodec.kafka.log.TransactionIndex;
 import org.kodec.runtime.FormatException;
 
 /**
- * The aborted transactions of a partition, and the offset up to which all are decided: from transaction indexes and
- * producer snapshots if present, otherwise from control batches. The rules are those of
- * {@code kodec.log.directories.transactions}.
+ * The aborted transactions of a partition, and the offset up to which all are decided, from control batches: a
+ * transaction index shows no missing entry. A producer snapshot is used if it agrees with the log. The rules are those
+ * of {@code kodec.log.directories.transactions}.
  */
 final class Transactions {
     private static final int MOST_OF_A_SNAPSHOT = 256 << 20;
@@ -32,8 +33,7 @@ final class Transactions {
     private final Configuration conf;
     private final List<Aborted> aborted = new ArrayList<>();
     private final Map<Long, List<Aborted>> byProducer = new HashMap<>();
-    private int reached;
-    private Map<Long, Long> openThere = Map.of();
+    private final Map<Integer, Course> courses = new HashMap<>();
 
     private Transactions(String folder, boolean tiered, ReadSettings reading, Configuration conf) throws IOException {
         this.reading = reading;
@@ -65,28 +65,34 @@ final class Transactions {
     static Transactions between(String folder, boolean tiered, long start, long stop, ReadSettings reading, Configuration conf)
             throws IOException {
         Transactions found = new Transactions(folder, tiered, reading, conf);
-        int number = 0;
+        int first = 0;
         for (int index = 0; index < found.logs.size(); index++) {
-            number = base(found.logs.get(index)) <= start ? index : number;
+            first = base(found.logs.get(index)) <= start ? index : first;
         }
         long until = stop < 0 ? Long.MAX_VALUE : stop;
-        found.follow(number, until);
-        boolean any = false;
+        Map<Long, Long> going = new HashMap<>();
+        for (int number = first; number < found.logs.size(); number++) {
+            if (base(found.logs.get(number)) >= until && going.isEmpty()) {
+                break;
+            }
+            try (Segment segment = found.open(number)) {
+                long place = number == first ? segment.find(start) : 0;
+                if (place >= 0) {
+                    found.follow(segment, place, until, going);
+                }
+            }
+        }
         for (Aborted each : found.aborted) {
-            any |= each.first < until && each.last >= start;
             found.byProducer.computeIfAbsent(each.producer, key -> new ArrayList<>()).add(each);
         }
         found.byProducer.values().forEach(each -> each.sort(Comparator.comparingLong(Aborted::first)));
-        return any ? found : null;
+        return found.aborted.isEmpty() ? null : found;
     }
 
     /** The first offset of the oldest open transaction, otherwise {@code end}. */
     static long lastStable(String folder, long end, ReadSettings reading, Configuration conf) throws IOException {
         Transactions found = new Transactions(folder, false, reading, conf);
-        if (found.logs.isEmpty()) {
-            return end;
-        }
-        return found.openAtEnd().values().stream().reduce(end, Math::min);
+        return found.openAt(found.logs.size()).values().stream().reduce(end, Math::min);
     }
 
     /** Whether a transactional record of this producer at this offset was aborted. */
@@ -108,38 +114,6 @@ final class Transactions {
         return low > 0 && offset <= spans.get(low - 1).last;
     }
 
-    /** Collects aborted transactions, up to the first segment at whose end none that started below is open. */
-    private void follow(int start, long until) throws IOException {
-        Map<Long, Long> going = null;
-        for (int number = start; number < logs.size(); number++) {
-            List<TransactionIndex.Entry> entries;
-            try (Segment segment = open(number)) {
-                entries = segment.aborted();
-                if (entries == null) {
-                    going = going == null ? openAt(number) : going;
-                    follow(segment, 0, going, aborted);
-                    reached = number + 1;
-                    openThere = new HashMap<>(going);
-                }
-            }
-            if (entries != null) {
-                entries.forEach(each -> aborted.add(
-                        new Aborted(each.producerId(), each.firstOffset(), each.lastOffset())));
-                going = null;
-            }
-            if (number + 1 < logs.size() && base(logs.get(number + 1)) >= until) {
-                if (going == null) {
-                    going = openAt(number + 1);
-                    reached = number + 1;
-                    openThere = new HashMap<>(going);
-                }
-                if (going.values().stream().allMatch(each -> each >= until)) {
-                    return;
-                }
-            }
-        }
-    }
-
     private static ControlRecordType type(Segment segment, Segment.Head head) {
         try {
             return Control.type(segment.batch(head).data(), head.position());
@@ -148,82 +122,144 @@ final class Transactions {
         }
     }
 
-    /** Brings the open and the aborted transactions on by the batches from {@code pos} on. */
-    private static void follow(Segment segment, long pos, Map<Long, Long> going, List<Aborted> found) {
+    /** Brings the open transactions on by the batches from {@code pos} on, until none is open from {@code until} on. */
+    private void follow(Segment segment, long pos, long until, Map<Long, Long> going) {
         segment.heads(pos, head -> {
-            if (head.producerId() >= 0 && head.control()) {
-                ControlRecordType kind = head.count() > 0 ? type(segment, head) : null;
-                if (kind == ControlRecordType.ABORT || kind == ControlRecordType.COMMIT) {
-                    Long first = going.remove(head.producerId());
-                    if (first != null && kind == ControlRecordType.ABORT) {
-                        found.add(new Aborted(head.producerId(), first, head.last()));
-                    }
+            ControlRecordType end = end(segment, head);
+            if (end != null) {
+                Long first = going.remove(head.producerId());
+                if (first != null && end == ControlRecordType.ABORT) {
+                    aborted.add(new Aborted(head.producerId(), first, head.last()));
                 }
-            } else if (head.producerId() >= 0 && head.transactional()) {
+            } else if (begins(head) && head.first() < until) {
                 going.putIfAbsent(head.producerId(), head.first());
             }
-            return true;
+            return head.first() < until || !going.isEmpty();
         });
     }
 
-    /** The open transactions in a producer snapshot; null for one that cannot be used. */
-    private Map<Long, Long> openIn(String path) throws IOException {
+    /** How a batch ends a transaction; null if it ends none. */
+    private static ControlRecordType end(Segment segment, Segment.Head head) {
+        if (head.producerId() < 0 || !head.control() || head.count() <= 0) {
+            return null;
+        }
+        ControlRecordType found = type(segment, head);
+        return found == ControlRecordType.ABORT || found == ControlRecordType.COMMIT ? found : null;
+    }
+
+    private static boolean begins(Segment.Head head) {
+        return head.producerId() >= 0 && head.transactional() && !head.control();
+    }
+
+    /**
+     * The transactions of a segment, by its headers.
+     *
+     * @param ended producers with a marker in the segment
+     * @param open the first offsets of transactions that begin in the segment and have no marker in it
+     */
+    private record Course(Set<Long> ended, Map<Long, Long> open) {
+        /** Brings the open transactions before the segment to its end. */
+        void follow(Map<Long, Long> going) {
+            going.keySet().removeAll(ended);
+            open.forEach(going::putIfAbsent);
+        }
+
+        /** Whether these transactions can be open at the end of the segment with this base offset. */
+        boolean agrees(long base, Map<Long, Long> going) {
+            Set<Long> all = new HashSet<>(ended);
+            all.addAll(open.keySet());
+            all.addAll(going.keySet());
+            for (Long producer : all) {
+                Long said = going.get(producer);
+                Long here = open.get(producer);
+                boolean before = said != null && said < base && !ended.contains(producer);
+                if (!Objects.equals(said, here) && !before) {
+                    return false;
+                }
+            }
+            return true;
+        }
+    }
+
+    private Course course(int number) throws IOException {
+        Course known = courses.get(number);
+        if (known != null) {
+            return known;
+        }
+        Course found = new Course(new HashSet<>(), new HashMap<>());
+        try (Segment segment = open(number)) {
+            segment.heads(0, head -> {
+                if (end(segment, head) != null) {
+                    found.open.remove(head.producerId());
+                    found.ended.add(head.producerId());
+                } else if (begins(head)) {
+                    found.open.putIfAbsent(head.producerId(), head.first());
+                }
+                return true;
+            });
+        }
+        courses.put(number, found);
+        return found;
+    }
+
+    /** The open transactions in the snapshot before a segment; null for one that does not agree with the log. */
+    private Map<Long, Long> openIn(int number) throws IOException {
+        String path = number < logs.size() ? snapshots.get(base(logs.get(number))) : null;
+        if (path == null) {
+            return null;
+        }
         Map<Long, Long> found = new HashMap<>();
-        try (Files.Source file = Files.open(path, conf)) {
+        try (Files.Source file = Files.hint(path, conf)) {
             for (ProducerSnapshot.Entry each : ProducerSnapshot.from(Files.all(file, MOST_OF_A_SNAPSHOT)).entries()) {
                 if (each.currentTxnFirstOffset() >= 0) {
                     found.putIfAbsent(each.producerId(), each.currentTxnFirstOffset());
                 }
             }
-        } catch (FileNotFoundException | FormatException error) {
+        } catch (IOException | FormatException error) {
+            // the log has them too
             return null;
+        }
+        long last = base(logs.get(number - 1));
+        if (!course(number - 1).agrees(last, found)) {
+            return null;
+        }
+        for (Map.Entry<Long, Long> each : found.entrySet()) {
+            if (each.getValue() < last && !begins(number, each.getKey(), each.getValue())) {
+                return null;
+            }
         }
         return found;
     }
 
-    /** The transactions that are open at the start of a segment. */
-    private Map<Long, Long> openAt(int number) throws IOException {
-        int first = number;
-        Map<Long, Long> going = new HashMap<>(openThere);
-        while (first > reached) {
-            String path = snapshots.get(base(logs.get(first)));
-            Map<Long, Long> known = path == null ? null : openIn(path);
-            if (known != null) {
-                going = known;
-                break;
-            }
-            first--;
+    /** Whether a transaction begins at an offset before a segment, or below the start of the log. */
+    private boolean begins(int number, long producer, long offset) throws IOException {
+        int index = number - 1;
+        while (index >= 0 && base(logs.get(index)) > offset) {
+            index--;
         }
-        for (int index = first; index < number; index++) {
-            try (Segment segment = open(index)) {
-                follow(segment, 0, going, new ArrayList<>());
-            }
+        if (index < 0) {
+            return true;
         }
-        return going;
+        try (Segment segment = open(index)) {
+            long place = segment.find(offset);
+            Segment.Head head = place < 0 ? null : segment.head(place, segment.frame(place));
+            return head != null && head.first() == offset && head.producerId() == producer && begins(head);
+        } catch (FormatException error) {
+            return false;
+        }
     }
 
-    /** The transactions that are open after the last segment. */
-    private Map<Long, Long> openAtEnd() throws IOException {
-        int number = logs.size() - 1;
-        try (Segment last = open(number)) {
-            long end = last.nextOffset();
-            for (Map.Entry<Long, String> each : snapshots.tailMap(last.base, false).descendingMap().entrySet()) {
-                Map<Long, Long> known = each.getKey() > end ? null : openIn(each.getValue());
-                if (known == null) {
-                    continue;
-                }
-                if (each.getKey() == end) {
-                    return known;
-                }
-                long place = last.find(each.getKey());
-                if (place >= 0 && last.frame(place).offset() >= each.getKey()) {
-                    follow(last, place, known, new ArrayList<>());
-                    return known;
-                }
-            }
-            Map<Long, Long> going = openAt(number);
-            follow(last, 0, going, new ArrayList<>());
-            return going;
+    /** The transactions that are open before a segment, or after the last one. */
+    private Map<Long, Long> openAt(int number) throws IOException {
+        int first = number;
+        Map<Long, Long> going = null;
+        while (first > 0 && (going = openIn(first)) == null) {
+            first--;
         }
+        going = going == null ? new HashMap<>() : going;
+        for (int index = first; index < number; index++) {
+            course(index).follow(going);
+        }
+        return going;
     }
 }

@@ -14,9 +14,8 @@ final class WrongBatch {
     /** The error of the batch in {@code data}. */
     static FormatException error(byte[] data, long position, ReadSettings reading) {
         Frame frame = Frame.peek(data, 0, data.length);
-        boolean newest = frame.magic() == Frame.NEWEST;
         try {
-            if (newest) {
+            if (frame.isList()) {
                 requireBatch(data, reading);
             } else {
                 requireMessage(data, reading);
@@ -24,13 +23,13 @@ final class WrongBatch {
         } catch (FormatException error) {
             return error.within(name(frame)).shifted(position);
         }
-        return FormatException.malformed(newest ? "records" : "message", "they do not match the header, or are more than "
+        return FormatException.malformed(frame.isList() ? "records" : "message", "they do not match the header, or are more than "
                 + "maxElements allows (see `kodec verify`)", 0, null, null).within(name(frame)).shifted(position);
     }
 
     /** The name of a batch in errors. */
     static String name(Frame frame) {
-        return (frame.magic() == Frame.NEWEST ? "RecordBatch(base_offset=" : "Message(offset=") + frame.offset() + ")";
+        return (frame.isList() ? "RecordBatch(base_offset=" : "Message(offset=") + frame.offset() + ")";
     }
 
     private static void requireBatch(byte[] data, ReadSettings reading) {

@@ -4,13 +4,13 @@
  * <p>A class uses those of its own layer, and of the layers before it:
  *
  * <pre>
- * files: DataLossException Files Globs Names NeedsPythonSource Pages Tiered
+ * files: Cause DataLossException Files Globs Names NeedsPythonSource Pages Tiered UnreachableException
  * batches: Batch CompressedContent Control Frame ReadSettings WrongBatch
  * segments: Gaps OffsetOrder Segment SegmentSlice Start TornTail Transactions Window
- * rows: Batches Losses RowBuffers SegmentEnd Siblings SliceWalk Step Wanted
+ * rows: Batches Losses Metrics RowBuffers SegmentEnd Siblings SliceWalk Step Wanted
  * columns: Columns
- * planning: Options Planner Replica TopicLog
- * source: AggregateReader ErrorTranslatingReader KafkaLogSource LogCatalog LogPartition LogReader LogScan LogStream
+ * planning: Options Planner RemoteSegments Replica TopicLog
+ * source: AggregateReader DriverLog ErrorTranslatingReader KafkaLogSource LogCatalog LogPartition LogReader LogScan LogStream
  * </pre>
  */
 package org.kodec.spark;

@@ -1,0 +1,615 @@
+"""Redpanda's data directory as a log directory: its segments in Kafka's format, with Kafka's offsets.
+
+    <namespace>/<topic>/<partition>_<revision>/<base offset>-<term>-v1.log
+
+Topics of clients are in the namespace `kafka`; the other namespaces are Redpanda's own. A segment is shown as
+the batches of clients in it, with headers of Kafka's. Its other batches are Redpanda's own: those that take
+offsets of Kafka's are shown as batches without records, as compaction leaves them, and the others left out.
+Damaged bytes are shown with a length that no batch has. So readers find in it what they find in Kafka's.
+
+Source: Redpanda's `storage::segment_path`, `storage::parser`, `storage::offset_translator_state`,
+`raft::snapshot_metadata`.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import re
+from array import array
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, cast
+from urllib.parse import quote, unquote
+
+from kodec.generated.redpanda.redpanda_batch import BatchType
+from kodec.generated.redpanda.redpanda_snapshot import RedpandaSnapshot
+from kodec.log.batches.format import KAFKA
+from kodec.log.batches.redpanda import HEAD_SIZE, PLAUSIBLE, UNREADABLE, RedpandaHeader, read_header
+from kodec.log.files.checkpoints import offsets_bytes
+from kodec.log.files.listing import TopicPartition, parse_partition_dir
+from kodec.log.files.names import LOG_START_OFFSETS, REDPANDA_OFFSETS, file_name
+from kodec.log.files.view import ViewFile, ViewPath, ViewStorage, note, replace_note
+from kodec.log.omissions import Cause, Omission
+from kodec.runtime.errors import FormatError, ReadFailed
+from kodec.stores.positioned import PositionedFile
+from kodec.stores.storage import Status
+
+__all__ = ["RedpandaPath", "as_redpanda"]
+
+_SCHEME = "redpanda:"
+_KAFKA = "kafka"
+_FOLDER = re.compile(r"(0|[1-9][0-9]{0,9})_[0-9]{1,19}")
+_SEGMENT = re.compile(r"([0-9]{1,19})-([0-9]{1,19})-v1\.log")
+_OWN = Path("redpanda", "controller")
+_SNAPSHOT = "snapshot"
+_MOST_OF_A_SNAPSHOT = 1 << 20
+_WINDOW = 1 << 20
+_LOOKED_INTO = 64
+_MAX_INT32, _MAX_INT64 = 2**31 - 1, 2**63 - 1
+_RAW = -1
+# with what damaged bytes begin: an offset, and a length that no batch has
+_NO_BATCH = bytes(KAFKA.length.at) + KAFKA.length.stored(-1)
+
+
+class RedpandaPath(ViewPath):
+    """A path in a data directory of Redpanda, or in a part of one, that is read as a log directory."""
+
+    what = "Redpanda's data"
+    has_indexes = False
+
+    @classmethod
+    def of(cls, root: Path) -> RedpandaPath:
+        """The folder itself."""
+        return cls(_SCHEME, quote(str(root), safe=""))
+
+    @property
+    def data(self) -> Path:
+        """The folder that Redpanda has written, or a folder in it."""
+        return Path(unquote(self.parts[1]))
+
+    @property
+    def origin(self) -> Path:
+        return self.data
+
+    @property
+    def storage(self) -> RedpandaStorage:
+        return _storage(self.data)
+
+    @property
+    def stored(self) -> Path:
+        return self.real or self
+
+    @property
+    def left_out(self) -> list[Omission]:
+        """What is in the directory and is no log of Kafka's. Raises OSError."""
+        return self.storage.left_out() if len(self.parts) == 2 else []
+
+    def __str__(self) -> str:
+        if self.real is not None:
+            return str(self.real)
+        _, _, *rest = self.parts
+        folder = self.storage.folder(rest[0]) if rest else None
+        return "/".join([str(self.data), *rest] if folder is None else [str(folder.path), *rest[1:]])
+
+
+class RedpandaFolder(NamedTuple):
+    """The folder of a topic-partition; `revision` is larger for a topic of the same name that is newer."""
+
+    topic_partition: TopicPartition
+    path: Path
+    namespace: str
+    revision: int
+
+
+class _Segment(NamedTuple):
+    """A segment by its name."""
+
+    base_offset: int
+    term: int
+    path: Path
+    status: Status
+
+
+class _Scan(NamedTuple):
+    """What the headers of a segment show.
+
+    Attributes:
+        size: of the batches that are shown, in Kafka's format.
+        end: the offset after the last batch; None if there is none.
+        own: the batches that take no Kafka offsets: of each its first offset, and how many it has.
+        left_out: how many batches of each type are Redpanda's own.
+        away: how many batches of each type stand for records that are elsewhere.
+        damaged: where damaged bytes or a batch of unknown type are; None if there are none.
+    """
+
+    size: int
+    end: int | None
+    own: array[int]
+    left_out: Counter[int]
+    away: Counter[int]
+    damaged: int | None
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+
+def as_redpanda(path: Path) -> RedpandaPath | None:
+    """A data directory of Redpanda, or what is in it, as a log directory; None for any other path.
+
+    Such are a segment and a folder with segments, by their names; a folder with Redpanda's controller log, or
+    with such folders of the namespace `kafka`; and the folders of a namespace and of a topic. Raises OSError
+    where the offsets of a segment are unknown.
+    """
+    if _SEGMENT.fullmatch(path.name):
+        return _segment(path)
+    if not path.is_dir():
+        return None
+    found = _absolute(path)
+    if _FOLDER.fullmatch(found.name):
+        return _partition(found)
+    above = (found, found.parent, found.parent.parent)
+    is_part = any((each / _OWN).is_dir() for each in above)
+    return RedpandaPath.of(found) if is_part or _is_copy(found) else None
+
+
+def _is_copy(folder: Path) -> bool:
+    """Whether segments are in folders of partitions in the namespace `kafka`, of which this is a part.
+
+    Of a folder with many others in it, the first are looked into.
+    """
+    if folder.name == _KAFKA:
+        topics = _first_folders(folder)
+    elif folder.parent.name == _KAFKA:
+        topics = [folder]
+    else:
+        topics = _first_folders(folder / _KAFKA)
+    inside = (each for topic in topics for each in _first_folders(topic) if _FOLDER.fullmatch(each.name))
+    return any(_segments_of(each) for each in islice(inside, _LOOKED_INTO))
+
+
+def _first_folders(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as there:
+            return [Path(each.path) for each in islice(there, _LOOKED_INTO) if each.is_dir()]
+    except OSError:
+        return []
+
+
+def _absolute(path: Path) -> Path:
+    """The path without `..`, which also names the folders around `.`."""
+    return Path(os.path.abspath(path))  # noqa: PTH100  # `resolve` follows links, which may be named otherwise
+
+
+def _partition(folder: Path) -> RedpandaPath | None:
+    found = _folders(folder)
+    if not found or not _segments_of(folder):
+        return None
+    name, data = str(found[0].topic_partition), folder.parents[2]
+    for view in ([RedpandaPath.of(data)] if (data / _OWN).is_dir() else []) + [RedpandaPath.of(folder)]:
+        one = view.storage.folder(name)
+        if one is not None and one.path == folder:
+            return view / name
+    return RedpandaPath.of(folder)
+
+
+def _segment(path: Path) -> RedpandaPath | None:
+    found = _absolute(path)
+    folder = _partition(found.parent) if _FOLDER.fullmatch(found.parent.name) else None
+    if folder is None or len(folder.parts) < 3 or not found.is_file():
+        return None
+    for name, file in folder.storage.files(folder.name).items():
+        if file.real == found:
+            return (folder / name).named(file)
+    raise ReadFailed("it has no batches of clients, only Redpanda's own", errno.ENODATA, 0, str(path))
+
+
+def _folders(root: Path, unlisted: dict[Path, OSError] | None = None) -> list[RedpandaFolder]:
+    """The folders of topic-partitions, where a folder is one, or a topic's, a namespace's, or the directory.
+
+    Folders in it that cannot be listed go to `unlisted`. Raises OSError for the folder itself.
+    """
+    if _FOLDER.fullmatch(root.name):
+        return _as_folders([root])
+    level = [root]
+    for _ in range(3):
+        inside: list[Path] = []
+        for folder in level:
+            try:
+                with os.scandir(folder) as there:
+                    inside += [Path(each.path) for each in there if each.is_dir(follow_symlinks=False)]
+            except OSError as error:
+                if folder == root:
+                    raise
+                if unlisted is not None:
+                    unlisted[folder] = error
+        level = sorted(inside)
+        if found := _as_folders(level):
+            return found
+    return []
+
+
+def _as_folders(level: Sequence[Path]) -> list[RedpandaFolder]:
+    found = []
+    for path in level:
+        if _FOLDER.fullmatch(path.name) is None:
+            continue
+        number, revision = path.name.split("_")
+        owner = parse_partition_dir(f"{path.parent.name}-{number}")
+        if owner is not None:
+            found.append(RedpandaFolder(owner, path, path.parent.parent.name, int(revision)))
+    return found
+
+
+def _segments_of(folder: Path) -> list[_Segment]:
+    """The segments in a folder, by their base offsets. Raises OSError."""
+    found = []
+    with os.scandir(folder) as there:
+        for each in there:
+            match = _SEGMENT.fullmatch(each.name)
+            if match is None or int(match[1]) > _MAX_INT64 or not each.is_file():
+                continue
+            at = each.stat()
+            status = Status(at.st_size, at.st_mtime_ns)
+            found.append(_Segment(int(match[1]), int(match[2]), Path(each.path), status))
+    return sorted(found)
+
+
+# -- the directory --------------------------------------------------------------------------------
+
+
+class RedpandaStorage(ViewStorage):
+    """A data directory of Redpanda, or a part of it, as a `Storage`: a log directory that is only read."""
+
+    WHAT = "Redpanda's data directory"
+
+    def __init__(self, root: Path) -> None:
+        super().__init__()
+        self._root = root
+        self._folders: dict[str, RedpandaFolder] = {}
+        self._own: dict[str, Counter[int]] = {}
+        self._total: Counter[int] = Counter()
+        self._noted = ""
+
+    def partitions(self) -> dict[str, RedpandaFolder]:
+        """The folders of topic-partitions, the newest of each. Raises OSError."""
+        found: dict[str, RedpandaFolder] = {}
+        for each in _folders(self._root):
+            name = str(each.topic_partition)
+            if each.namespace == _KAFKA and (name not in found or found[name].revision < each.revision):
+                found[name] = each
+        self._folders = found
+        return found
+
+    def folder(self, name: str) -> RedpandaFolder | None:
+        return self._folders.get(name) or self.partitions().get(name)
+
+    def left_out(self) -> list[Omission]:
+        """Redpanda's own logs, those of topics that were deleted, and folders that cannot be listed.
+
+        Raises OSError.
+        """
+        live = {each.path for each in self.partitions().values()}
+        unlisted: dict[Path, OSError] = {}
+        folders = _folders(self._root, unlisted)
+        found = [
+            Omission(Cause.UNREACHABLE, path, f"{path}: {error.strerror}")
+            for path, error in unlisted.items()
+            if path.name != "lost+found"
+        ]
+        for each in folders:
+            if each.path not in live:
+                own = f"a log of Redpanda's own, of the namespace {each.namespace}"
+                reason = own if each.namespace != _KAFKA else "of a topic that was made again since"
+                found.append(Omission(Cause.ABSENT, each.path, f"{reason}: not read"))
+        return found
+
+    def beside(self) -> Mapping[str, ViewFile]:
+        """Where logs start whose first records were deleted. Raises OSError."""
+        starts = {}
+        for each in self.partitions().values():
+            try:
+                start = _start_in_snapshot(each.path)
+            except OSError as error:
+                note(f"where the log of {each.topic_partition} starts is unknown: {error}")
+                continue
+            if start is not None:
+                starts[each.topic_partition] = start.offset - start.delta
+        data = offsets_bytes(starts)
+        return {LOG_START_OFFSETS: ViewFile(self._root, Status(len(data), 0), partial(io.BytesIO, data))}
+
+    def files(self, name: str) -> dict[str, ViewFile]:
+        """The segments of a topic-partition, under the names that brokers give.
+
+        Raises: ReadFailed, where Kafka's offsets are unknown; OSError.
+        """
+        folder = self.folder(name)
+        if folder is None:
+            raise FileNotFoundError(errno.ENOENT, "no such topic-partition", str(self._root / name))
+        segments, raft = _segments_of(folder.path), _counts_raft_offsets()
+        scans = [_scan(each.path, each.status, raft) for each in segments]
+        files: dict[str, ViewFile] = {}
+        delta = _first_delta(folder, segments, scans)
+        expected: int | None = None
+        for number, (segment, scan) in enumerate(zip(segments, scans, strict=True)):
+            if expected is not None and segment.base_offset > expected:
+                lost = segment.base_offset - expected
+                note(
+                    f"{name}: no segment has the offsets {expected}..{segment.base_offset - 1} of the Raft "
+                    f"log: if Redpanda's own batches were among them, Kafka's offsets after them are lower "
+                    f"by up to {lost}"
+                )
+            if scan.damaged is not None:
+                note(
+                    f"{segment.path}: byte {scan.damaged}: no header of a batch, or one of unknown type: if "
+                    "Redpanda's own batches were among these, Kafka's offsets after them are lower by as many"
+                )
+            for kind, count in scan.away.items():
+                note(f"{segment.path}: {count} {_type_name(kind)}: {UNREADABLE[BatchType(kind)]}")
+            base = segment.base_offset - delta
+            if base < 0:
+                raise ReadFailed(
+                    f"{delta} offsets of the Raft log would not count before offset {segment.base_offset}",
+                    errno.EIO,
+                    0,
+                    str(segment.path),
+                )
+            log = file_name(base, "log")
+            if scan.size and log in files:
+                text = f"it begins at the offset of {files[log].real.name} too"
+                raise ReadFailed(text, errno.EIO, 0, str(segment.path))
+            if scan.size or (number == len(segments) - 1 and log not in files):
+                opened = partial(_opened, segment, delta)
+                status = Status(scan.size, segment.status.modified)
+                files[log] = ViewFile(segment.path, status, opened)
+            delta += sum(scan.own[1::2])
+            expected = scan.end if scan.end is not None else segment.base_offset
+        self._note_own(name, scans)
+        self._files[name] = files
+        return files
+
+    def _note_own(self, name: str, scans: Sequence[_Scan]) -> None:
+        """Note how many batches of Redpanda's own are left out, of all topic-partitions so far."""
+        self._total.subtract(self._own.get(name, {}))
+        self._own[name] = sum((each.left_out for each in scans), Counter())
+        self._total.update(self._own[name])
+        total = sorted((kind, count) for kind, count in self._total.items() if count)
+        if total:
+            kinds = ", ".join(f"{count} {_type_name(kind)}" for kind, count in total)
+            text = f"{self._root}: batches of Redpanda's own are left out: {kinds}"
+            replace_note(self._noted, text)
+            self._noted = text
+
+
+@lru_cache(maxsize=64)
+def _storage(root: Path) -> RedpandaStorage:
+    return RedpandaStorage(root)
+
+
+def _type_name(kind: int) -> str:
+    return BatchType(kind).name.lower() if kind in BatchType.__members__.values() else f"type {kind}"
+
+
+# -- offsets --------------------------------------------------------------------------------------
+
+
+class _Start(NamedTuple):
+    """An offset of the Raft log, and by how much Kafka's is lower."""
+
+    offset: int
+    delta: int
+
+
+def _counts_raft_offsets() -> bool:
+    """Whether offsets of the Raft log are wanted, as they are."""
+    return os.environ.get(REDPANDA_OFFSETS) == "raft"
+
+
+def _first_delta(folder: RedpandaFolder, segments: Sequence[_Segment], scans: Sequence[_Scan]) -> int:
+    """By how much Kafka's offset is lower at the first offset of the log. Raises ReadFailed if unknown."""
+    if _counts_raft_offsets():
+        note(f"offsets are those of Redpanda's Raft log, and not Kafka's: {REDPANDA_OFFSETS} is set")
+        return 0
+    first = segments[0].base_offset if segments else 0
+    if first == 0:
+        return 0
+    found = _start_in_snapshot(folder.path)
+    end = next((each.end for each in reversed(scans) if each.end is not None), first)
+    if found is not None and first <= found.offset <= end:
+        own = (each for scan in scans for each in zip(scan.own[::2], scan.own[1::2], strict=True))
+        delta = found.delta - sum(count for offset, count in own if offset < found.offset)
+        if 0 <= delta <= first:
+            return delta
+    raise ReadFailed(
+        f"Kafka's offsets are unknown: the log begins at the offset {first} of the Raft log, and "
+        f"{'its snapshot is of another offset' if found else 'no snapshot shows how many before it count'}; "
+        f"{REDPANDA_OFFSETS}=raft reads it with the offsets of the Raft log",
+        errno.EIO,
+        0,
+        str(folder.path),
+    )
+
+
+def _start_in_snapshot(folder: Path) -> _Start | None:
+    """Where the log continues after the snapshot in a partition's folder; None if no snapshot shows it.
+
+    Raises: OSError; ReadFailed for a damaged snapshot.
+    """
+    path = folder / _SNAPSHOT
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_OF_A_SNAPSHOT)
+    except FileNotFoundError:
+        return None
+    try:
+        found = RedpandaSnapshot.from_bytes(data)
+    except FormatError as error:
+        raise ReadFailed(str(error.in_source(str(path))), errno.EIO, 0, str(path)) from error
+    if not 0 <= found.offset_delta <= found.last_offset + 1:
+        return None
+    delta = 0 if _counts_raft_offsets() else found.offset_delta
+    return _Start(found.last_offset + 1, delta)
+
+
+# -- segments -------------------------------------------------------------------------------------
+
+
+class _Piece(NamedTuple):
+    """A part of a segment: a batch, or damaged bytes without a header."""
+
+    position: int
+    size: int
+    header: RedpandaHeader | None
+
+
+def _read_at(file: io.FileIO, position: int, size: int) -> bytes:
+    """These bytes; fewer only at the end."""
+    file.seek(position)
+    data = file.read(size)
+    while data and len(data) < size and (more := file.read(size - len(data))):
+        data += more
+    return data
+
+
+def _pieces(file: io.FileIO, size: int) -> Iterator[_Piece]:
+    """The parts of a segment of this size, without the zeros that it may end with. Raises OSError."""
+    end = _end_of_content(file, size)
+    position = expected = 0
+    while position < end:
+        header = read_header(_read_at(file, position, HEAD_SIZE))
+        if header is not None:
+            yield _Piece(position, min(header.size, size - position), header)
+            position += header.size
+            expected = header.last_offset + 1
+            continue
+        found = _next_header(file, position + 1, end, expected)
+        yield _Piece(position, found - position, None)
+        position = found
+
+
+def _end_of_content(file: io.FileIO, size: int) -> int:
+    """Where the zeros begin that the file ends with."""
+    while size > 0:
+        start = max(0, size - _WINDOW)
+        data = _read_at(file, start, size - start).rstrip(b"\0")
+        if data:
+            return start + len(data)
+        size = start
+    return 0
+
+
+def _next_header(file: io.FileIO, position: int, end: int, expected: int) -> int:
+    """Where the next header is, by its checksum, whose offset is at least `expected`; else the end."""
+    while position < end:
+        window = _read_at(file, position, _WINDOW + HEAD_SIZE)
+        for match in PLAUSIBLE.finditer(window):
+            header = read_header(window[match.start() : match.start() + HEAD_SIZE])
+            if header is not None and header.offset >= expected:
+                return position + match.start()
+        position += _WINDOW
+    return end
+
+
+@lru_cache(maxsize=1 << 16)
+def _scan(path: Path, status: Status, raft: bool) -> _Scan:
+    """What the headers of a segment show, up to the size that it had when it was listed. Raises OSError.
+
+    With `raft`, all batches take offsets, as in the Raft log.
+    """
+    size, end, damaged = 0, None, None
+    own = array("q")
+    left_out: Counter[int] = Counter()
+    away: Counter[int] = Counter()
+    with io.FileIO(path) as file:
+        for piece in _pieces(file, status.size):
+            header = piece.header
+            if header is None:
+                if damaged is None and piece.size >= HEAD_SIZE:
+                    damaged = piece.position
+                size += piece.size
+                continue
+            end = header.last_offset + 1
+            if header.is_own:
+                left_out[header.type] += 1
+            if header.takes_no_kafka_offset and not raft:
+                own.extend((header.offset, end - header.offset))
+            else:
+                size += min(header.kafka_size, piece.size)
+            if damaged is None and not header.is_known:
+                damaged = piece.position
+            if header.type in UNREADABLE:
+                away[header.type] += 1
+    return _Scan(size, end, own, left_out, away, damaged)
+
+
+def _opened(segment: _Segment, delta: int) -> BinaryIO:
+    return cast(BinaryIO, RedpandaLog(segment.path, segment.status.size, segment.term, delta))
+
+
+class RedpandaLog(PositionedFile):
+    """A segment in Kafka's format.
+
+    Args:
+        path: the segment.
+        listed: its size when it was listed; what was written since is not shown.
+        term: the leader epoch of its batches.
+        delta: by how much Kafka's offset is lower at the start of the segment.
+    """
+
+    def __init__(self, path: Path, listed: int, term: int, delta: int) -> None:
+        super().__init__()
+        self._epoch = term if term <= _MAX_INT32 else -1
+        # of each piece: where it begins here and in the segment, and its delta, or that it is shown as it is
+        self._begins, self._origins, self._deltas = array("q"), array("q"), array("q")
+        self.size = 0
+        raft = _counts_raft_offsets()
+        self._file = io.FileIO(path)
+        try:
+            for piece in _pieces(self._file, listed):
+                header = piece.header
+                if header is not None and header.takes_no_kafka_offset and not raft:
+                    delta += header.last_offset + 1 - header.offset
+                    continue
+                self._begins.append(self.size)
+                self._origins.append(piece.position)
+                self._deltas.append(_RAW if header is None else delta)
+                self.size += piece.size if header is None else min(header.kafka_size, piece.size)
+        except BaseException:
+            self._file.close()
+            raise
+        self._begins.append(self.size)
+
+    def _bytes_at(self, position: int, size: int) -> bytes:
+        parts, stop = [], position + size
+        number = bisect_right(self._begins, position) - 1
+        while position < stop:
+            begin, end = self._begins[number], min(self._begins[number + 1], stop)
+            parts.append(self._part(number, position - begin, end - begin))
+            position, number = end, number + 1
+        return b"".join(parts)
+
+    def _part(self, number: int, start: int, stop: int) -> bytes:
+        """The bytes of a piece, from `start` to `stop` in it."""
+        origin = self._origins[number]
+        if self._deltas[number] == _RAW:
+            data = _read_at(self._file, origin, stop)
+            # fewer bytes than a header, at the end of a segment, are one that was not written whole
+            whole = self._begins[number + 1] - self._begins[number] >= HEAD_SIZE
+            return (_NO_BATCH + data[len(_NO_BATCH) :])[start:stop] if whole else data[start:]
+        if start >= HEAD_SIZE:
+            return _read_at(self._file, origin + start, stop - start)
+        data = _read_at(self._file, origin, max(stop, HEAD_SIZE))
+        header = read_header(data)
+        if header is None:
+            raise ReadFailed("it was changed while it was read", errno.EIO, origin, str(self._file.name))
+        made = header.as_kafka(header.offset - self._deltas[number], self._epoch)
+        return (made + data[HEAD_SIZE:])[start:stop]
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
