@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Generic, Protocol, Self, TypeVar
 
 from kodec.log import kernel
+from kodec.log.backends.scan import EVERY, Range
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.batches.records import Limits, Record, SkippedRanges, TornTail
@@ -130,7 +131,9 @@ class RecordReader(Reader[Record]):
     ) -> None:
         """Of the records that pass a test, without those of the batches that `drops` names."""
         self._decoder = kernel.record_decoder(options, drops)
-        items, self._left = kernel.flattened(walk.items(self._decoder))
+        self._test = test
+        self._lists = walk.items(self._decoder)
+        items, self._left = kernel.flattened(self._lists)
         super().__init__(walk, items if test is None else filter(test, items))
 
     @property
@@ -138,6 +141,23 @@ class RecordReader(Reader[Record]):
         """The byte at which the next batch starts, as far as its records were read."""
         # messages of formats 0 and 1 are batches of their own, and many are decoded at once
         return self._walk.position - self._decoder.ahead(self._left())
+
+    def lists(self, offsets: Range) -> Iterator[tuple[int, list[Record]]]:
+        """The records within a range of offsets in lists, as they are decoded, each with its last offset.
+
+        Instead of iterating: passing records on, one by one, through the readers of a directory costs as much
+        as reading them.
+        """
+        (first, last), test = offsets, self._test
+        for decoded in self._lists:
+            # those of a large batch are an iterator, which is not decoded ahead
+            for records in (decoded,) if isinstance(decoded, list) else ([each] for each in decoded):
+                if offsets != EVERY:
+                    records = [each for each in records if first <= each.offset <= last]
+                if test is not None:
+                    records = list(filter(test, records))
+                if records:
+                    yield records[-1].offset, records
 
 
 def read_batches(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -107,11 +108,11 @@ def read_records(
         kept = replace(selection, offsets=stable.within(selection.offsets)).test
         return _of_one(chosen, options, kept, stable.drops)
 
-    def opened(part: Part, piece: Piece) -> tuple[Reader[Record], Iterator[tuple[int, Record]]]:
+    def opened(part: Part, piece: Piece) -> tuple[Reader[Record], Iterator[tuple[int, list[Record]]]]:
         own, stable = replace(options, topic_partition=piece.owner), committed.of(piece)
         walk = Walk(part.path, own, order=part.order, start=part.start, stop=part.stop, last=part.last)
-        reader, (first, last) = RecordReader(walk, own, test, stable.drops), stable.within(part.offsets)
-        return reader, ((each.offset, each) for each in reader if first <= each.offset <= last)
+        reader = RecordReader(walk, own, test, stable.drops)
+        return reader, reader.lists(stable.within(part.offsets))
 
     since = selection.timestamps.first if selection.timestamps != EVERY else None
     return SeveralRecords(SeveralLogs(chosen, options, opened, selection.offsets, since))
@@ -138,8 +139,8 @@ def _is_one(source: LogsSource) -> TypeGuard[Source]:
 class SeveralRecords(RecordReader):
     """The records of several logs."""
 
-    def __init__(self, logs: SeveralLogs[Record]) -> None:
-        Reader.__init__(self, logs, logs.items())
+    def __init__(self, logs: SeveralLogs[list[Record]]) -> None:
+        Reader.__init__(self, logs, chain.from_iterable(logs.items()))
 
     @property
     def position(self) -> int:
