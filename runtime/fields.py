@@ -42,6 +42,7 @@ __all__ = [
     "too_many",
     "unfit",
     "unknown_version",
+    "whole_bytes",
     "within",
     "write_list",
     "write_numbers",
@@ -157,6 +158,17 @@ class _Named(struct.Struct):
 
 class _NamedFloats(_Named, FloatStruct):
     pass
+
+
+def whole_bytes(data: AnyBuffer) -> bytes:
+    """All bytes of a buffer. Raises TypeError for what is none, such as the path of a file."""
+    if isinstance(data, bytes):
+        return data
+    try:
+        return bytes(memoryview(data))
+    except TypeError:
+        have = type(data).__name__
+        raise TypeError(f"expected bytes, not {have}; of a file: pathlib.Path(...).read_bytes()") from None
 
 
 def unfit(name: str, code: str, value: object) -> EncodeError:

@@ -22,6 +22,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     ends_whole,
     given,
+    whole_bytes,
 )
 from kodec.runtime.native import native_module
 from kodec.runtime.settling import settled
@@ -104,14 +105,14 @@ class Parametrized:
     def _read_from(
         cls, buf: AnyBuffer, pos: int, end: int | None, opt: ReadOptions, arguments: tuple[Any, ...]
     ) -> tuple[Self, int]:
-        data = buf if isinstance(buf, bytes) else bytes(buf)
+        data = whole_bytes(buf)
         return cls._functions[0](data, pos, len(data) if end is None else end, opt, *arguments)
 
     @classmethod
     def _from_bytes(
         cls, data: AnyBuffer, arguments: tuple[Any, ...], opt: ReadOptions, exact: bool | None
     ) -> Self:
-        buf = bytes(data)
+        buf = whole_bytes(data)
         value: Self
         value, pos = cls._functions[0](buf, 0, len(buf), opt, *arguments)
         if exact is not False:
@@ -178,7 +179,7 @@ class Message(Parametrized):
         cls, buf: AnyBuffer, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
     ) -> tuple[Self, int]:
         """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        data = buf if isinstance(buf, bytes) else bytes(buf)
+        data = whole_bytes(buf)
         return cls._functions[0](data, pos, len(data) if end is None else end, opt)
 
     @classmethod
@@ -189,7 +190,7 @@ class Message(Parametrized):
 
         Raises FormatError.
         """
-        buf = bytes(data)
+        buf = whole_bytes(data)
         value: Self
         value, pos = cls._functions[0](buf, 0, len(buf), opt)
         if exact is not False:
@@ -254,7 +255,7 @@ class VersionedMessage(Parametrized):
         version: int,
     ) -> tuple[Self, int]:
         """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        data = buf if isinstance(buf, bytes) else bytes(buf)
+        data = whole_bytes(buf)
         return cls._functions[0](data, pos, len(data) if end is None else end, opt, version)
 
     @classmethod
@@ -265,7 +266,7 @@ class VersionedMessage(Parametrized):
 
         Raises FormatError.
         """
-        buf = bytes(data)
+        buf = whole_bytes(data)
         value: Self
         value, pos = cls._functions[0](buf, 0, len(buf), opt, version)
         if exact is not False:

@@ -19,6 +19,9 @@ def meant(word: object, words: Iterable[str], then: str = "") -> str:
 
     typed = str(word).lower()
     known = {each.lower(): each for each in words}
+    parts = [part.strip() for part in typed.split(",")]
+    if len(parts) > 1 and known.keys() >= set(parts):
+        return f"; name each by itself: {', '.join(known[part] for part in parts)}"
     near = get_close_matches(typed, known) if len(typed) < 200 else []
     alike = {each: SequenceMatcher(None, typed, each).ratio() for each in near}
     best = [known[each] for each in near if alike[each] > alike[near[0]] - _AS_GOOD]

@@ -41,6 +41,7 @@ from kodec.runtime.fields import (
     given,
     too_many,
     unfit,
+    whole_bytes,
 )
 from kodec.runtime.floats import FloatStruct
 from kodec.runtime.native import native_module
@@ -1437,7 +1438,7 @@ def _fill(data: bytearray, base: int, unnamed: list[_Unnamed], there: bytes | by
 
 def _whole(data: AnyBuffer) -> Any:
     """Bytes that do not change while they are read."""
-    return data if isinstance(data, (bytes, mmap)) else bytes(data)
+    return data if isinstance(data, mmap) else whole_bytes(data)
 
 
 def own_bytes(value: object) -> bytes | None:

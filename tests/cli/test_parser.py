@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import enum
+import re
 from pathlib import Path
 from typing import Annotated
 
 import pytest
 
-from kodec.cli.app import EARLIER, command
+from kodec.cli.app import EARLIER, SYNONYMS, command
 from kodec.cli.commands import VERBS
 from kodec.cli.help import help_lines
 from kodec.cli.main import main
@@ -169,6 +170,49 @@ def test_bad_usage_is_three_lines_on_stderr(capsys: pytest.CaptureFixture[str]) 
     assert main(["--verbose"]) == 2
     assert "No such option: --verbose" in capsys.readouterr().err
     assert main([]) == 2
+
+
+LOGS = str(Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs")
+SCHEMA = str(Path(__file__).parents[2] / "schemas" / "log" / "record_batch.ksy")
+SEGMENT = f"{LOGS}/orders-0/{0:020d}.log"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["lag", LOGS], "No such verb: lag; did you mean offsets?"),
+        (["fsck", LOGS], "did you mean verify?"),
+        (["recover", LOGS, "--dry-run"], "No such option: --dry-run; without --apply nothing is changed"),
+        (["restore", LOGS, "--apply"], "No such option: --apply; it is done at once, without --dry-run"),
+        (["offsets", LOGS, "--group", "order-classic"], "no group order-classic in .*did you mean orders-cl"),
+        (["groups", LOGS, "--group", "nobody"], "no group nobody in [^;]*$"),
+        (["offsets", f"{LOGS}/orders-0"], "the folder of a topic-partition; give the log directory, .*logs$"),
+        (["find", LOGS, "--topic", "orders,compacted"], "no topic orders,compacted; name each by itself"),
+        (
+            ["convert", LOGS, "--topic", "ordrs", "--magic", "1", "--to", "x"],
+            "has no topic ordrs; did you mean orders",
+        ),
+        (["metadata", LOGS, "--before-offset", "9999"], "has offsets 0 to 234 .exclusive., not 9999"),
+        (["explain", SCHEMA, SEGMENT], "unexpected extra argument: .*; name a schema with --schema"),
+        (["explain", SEGMENT, "x"], "unexpected extra argument: x$"),
+        (["export", LOGS, "--to", "x", "--value-format", "json"], "'json' is for csv and jsonl: parquet"),
+        (
+            ["generate", "--schemas", LOGS, "--out", "x", "--package", "x", "--target", "go"],
+            "--package is for --tests; for a target: --option",
+        ),
+    ],
+    ids=lambda words: words[0] if isinstance(words, list) else "",
+)
+def test_what_people_type_is_answered_with_what_to_type(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and re.search(said, err.rstrip()), err
+
+
+def test_synonyms_of_verbs_are_no_verbs() -> None:
+    assert not SYNONYMS.keys() & VERBS.keys() and VERBS.keys() >= set(SYNONYMS.values())
 
 
 def test_options_have_their_earlier_names_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

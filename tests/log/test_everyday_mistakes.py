@@ -99,6 +99,20 @@ CASES: list[tuple[Callable[[], Any], str]] = [
         "a list may hold paths, logs, log directories and segments, not int",
     ),
     (opened, "open it with mode 'rb'"),
+    (
+        lambda: list(kodec.read_records(FOLDER / f"{0:020d}.index")),
+        "is an offset index, no log: `kodec dump`",
+    ),
+    (lambda: kodec.read_table(FOLDER / f"{0:020d}.timeindex"), "is a time index, no log"),
+    (
+        lambda: list(kodec.read_records(LOGS, topics="orders,compacted")),
+        "name each by itself: orders, compac",
+    ),
+    (lambda: list(kodec.read_records(LOGS, timestamps=(9, 3))), r"timestamps=\(9, 3\): the first is after"),
+    (
+        lambda: list(kodec.read_records(LOGS, offsets=(9, 3))),
+        r"offsets=\(9, 3\): the first is after the last",
+    ),
     (lambda: any_kodec.read_records(SEGMENT, on_error="ignore"), "on_error='ignore': expected"),
     (lambda: any_kodec.read_records(SEGMENT, limits=5), r"limits: kodec.Limits\(...\) is needed, not int"),
     (lambda: any_kodec.Limits(batch_bytes="5"), "batch_bytes: expected a whole number, not str"),

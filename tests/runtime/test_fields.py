@@ -5,11 +5,14 @@ from __future__ import annotations
 import copy
 import pickle
 import struct
+from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from kodec.errors import EncodeError, LimitExceeded, Malformed, Truncated
+from kodec.generated.control.end_txn_marker import EndTxnMarker
 from kodec.runtime.fields import (
     DEFAULT_READ,
     ReadOptions,
@@ -193,3 +196,24 @@ def test_an_error_inside_names_the_field() -> None:
     with pytest.raises(Malformed) as read:
         within("x", read_small, b"\5", 0, 1, DEFAULT_READ, 4)
     assert read.value.path == "x.number"
+
+
+@pytest.mark.parametrize(
+    "given", ["a.log", 7, None, [1, 2], Path("a.log")], ids=lambda given: type(given).__name__
+)
+def test_what_is_no_buffer_is_refused(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"expected bytes, not .*read_bytes"):
+        EndTxnMarker.from_bytes(given)
+    with pytest.raises(TypeError, match="expected bytes, not"):
+        EndTxnMarker.read_from(given)
+
+
+def test_any_buffer_is_read() -> None:
+    stored = bytes.fromhex("00000000002a")
+    for buffer in (
+        stored,
+        bytearray(stored),
+        memoryview(stored),
+        memoryview(bytes.fromhex("0000000000002a00"))[1:7],
+    ):
+        assert EndTxnMarker.from_bytes(buffer).coordinator_epoch == 42

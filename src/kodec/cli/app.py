@@ -12,7 +12,7 @@ from kodec.cli.lines import printable, warn
 from kodec.cli.parser import Command, Exit, HelpWanted, UsageError
 from kodec.runtime.near import meant
 
-__all__ = ["EARLIER", "command", "run"]
+__all__ = ["EARLIER", "SYNONYMS", "command", "run"]
 
 # As in `main`.
 _BAD_USAGE = 2
@@ -31,6 +31,50 @@ EARLIER: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("generate", "--format"): ("--report-format",),
     ("conform", "--format"): ("--report-format",),
     ("handoff", "--version"): ("--kit-version",),
+}
+
+# What other tools call it, or what people type first.
+SYNONYMS: Mapping[str, str] = {
+    "cat": "dump",
+    "check": "verify",
+    "clean": "compact",
+    "consume": "find",
+    "consumer-groups": "offsets",
+    "count": "ls",
+    "csv": "export",
+    "decode": "dump",
+    "delete-records": "trim",
+    "describe": "ls",
+    "edit": "load",
+    "erase": "redact",
+    "fix": "recover",
+    "fsck": "verify",
+    "grep": "find",
+    "head": "find",
+    "hex": "explain",
+    "import": "restore",
+    "info": "report",
+    "lag": "offsets",
+    "list": "ls",
+    "merge": "salvage",
+    "parquet": "export",
+    "print": "dump",
+    "query": "find",
+    "read": "find",
+    "rebalance": "groups",
+    "repair": "recover",
+    "search": "find",
+    "segments": "inventory",
+    "show": "dump",
+    "snapshot": "metadata",
+    "stat": "report",
+    "stats": "report",
+    "tail": "find",
+    "topics": "ls",
+    "transcode": "convert",
+    "truncate": "trim",
+    "validate": "verify",
+    "view": "explain",
 }
 
 # A verb whose function has another name than its module.
@@ -55,7 +99,8 @@ def run(words: Sequence[str]) -> int:
     verb, *rest = words
     if verb not in VERBS:
         what = "option" if verb.startswith("-") else "verb"
-        return _misused(None, UsageError(f"No such {what}: {verb}{meant(verb, list(VERBS))}"))
+        near = f"; did you mean {SYNONYMS[verb]}?" if verb in SYNONYMS else meant(verb, VERBS)
+        return _misused(None, UsageError(f"No such {what}: {verb}{near}"))
     called = command(verb)
     try:
         called.run(list(_with_present_names(verb, rest)))

@@ -61,13 +61,14 @@ def _run(words: list[str]) -> int:
         return set_up(words[1:], install=words[0] == _COMPLETION[0])
     from kodec.cli.app import run
     from kodec.cli.lines import lines_of, warn
-    from kodec.runtime.errors import ArgumentError, KodecError, NoSuchPartition
+    from kodec.runtime.errors import ArgumentError, KodecError, NoSuchPartition, OffsetOutOfRange
 
     try:
         return run(words)
     except KodecError as error:
         warn(*lines_of(error, f"{type(error).__name__}: "))
-        return BAD_USAGE if isinstance(error, (ArgumentError, NoSuchPartition)) else BAD_BYTES
+        names_nothing = isinstance(error, (ArgumentError, NoSuchPartition, OffsetOutOfRange))
+        return BAD_USAGE if names_nothing else BAD_BYTES
     except KeyboardInterrupt as error:
         warn("kodec: interrupted", *lines_of(error)[1:])
         return 130

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from functools import cached_property
@@ -355,7 +355,7 @@ class Command:
                 name, equals, text = word.partition("=")
                 option = options.get(name)
                 if option is None:
-                    raise UsageError(f"No such option: {name}{meant(name, [*options, HELP[0]])}")
+                    raise UsageError(f"No such option: {name}{_instead(name, options)}")
                 if option.is_flag:
                     if equals:
                         raise UsageError(f"Option '{name}' does not take a value.")
@@ -379,14 +379,29 @@ class Command:
 
     def _placed(self, words: list[str]) -> Iterator[tuple[Parameter, list[str]]]:
         """Arguments with their words: one that may be given several times takes what the others leave."""
-        arguments = self.arguments
+        arguments, given = self.arguments, list(words)
         spare = len(words) - sum(not each.several for each in arguments)
         for argument in arguments:
             number = max(spare, 0) if argument.several else 1
             yield argument, words[:number]
             del words[:number]
         if words:
-            raise UsageError(f"Got unexpected extra argument{'s' * (len(words) > 1)}: {' '.join(words)}")
+            hint = "; name a schema with --schema" if any(map(self._is_schema, given)) else ""
+            raise UsageError(
+                f"Got unexpected extra argument{'s' * (len(words) > 1)}: {' '.join(words)}{hint}"
+            )
+
+    def _is_schema(self, word: str) -> bool:
+        return word.endswith(".ksy") and any(each.name == "--schema" for each in self.options)
+
+
+def _instead(name: str, options: Iterable[str]) -> str:
+    """What to do where there is no such option."""
+    if name in ("--dry-run", "-n") and "--apply" in options:
+        return "; without --apply nothing is changed, only shown"
+    if name == "--apply" and "--dry-run" in options:
+        return "; it is done at once, without --dry-run"
+    return meant(name, [*options, HELP[0]])
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from kodec.cli.parser import Argument, BadParameter, Option
 from kodec.log.files.listing import SegmentFiles, TopicPartition, list_partition
 from kodec.log.files.paths import PartitionPath, resolved
 from kodec.log.files.resolve import LogDirectoryPath, SegmentPath, is_of_topics, resolve
+from kodec.runtime.near import meant
 from kodec.stores.storage import archive_note
 
 __all__ = [
@@ -107,7 +108,8 @@ def folders(paths: list[Path], topics: list[str]) -> list[Path]:
         wanted = [each for each in what.partitions if each.topic_partition.topic in topics]
         for topic in topics:
             if not any(each.topic_partition.topic == topic for each in wanted):
-                raise Missing(f"{path} has no topic {topic}")
+                here = {each.topic_partition.topic for each in what.partitions}
+                raise Missing(f"{path} has no topic {topic}{meant(topic, here)}")
         if not topics:
             raise BadParameter(f"{path} is a log directory: choose a topic of it with --topic")
         found += [each.path for each in wanted]

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from uuid import UUID
 
 from kodec.cli import output
+from kodec.cli.outcome import Missing
 from kodec.cli.parser import Argument, Option
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.resolve import NotALog
 from kodec.log.messages.as_json import uuid_text
+from kodec.log.views.groups import read_groups
 from kodec.log.views.metadata import METADATA_TOPIC
 from kodec.log.views.producers import Producers
 from kodec.log.views.replicas import Replicas
+from kodec.runtime.near import meant
 
 __all__ = [
     "GROUPS",
     "LOG_DIRS",
     "id_text",
     "logs_of",
+    "missing_group",
     "moment",
     "tell_stable_offsets",
 ]
@@ -46,6 +51,12 @@ def logs_of(
     if not found:
         raise NotALog(f"{here.shown}: no such partition in it")
     return found
+
+
+def missing_group(name: str, paths: list[Path]) -> Missing:
+    """What to raise where log directories have no such group. Raises what reading them raises."""
+    known = {each.group for each in read_groups(*paths, topics=()).groups}
+    return Missing(f"no group {name} in {', '.join(map(str, paths))}{meant(name, known)}")
 
 
 def tell_stable_offsets(partitions: list[Producers]) -> None:

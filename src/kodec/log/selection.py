@@ -174,6 +174,8 @@ def offset_range(given: Bounds, name: str = "offsets") -> Range:
     except (TypeError, ValueError):
         need = "(first, last), both included, where None is unbounded, or a range, or one number"
         raise ArgumentError(f"{name}={given!r}: expected {need}") from None
+    if low > high + 1 and not isinstance(given, range):
+        raise ArgumentError(f"{name}={given!r}: the first is after the last")
     return Range(low, high) if low <= high else Range(0, -1)
 
 
@@ -192,10 +194,15 @@ def time_range(given: TimeBounds, name: str = "timestamps") -> Range:
         first = -(-_since_start(first, name) // _MILLISECOND)
     if isinstance(last, datetime):
         last = _since_start(last, name) // _MILLISECOND
+    if first is None:
+        # a record needs a time, which is not below 0
+        first, last = 0, max(last, -1) if isinstance(last, int) else last
     try:
-        return offset_range((0 if first is None else first, last), name)
+        return offset_range((first, last), name)
     except ArgumentError:
-        raise ArgumentError(f"{name}={given!r}: expected {need}") from None
+        is_reversed = isinstance(first, int) and isinstance(last, int) and first > last
+        reason = "the first is after the last" if is_reversed else f"expected {need}"
+        raise ArgumentError(f"{name}={given!r}: {reason}") from None
 
 
 def _since_start(time: datetime, name: str) -> timedelta:

@@ -15,6 +15,7 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
 from kodec.log.batches.records import Record, TimestampType
+from kodec.log.values.decoder import TYPED
 from kodec.log.values.formats import FORMATS, ReadableValue, ValueFormat, readable, readable_record
 from kodec.log.values.sources import ValueRequest
 from kodec.runtime.errors import ArgumentError
@@ -88,6 +89,8 @@ class FileFormat:
                 raise ArgumentError(
                     f"{option} is one of {', '.join(FORMATS)}, not {given!r}{meant(given, FORMATS)}"
                 )
+            if known in ("parquet", "arrow") and given not in ("auto", *TYPED):
+                raise ArgumentError(f"{option}={given!r} is for csv and jsonl: {known} stores the bytes")
         if guard_formulas and known != "csv":
             raise ArgumentError(f"formulas are guarded in csv, not in {known}")
         return cls(known, compression or codecs[0], key, value, values, guard_formulas)

@@ -364,7 +364,7 @@ def test_a_folder_without_the_topic_is_no_empty_answer(tmp_path: Path) -> None:
     make(tmp_path / "t-0", [(0, [batch(0, [(b"k", b"v")])])])
     with pytest.raises(NotALog, match="no topic __consumer_offsets"):
         read_groups(tmp_path)
-    with pytest.raises(NotALog, match="not a log directory"):
+    with pytest.raises(NotALog, match="the folder of a topic-partition"):
         read_groups(tmp_path / "t-0")
     with pytest.raises(ValueError, match="log directory"):
         read_groups()

@@ -121,6 +121,8 @@ def generate(
         raise BadParameter(f"no such folder: {given['schemas']}")
     if given["tests"] is not None and not given["package"]:
         raise BadParameter("--tests needs --package")
+    if package is not None and given["tests"] is None:
+        raise BadParameter("--package is for --tests; for a target: --option package=NAME")
     folder = Path(given["schemas"])
     targets = target or (*DEFAULT, *(["java"] if given["java_package"] else ()))
     message = {"java.package": given["java_package"]} if given["java_package"] and "java" in targets else {}

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import Missing, Outcome, errors_reported
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import Exit, Option
 from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
-from kodec.cli.views import GROUPS, LOG_DIRS, id_text
+from kodec.cli.views import GROUPS, LOG_DIRS, id_text, missing_group
 from kodec.log.views.groups import Assigned, Group, GroupMember, read_groups
 
 __all__ = ["list_groups"]
@@ -37,7 +37,7 @@ def list_groups(
         for name in group or []:
             if not any(each.group == name for each in found.groups):
                 Outcome(found.omissions).end(json=json)
-                raise Missing(f"no group {name} in {', '.join(map(str, paths))}")
+                raise missing_group(name, paths)
     if json:
         for each in found.groups:
             output.show(output.as_json(_facts(each)))

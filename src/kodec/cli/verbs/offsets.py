@@ -10,7 +10,7 @@ from kodec.cli.outcome import Missing, Outcome, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.selection import TOPICS
 from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
-from kodec.cli.views import GROUPS, LOG_DIRS, id_text, moment
+from kodec.cli.views import GROUPS, LOG_DIRS, id_text, missing_group, moment
 from kodec.log.views.groups import CommittedOffset, Groups, ShareOffset, read_groups
 from kodec.log.views.replicas import Replicas
 from kodec.log.views.translation import OffsetTranslations, TranslatedOffset, translate_offsets
@@ -72,7 +72,7 @@ def offsets(
         for name in group or []:
             if not any(each.group == name for each in found.groups):
                 Outcome(found.omissions).end(json=json)
-                raise Missing(f"no group {name} in {', '.join(map(str, paths))}")
+                raise missing_group(name, paths)
         here = Replicas(*paths)
         for name in topic or []:
             if name not in {

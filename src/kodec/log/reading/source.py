@@ -447,6 +447,13 @@ class _Stream:
 
 
 # The names of logs in remote storage, where they may be stored otherwise.
+_KINDS_BESIDE = {
+    "index": "an offset index",
+    "timeindex": "a time index",
+    "txnindex": "a transaction index",
+    "snapshot": "a producer snapshot",
+}
+_BESIDE_LOG = re.compile(rf"[0-9]{{20}}\.({'|'.join(_KINDS_BESIDE)})")
 _TIERED = re.compile(r"[0-9]{20}-[A-Za-z0-9_-]{22}\.log")
 # The end of the names of snapshots of a metadata log.
 _SNAPSHOT = ".checkpoint"
@@ -469,6 +476,8 @@ def open_source(source: Source, *, skip: bool = False) -> ByteSource:
         # who goes past damage looks into any file, as a redaction does
         if not skip and (note := archive_note(path)) and not path.is_dir():
             raise ArgumentError(f"{name} is {note}")
+        if not skip and (beside := _BESIDE_LOG.fullmatch(path.name)):
+            raise ArgumentError(f"{name} is {_KINDS_BESIDE[beside[1]]}, no log: `kodec dump` shows it")
         # A pipe has a path too: /dev/stdin, a shell's <(...). Instead of a segment it would be a trap.
         try:
             if is_segment_or_left(path.name) or name.endswith((_SNAPSHOT, LOCK)):

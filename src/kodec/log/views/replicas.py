@@ -10,6 +10,7 @@ from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
+from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
 from kodec.log.omissions import Omissions
 from kodec.runtime.errors import FormatError
@@ -35,7 +36,12 @@ class Replicas:
         if not log_dirs:
             raise ValueError("give a log directory")
         for path in log_dirs:
-            if not isinstance(resolve(path), LogDirectoryPath):
+            found = resolve(path)
+            if isinstance(found, PartitionPath):
+                raise NotALog(
+                    f"{path}: the folder of a topic-partition; give the log directory, {found.path.parent}"
+                )
+            if not isinstance(found, LogDirectoryPath):
                 raise NotALog(f"{path}: not a log directory, which holds folders named like orders-0")
         self.directories = [LogDirectory(path, limits=limits) for path in log_dirs]
         self.omissions = Omissions()
