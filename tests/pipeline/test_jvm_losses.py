@@ -137,6 +137,17 @@ def cut(base: int, size: int) -> Callable[[Path], Change]:
     return lambda root: [["truncate", str(root / log(base)), size]]
 
 
+def appended(**options: Any) -> Callable[[Path], None]:
+    """Ten more records, with these options of `encode`."""
+
+    def make(root: Path) -> None:
+        records = [kodec.Record(offset=n, value=b"more") for n in range(300, 310)]
+        with (root / log(200)).open("ab") as file:
+            file.write(kodec.encode(records, **options))
+
+    return make
+
+
 def removed(*bases: int) -> Callable[[Path], Change]:
     return lambda root: [["unlink", str(root / log(base))] for base in bases]
 
@@ -615,6 +626,13 @@ MISSING = [
         )
         for base, cause in ((100, "damaged"), (200, "unfinished"))
         for size in (5, 500)
+    ),
+    Case(
+        "open transaction",
+        appended(producer_id=7, producer_epoch=0, base_sequence=0, transactional=True),
+        options={"kafka.isolation.level": "read_committed"},
+        rows=ALL,
+        log="unfinished: {}/t-0: read_committed ends before offset 300, where an open transaction of producer 7",
     ),
     # found when the query is planned
     Case(

@@ -53,6 +53,12 @@ final class Losses {
                 + " bytes before the end of the file: " + reason);
     }
 
+    /** The offsets from an open transaction on, which {@code read_committed} does not return: no error either. */
+    void undecided(String folder, long offset, long producer) {
+        add(Cause.UNFINISHED, folder + ": read_committed ends before offset " + offset
+                + ", where an open transaction of producer " + producer + " begins");
+    }
+
     private void add(Cause cause, String text) {
         counts[cause.ordinal()]++;
         if (texts.size() < MOST_TEXTS) {

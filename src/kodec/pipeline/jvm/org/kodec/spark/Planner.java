@@ -342,7 +342,7 @@ final class Planner {
             }
             long stop = end.is(Options.LATEST) ? -1 : log.resolved(end, options, false, losses);
             if (options.committed) {
-                stop = SegmentSlice.least(stop, log.lastStable());
+                stop = SegmentSlice.least(stop, log.lastStable(losses));
             }
             // the data of this moment is wanted, however late and often it is read
             List<SegmentSlice> there = stop < 0 ? log.pinned() : log.pieces;

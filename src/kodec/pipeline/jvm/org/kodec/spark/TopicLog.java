@@ -96,8 +96,11 @@ final class TopicLog {
         return SegmentEnd.offset(last.path(), last.base(), reading, conf, whole);
     }
 
-    /** The offset up to which all transactions are decided; -1 if there is no segment, or all are decided. */
-    long lastStable() throws IOException {
+    /**
+     * The offset up to which all transactions are decided; -1 if there is no segment, or all are decided. An open one is
+     * reported, unless {@code losses} is null.
+     */
+    long lastStable(Losses losses) throws IOException {
         Replica leader = replicas.get(0);
         if (leader.tiered() || leader.logs().isEmpty()) {
             // only decided transactions are moved to remote storage
@@ -105,7 +108,7 @@ final class TopicLog {
         }
         Files.Entry last = leader.logs().get(leader.logs().size() - 1);
         try (Segment segment = new Segment(last.path(), Names.segment(last.name()), reading, conf)) {
-            return Transactions.lastStable(leader.folder(), segment.nextOffset(), reading, conf);
+            return Transactions.lastStable(leader.folder(), segment.nextOffset(), reading, conf, losses);
         }
     }
 
@@ -113,7 +116,7 @@ final class TopicLog {
     long stableEnd(boolean committed) throws IOException {
         long found = Math.max(earliest(), end(true));
         // deleted records of an open transaction are not waited for, as in Kafka
-        return committed ? Math.max(earliest(), SegmentSlice.least(found, lastStable())) : found;
+        return committed ? Math.max(earliest(), SegmentSlice.least(found, lastStable(null))) : found;
     }
 
     /** The pieces with the offsets from {@code first} on (-1: of a log that is new) and below {@code end}. */

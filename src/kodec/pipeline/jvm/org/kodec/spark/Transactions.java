@@ -89,10 +89,19 @@ final class Transactions {
         return found.aborted.isEmpty() ? null : found;
     }
 
-    /** The first offset of the oldest open transaction, otherwise {@code end}. */
-    static long lastStable(String folder, long end, ReadSettings reading, Configuration conf) throws IOException {
+    /** The first offset of the oldest open transaction, otherwise {@code end}; reported, unless {@code losses} is null. */
+    static long lastStable(String folder, long end, ReadSettings reading, Configuration conf, Losses losses)
+            throws IOException {
         Transactions found = new Transactions(folder, false, reading, conf);
-        return found.openAt(found.logs.size()).values().stream().reduce(end, Math::min);
+        Map.Entry<Long, Long> oldest = found.openAt(found.logs.size()).entrySet().stream()
+                .min(Map.Entry.comparingByValue()).orElse(null);
+        if (oldest == null || oldest.getValue() >= end) {
+            return end;
+        }
+        if (losses != null) {
+            losses.undecided(folder, oldest.getValue(), oldest.getKey());
+        }
+        return oldest.getValue();
     }
 
     /** Whether a transactional record of this producer at this offset was aborted. */
