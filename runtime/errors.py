@@ -504,6 +504,8 @@ class StalePlan(KodecError, RuntimeError):
         return f"{self.path}: {self.reason} since the plan was made: plan again"
 
 
-for _name in __all__:
-    # what tracebacks show, and people import
-    globals()[_name].__module__ = "kodec.errors"
+if __name__ == "kodec.runtime.errors":
+    # not in a copy beside generated modules
+    for _name in __all__:
+        # what tracebacks show, and people import
+        globals()[_name].__module__ = "kodec.errors"

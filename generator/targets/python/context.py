@@ -7,6 +7,7 @@ import posixpath
 from kodec.generator.schema.model import Schema
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import camel, member_names
+from kodec.generator.targets.python.runtime import runtime_of
 from kodec.generator.targets.python.views.modules import Run as RunView
 from kodec.generator.wire import WIRE
 
@@ -24,6 +25,7 @@ class Context:
         self.program = back.program
         self.schema = schema
         self.path = schema.module + ".py"
+        self.runtime = runtime_of(back.runtime, self.path)
         self.sibling_names: dict[str, set[str]] = {}
         own = {back.classes[struct.name] for struct in schema.structs}
         own |= {back.enum_class(enum.name) for enum in schema.enums}

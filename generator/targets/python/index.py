@@ -29,10 +29,11 @@ __all__ = ["ModelIndex"]
 
 
 class ModelIndex(ClassNames):
-    """The Python names of the parts of a model, and its program."""
+    """The Python names of the parts of a model, its program, and the folder for a copy of the runtime."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, runtime: str = "") -> None:
         super().__init__(model)
+        self.runtime = runtime
         self.program: Program = program_of(model)
         self.places = Places(self.program)
         self.settled = frozenset(self._settled())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.problems import Problems, SchemaProblem
@@ -21,6 +23,7 @@ from kodec.generator.targets.python.emit import (
 )
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.module import Module
+from kodec.generator.targets.python.runtime import runtime_files
 from kodec.generator.targets.python.streams.module import stream_module
 from kodec.generator.targets.python.streams.samples import StreamTests, stream_tests
 from kodec.generator.targets.python.streams.views import StreamModule
@@ -39,6 +42,7 @@ class _Plan:
     tests: dict[str, ContractTests | StreamTests]
     messages: dict[tuple[Text, Text, int], tuple[str, str]]
     formatted: bool
+    runtime: str
 
 
 class _Python:
@@ -46,15 +50,20 @@ class _Python:
 
     name = "python"
     files = ("*.py",)
+    options: ClassVar[dict[str, str]] = {
+        "runtime": "a folder for a copy of the runtime, with which modules run without kodec; none"
+    }
 
     def lacks(self, request: Request) -> list[SchemaProblem]:
         """Names that collide in Python, or cannot be imported."""
+        _runtime(request)
         problems = Problems()
         check_collisions(ModelIndex(request.model), problems)
         return problems.found
 
     def plan(self, request: Request) -> _Plan:
-        back = ModelIndex(request.model)
+        runtime = _runtime(request)
+        back = ModelIndex(request.model, runtime)
         kinds = Kinds(request.model)
         streamed = streams_of(request.model, kinds)
         modules: list[ModuleView] = []
@@ -87,7 +96,7 @@ class _Python:
             if root.message is not None:
                 key = root.topic, root.message.kind, root.message.number
                 messages[key] = view.path.removesuffix(".py").replace("/", "."), back.classes[root.name]
-        return _Plan(tuple(modules), tuple(streams), tests, messages, request.formatted)
+        return _Plan(tuple(modules), tuple(streams), tests, messages, request.formatted, runtime)
 
     def emit(self, plan: _Plan) -> Iterator[File]:
         views: list[ModuleView | StreamModule] = [*plan.modules, *plan.streams]
@@ -102,8 +111,27 @@ class _Python:
         finish = formatted if plan.formatted else dict
         for path, text in finish(modules | packages).items():
             yield File(path, text, schemas.get(path))
+        if plan.runtime:
+            yield from runtime_files(plan.runtime, streams=bool(plan.streams))
         for path, text in finish(tests).items():
             yield File(path, text, test=True)
+
+
+def _runtime(request: Request) -> str:
+    """The folder for a copy of the runtime; empty for none.
+
+    Raises ValueError for a folder that is no package, or has a module.
+    """
+    folder = request.option("python", "runtime", "")
+    if not folder:
+        return ""
+    if not folder.isidentifier() or keyword.iskeyword(folder):
+        raise ValueError(f"`{folder}` is not the name of a Python package")
+    if request.package is not None:
+        raise ValueError("tests compare modules with the runtime of kodec, not with a copy")
+    if taken := [each.path for each in request.model.schemas if each.module.partition("/")[0] == folder]:
+        raise ValueError(f"the runtime cannot be in `{folder}`, where {taken[0]} has its module")
+    return folder
 
 
 TARGET = _Python()

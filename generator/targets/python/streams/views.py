@@ -8,6 +8,7 @@ from kodec.generator.plan.steps import InstancePlan
 from kodec.generator.schema.model import Schema
 from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.names import RUNTIME
+from kodec.generator.targets.python.runtime import inside
 from kodec.generator.targets.python.streams.printer import Printer
 from kodec.generator.targets.python.streams.tables import NativeUnit
 from kodec.generator.targets.python.views.modules import Attribute, Constant, EnumClass
@@ -73,6 +74,7 @@ class StreamModule:
 
     @property
     def runtime(self) -> list[tuple[str, list[str]]]:
-        """The imports from kodec.runtime, by module."""
-        found = [(name, sorted(set(names) & self.uses)) for name, names in RUNTIME.items()]
+        """The imports from the runtime, by module."""
+        package = self.context.runtime
+        found = [(inside(package, name), sorted(set(names) & self.uses)) for name, names in RUNTIME.items()]
         return [(name, names) for name, names in found if names]

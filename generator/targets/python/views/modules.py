@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kodec.generator.schema.model import Schema
 from kodec.generator.targets.python.names import RUNTIME
+from kodec.generator.targets.python.runtime import inside
 
 if TYPE_CHECKING:
     from kodec.generator.targets.python.context import Context
@@ -195,8 +196,10 @@ class ModuleView:
 
     @property
     def runtime(self) -> list[tuple[str, list[str]]]:
-        """The imports from kodec.runtime, by module."""
-        return [(f"kodec.runtime.{module}", names) for module, names in _imported(RUNTIME, self.uses)]
+        """The imports from the runtime, by module."""
+        return [
+            (inside(self.context.runtime, module), names) for module, names in _imported(RUNTIME, self.uses)
+        ]
 
 
 _STANDARD = {

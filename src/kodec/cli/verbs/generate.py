@@ -60,6 +60,9 @@ def generate(
         Option(metavar="NAME=VALUE", help="For a target: package=orders, or go.package=orders."),
     ] = None,
     overlay: Annotated[list[str] | None, OVERLAY] = None,
+    runtime: Annotated[
+        bool, Option("--runtime", help="Copy the runtime beside Python modules, which then need no kodec.")
+    ] = False,
     streams: Annotated[
         bool, Option("--streams", help="Modules with instances and derived fields, of every schema.")
     ] = False,
@@ -126,6 +129,12 @@ def generate(
     folder = Path(given["schemas"])
     targets = target or (*DEFAULT, *(["java"] if given["java_package"] else ()))
     message = {"java.package": given["java_package"]} if given["java_package"] and "java" in targets else {}
+    if runtime and "python" not in targets:
+        raise BadParameter("--runtime is for Python; the other targets have theirs")
+    if runtime and given["tests"] is not None:
+        raise BadParameter("--tests compare modules with kodec: they go without --runtime")
+    if runtime:
+        message["python.runtime"] = "kodec_runtime"
     for each in option or ():
         name, equals, value = each.partition("=")
         if not equals:
