@@ -142,17 +142,17 @@ class RecordReader(Reader[Record]):
         # messages of formats 0 and 1 are batches of their own, and many are decoded at once
         return self._walk.position - self._decoder.ahead(self._left())
 
-    def lists(self, offsets: Range) -> Iterator[tuple[int, list[Record]]]:
+    def lists(self, within: Range) -> Iterator[tuple[int, list[Record]]]:
         """The records within a range of offsets in lists, as they are decoded, each with its last offset.
 
         Instead of iterating: passing records on, one by one, through the readers of a directory costs as much
         as reading them.
         """
-        (first, last), test = offsets, self._test
+        (first, last), test = within, self._test
         for decoded in self._lists:
             # those of a large batch are an iterator, which is not decoded ahead
             for records in (decoded,) if isinstance(decoded, list) else ([each] for each in decoded):
-                if offsets != EVERY:
+                if within != EVERY:
                     records = [each for each in records if first <= each.offset <= last]
                 if test is not None:
                     records = list(filter(test, records))
