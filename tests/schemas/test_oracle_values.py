@@ -11,8 +11,6 @@ import pytest
 
 from kodec.generated.messages.offset_commit_value import OffsetCommitValue
 
-pytestmark = pytest.mark.quick
-
 INT32 = [0, 1, -1, 63, -64, 64, -65, 8191, -8192, 8192, 1048575, -1048576, 134217727, -134217728, 134217728]
 INT32 += [2147483647, -2147483648]
 INT64 = [

@@ -73,8 +73,7 @@ def write(folder: Path, *values: bytes) -> None:
 # -- what a point has -----------------------------------------------------------------------------
 
 
-@pytest.mark.quick
-@pytest.mark.parametrize("kind", ["files", "objects"])
+@pytest.mark.parametrize("kind", [pytest.param("files", marks=pytest.mark.quick), "objects"])
 def test_a_point_is_read_as_the_log_directory(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

@@ -73,7 +73,6 @@ def same(rebuilt: Path, logs: Path = LOGS, *, topics: set[str] | None = None) ->
     assert [each for each in kodec.repair.verify(rebuilt) if not each.note] == []
 
 
-@pytest.mark.quick
 def test_a_new_cluster_has_all_of_the_old_one(broker: Path, tmp_path: Path) -> None:
     point = plan_backup(LOGS, tmp_path / "backup").apply().point.name
     plan = planned(tmp_path / "backup" / "points" / point, broker)
