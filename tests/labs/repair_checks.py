@@ -313,7 +313,7 @@ def kodec_command(*arguments: str | Path, left_out: bool = False) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "kodec", *map(str, arguments)], capture_output=True, text=True, check=False
     )
-    is_left_out = left_out and done.returncode == 1 and " left out: the result may be" in done.stderr
+    is_left_out = left_out and done.returncode == 1 and "the result may be incomplete" in done.stderr
     if done.returncode and not is_left_out:
         raise Unusable(f"kodec {arguments[0]} ended with {done.returncode}: {done.stdout}{done.stderr}")
     return done.stdout

@@ -199,9 +199,9 @@ def salvage(case: Salvaged, source: Path, root: Path, lost: set[int]) -> list[in
     from repair_checks import kodec_command
 
     before = {path.name: path.read_bytes() for path in source.iterdir()}
-    said = kodec_command("salvage", source, "--to", root, "--apply", "--json", left_out=True)
+    printed = kodec_command("salvage", source, "--to", root, "--apply", "--json", left_out=True)
     # a second line lists what is left out
-    told = json.loads(said.splitlines()[0])
+    told = json.loads(printed.splitlines()[0])
     if {path.name: path.read_bytes() for path in source.iterdir()} != before:
         raise Differs("the source was changed")
     folder = root / source.name
