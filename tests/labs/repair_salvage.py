@@ -17,6 +17,7 @@ from repair_writer import Read
 
 import kodec
 from kodec.log.files.listing import list_partition
+from kodec.log.omissions import Omissions
 
 SMALL = ("internal.segment.bytes=2048", "index.interval.bytes=256")
 
@@ -235,7 +236,9 @@ def expected(
     rows = {level: [row for row in before[level] if row.offset not in lost] for level in judges.LEVELS}
     if ends:
         with kodec.PartitionLog(folder) as log:
-            decided = {record.offset for record in log.records(isolation="read_committed")}
+            decided = {
+                record.offset for record in log.records(isolation="read_committed", omissions=Omissions())
+            }
         rows["read_committed"] = [row for row in rows["read_uncommitted"] if row.offset in decided]
     return rows
 
