@@ -23,8 +23,8 @@ from typing import Any
 import yaml
 
 import kodec.generator.targets.python as python_target
+from kodec.generator.code.machine import Code, Machine
 from kodec.generator.driver import load
-from kodec.generator.interpreter.streams import StreamReader
 from kodec.generator.modules import Modules
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.problems import SchemaError
@@ -68,7 +68,7 @@ def examine(files: dict[str, Path], name: str, given: list[bytes]) -> Result:
             return Result(name, "needs parameters")
 
         def read(data: bytes) -> tuple[Any, int]:
-            reader = StreamReader(program, data, OPT)
+            reader = Machine(Code(program), data, OPT)
             return reader.read(ident), reader.stream.at
 
         inputs = given or [each.data for each in islice(samples(model, read), SAMPLES)]

@@ -8,8 +8,8 @@ from typing import Literal
 
 import pytest
 
+from kodec.generator.code.machine import Code, Machine
 from kodec.generator.driver import load
-from kodec.generator.interpreter.reader import PlanReader
 from kodec.generator.interpreter.writer import PlanWriter
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.dump import from_json, to_json
@@ -34,7 +34,7 @@ def read(program: Program, case: Case) -> tuple[Case, object]:
     """What the plan makes of a case's bytes, and the value before it is plain."""
     told = () if case.version is None else (case.version,)
     try:
-        value = PlanReader(program, case.data).read(case.type, len(case.data), told)
+        value = Machine(Code(program), case.data).read(case.type, told)
     except FormatError as error:
         found = (CODES[type(error).__name__], error.path, error.at)
         return Case(case.type, case.data, case.version, error=found), None
