@@ -113,10 +113,12 @@ class JsonValues:
             case _ if value is None:
                 return None
             case Whole() | EnumOf():
-                if isinstance(value, (bool, float)):
+                if isinstance(value, bool) or not isinstance(value, (int, str)):
                     raise ValueError(f"not a whole number: {value!r}")
                 return int(value)
             case Real():
+                if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+                    raise ValueError(f"not a number: {value!r}")
                 return float(value)
             case ListOf(item):
                 if not isinstance(value, list):

@@ -67,8 +67,10 @@ def examine(files: dict[str, Path], name: str, given: list[bytes]) -> Result:
         if schema.root.params:
             return Result(name, "needs parameters")
 
+        code = Code(program)
+
         def read(data: bytes) -> tuple[Any, int]:
-            reader = Machine(Code(program), data, OPT)
+            reader = Machine(code, data, OPT)
             return reader.read(ident), reader.stream.at
 
         inputs = given or [each.data for each in islice(samples(model, read), SAMPLES)]

@@ -79,8 +79,9 @@ def observed() -> str:
                 found[key] = entry, origin
     lines = []
     limited: set[tuple[str, ...]] = set()
+    code = Code(program)
     for key, (entry, origin) in sorted(found.items()):
-        reader = Machine(Code(program), entry)
+        reader = Machine(code, entry)
         value = reader.read("log_segment::entry")
         slug = re.sub(r"[^a-z0-9.]+", "-", " ".join(key).lower())
         vector = {

@@ -119,10 +119,10 @@ def write_schemas(folder: Path, target: str) -> dict[str, list[bytes]]:
 def stream_cases(folder: Path, inputs: dict[str, list[bytes]]) -> Iterator[StreamCase]:
     """What the plan's reader makes of bytes of each outermost type."""
     model = load(folder)
-    program = streams_of(model, Kinds(model))
+    code = Code(streams_of(model, Kinds(model)))
     for name, several in inputs.items():
         for data in several:
-            reader = Machine(Code(program), data, OPTIONS)
+            reader = Machine(code, data, OPTIONS)
             try:
                 found = planned(reader, reader.read(name))
             except FormatError as error:

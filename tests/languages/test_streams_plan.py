@@ -102,6 +102,7 @@ def near(data: bytes, drawn: random.Random, count: int) -> Iterator[bytes]:
 def compare(model: Model, inputs: list[bytes], name: str = "x") -> tuple[int, int, Counter[str]]:
     """How many inputs both read the same way, how many of these they refuse, and what both write."""
     program = streams_of(model, Kinds(model))
+    code = Code(program)
     assert from_json(to_json(program)) == program
     back = ModelIndex(model)
     refused, written = 0, Counter[str]()
@@ -115,7 +116,7 @@ def compare(model: Model, inputs: list[bytes], name: str = "x") -> tuple[int, in
         }
         kind = getattr(modules.of(schema), back.classes[name])
         for index, data in enumerate(inputs):
-            reader = Machine(Code(program), data, OPT)
+            reader = Machine(code, data, OPT)
             mine = outcome(lambda: planned(reader, reader.read(name)))  # noqa: B023  # called here
             # the plan's reader stops where the object ends
             other = outcome(
