@@ -140,12 +140,10 @@ class _Lowering:
             case plan.Align():
                 yield _do("align")
             case plan.ByteOrder(on, cases, other):
-                let, chosen = (
-                    self.local("on", on.type),
-                    [(case, (_do("order", each),)) for case, each in cases],
-                )
-                yield Let(let.name, on)
-                yield _choose(let, chosen, (_do("order", other),))
+                chosen = self.local("on", on.type)
+                yield Let(chosen.name, on)
+                orders = ((case, (_do("order", little),)) for case, little in cases)
+                yield _choose(chosen, orders, (_do("order", other),))
             case plan.When(test, inner):
                 names = () if self.streamed else tuple(fields_in(inner))
                 lacks = (_do("lacks", names, self.unit.is_of_version(test)),) if names else ()
@@ -197,9 +195,9 @@ class _Lowering:
             part = Part(slot.path, slot, unit=units.get(slot.path[:-1], ""), run=run, bits=bits)
             yield self.member(slot.path, members, _value_of(slot, run), part)
         for path, unit in step.objects:
-            kept = [each.name for each in self.units[unit].fields if each.kept]
-            made = tuple((name, local) for name, local in members[path].items() if name in kept)
-            yield self.member(path, members, Op("new", (made,)))
+            names = [each.name for each in self.units[unit].fields if each.kept]
+            values = tuple((name, local) for name, local in members[path].items() if name in names)
+            yield self.member(path, members, Op("new", (values,)))
         for slot in step.slots:
             if slot.contents is not None:
                 yield _do("contents", run, slot.offset, slot.contents, slot.shown)
@@ -229,9 +227,8 @@ class _Lowering:
         """A value of a run into its field, or into a local for the object that has it."""
         if len(path) == 1:
             return Set(path[0], value, part)
-        local = members[path[:-1]][path[-1]] = Local(
-            ".".join(path), OBJECT if part is None else part.what.type
-        )
+        kind = OBJECT if part is None else part.what.type
+        local = members[path[:-1]][path[-1]] = Local(".".join(path), kind)
         return Let(local.name, value, part)
 
     def many(self, step: plan.Many) -> Statements:
@@ -345,15 +342,15 @@ class _Lowering:
         name, element = target.name, replace(element, bounds=None) if inside else element
         yield from self.enter(element, name)
         # arguments are computed once the bytes are taken, and their errors are not of the field
-        given = []
+        arguments = []
         for value in (*element.arguments, *([] if element.parent is None else [element.parent])):
-            given.append(self.local("given", value.type))
-            yield Let(given[-1].name, value)
-        parent = None if element.parent is None else given.pop()
+            arguments.append(self.local("argument", value.type))
+            yield Let(arguments[-1].name, value)
+        parent = None if element.parent is None else arguments.pop()
         path = element.rooted, target.shown, target.element
-        made = target.put(Op("object", (element.unit, tuple(given), parent, *path)))
+        read = target.put(Op("object", (element.unit, tuple(arguments), parent, *path)))
         indexed = target.element and self.streamed
-        body = (_do("deeper"), *made) if self.streamed else made
+        body = (_do("deeper"), *read) if self.streamed else read
         yield from (Within(name, body, indexed),) if name else body
         yield from self.leave(element, name)
 

@@ -29,6 +29,8 @@ _READING = object()
 _VALUES = frozenset(get_args(Value))
 
 Run = Callable[[Frame], None]
+# executed in place, without a function around it: objects nest deep
+Block = tuple[Run, ...]
 
 
 class Code:
@@ -83,10 +85,10 @@ class Machine:
         self._room = None if room is None else [room]
 
     def read(self, name: str, arguments: Sequence[Any] = ()) -> Any:
-        found = self.unit(name, arguments, self.stream)
+        value = self.unit(name, arguments, self.stream)
         for node in reversed(self.unchecked):
             self.check(node)
-        return found
+        return value
 
     def unit(
         self,
@@ -105,8 +107,10 @@ class Machine:
             values = Defaults(self.code.program, unit, values)
         self.depth += 1
         node = Node(unit, io, parent, io.at, self.depth, values, path, root)  # type: ignore[arg-type]
+        f = Frame(self, node, io)
         try:
-            reader.read(Frame(self, node, io))
+            for each in reader.read:
+                each(f)
         finally:
             self.depth -= 1
         node.stop = io.at
@@ -114,9 +118,9 @@ class Machine:
             return node
         if unit.stands_for is not None:
             return values[unit.stands_for]
-        made = Object((name, values[name]) for name in reader.kept)
-        made.lacking, made.unset = frozenset(node.lacking), frozenset(node.unset)
-        return made
+        result = Object((name, values[name]) for name in reader.fields)
+        result.lacking, result.unset = frozenset(node.lacking), frozenset(node.unset)
+        return result
 
     def unpacked(self, f: Frame, packed: Packed, codec: str, data: bytes, at: int) -> Any:
         """What is in bytes that stand from `at` to where the stream is, once they are decompressed."""
@@ -135,12 +139,12 @@ class Machine:
         if start <= len(data):
             self.contents.append(Content((*f.node.path, packed.name), at, end, codec, inner))
         try:
-            found = inner.read(packed.unit)
+            value = inner.read(packed.unit)
             ends_exactly("", inner.stream.at, len(data))
         except FormatError as error:
             error.within(packed.name)
             raise (error.within_codec(codec, at) if codec != "none" else error.within("", shift=at)) from None
-        return found
+        return value
 
     def record(self, f: Frame, part: Part, first: int, after: int, value: Any) -> None:
         """Record what was read from one bit to before another. Raises Enough."""
@@ -174,17 +178,17 @@ class Machine:
         self.steps += reader.steps[instance.name]
         if instance.test is not None and not reader.of(instance.test)(f):
             return None
-        found = reader.of(instance.value)(f)
+        value = reader.of(instance.value)(f)
         if instance.name in reader.timed:
-            node.marks.setdefault(instance.name, found)
-        return found
+            node.marks.setdefault(instance.name, value)
+        return value
 
     def _sought_of(self, node: Node, instance: InstancePlan) -> Any:
         name = instance.name
-        if name in node.kept:
-            if node.kept[name] is _READING:
+        if name in node.instances:
+            if node.instances[name] is _READING:
                 raise Malformed(name, "the instance needs itself", at=node.start)
-            return node.kept[name]
+            return node.instances[name]
         around, sought = self.depth, len(self._sought)
         deep = max(around, node.depth)
         if deep >= self.opt.depth:
@@ -192,19 +196,19 @@ class Machine:
             raise LimitExceeded(
                 name, "nested too deep", at=node.start, need=deep + 1, have=most, limit="depth"
             )
-        node.kept[name] = _READING
+        node.instances[name] = _READING
         self.depth = deep + 1
         try:
-            found = self._read_instance(node, instance)
+            value = self._read_instance(node, instance)
         finally:
             self.depth = around
             while len(self._sought) > sought:
                 before = self._sought.pop()
                 before.stand[0] = before
-            del node.kept[name]
-        if found is not None:
-            node.kept[name] = found
-        return found
+            del node.instances[name]
+        if value is not None:
+            node.instances[name] = value
+        return value
 
     def _read_instance(self, node: Node, instance: InstancePlan) -> Any:
         reader, target = self.code.of(node.unit.name), dict[str, Any]()
@@ -219,7 +223,8 @@ class Machine:
             self._sought.append(around)
         f.io = f.source = io
         start = io.at
-        reader.reads[instance.name](f)
+        for each in reader.reads[instance.name]:
+            each(f)
         node.spans[instance.name] = io, start, io.at
         return next(iter(target.values()), None)
 
@@ -230,19 +235,19 @@ class Machine:
         for each in node.unit.streamed.calculated:
             if each.when is not None and not reader.of(each.when)(f):
                 continue
-            wanted, have = reader.of(each.value)(f), node.values.get(each.name)
+            need, have = reader.of(each.value)(f), node.values.get(each.name)
             if each.into and have is not None:
                 have = self.member(have, each.into)
             if have is None or each.verify == "no":
                 continue
             if not (self.opt.check_crc if each.checksum else self.opt.verify):
                 continue
-            if have == wanted or (each.verify == "at_least" and have >= wanted):
+            if have == need or (each.verify == "at_least" and have >= need):
                 continue
-            if each.checksum and isinstance(wanted, int):
-                raise CrcMismatch(each.name, at=node.start, need=have, have=wanted)
+            if each.checksum and isinstance(need, int):
+                raise CrcMismatch(each.name, at=node.start, need=have, have=need)
             reason = "not what it is derived from"
-            raise Malformed(each.name, reason, at=node.start, need=wanted, have=have)
+            raise Malformed(each.name, reason, at=node.start, need=need, have=have)
 
 
 class _UnitReader(Values):
@@ -257,7 +262,7 @@ class _UnitReader(Values):
         super().__init__(unit)
         code = reader_of(unit, units)
         self.parameters = [each.name for each in unit.parameters]
-        self.kept = [each.name for each in unit.fields if each.kept]
+        self.fields = [each.name for each in unit.fields if each.kept]
         self.read = self.block(code.read)
         self.reads = {name: self.block(each) for name, each in code.instances.items()}
         plans = self.instances.values()
@@ -266,15 +271,9 @@ class _UnitReader(Values):
             each.name: _steps_of((each.test, each.value, each.position, each.stream)) for each in plans
         }
 
-    def block(self, code: Sequence[Statement]) -> Run:
-        parts, steps = [self.statement(each) for each in code], sum(map(_steps_of, code))
-
-        def run(f: Frame) -> None:
-            f.machine.steps += steps
-            for each in parts:
-                each(f)
-
-        return run
+    def block(self, code: Sequence[Statement]) -> Block:
+        steps = sum(map(_steps_of, code))
+        return partial(_count, steps), *map(self.statement, code)
 
     def statement(self, statement: Statement) -> Run:
         match statement:
@@ -292,8 +291,7 @@ class _UnitReader(Values):
                 return do
             case ir.If(cases, other):
                 tests = [(self.of(test), self.block(then)) for test, then in cases]
-                otherwise = self.block(other)
-                return lambda f: next((then for test, then in tests if test(f)), otherwise)(f)
+                return partial(_if, tests, self.block(other))
             case ir.Within(name, body, indexed):
                 return partial(_within, name, self.block(body), indexed)
             case ir.Each(body=body, count=count, until=until):
@@ -301,15 +299,15 @@ class _UnitReader(Values):
             case ir.EachTag(section, tags):
                 return partial(_each_tag, section, [(tag, self.block(body)) for tag, body in tags])
 
-    def argument(self, given: Any) -> Any:
+    def argument(self, part: Any) -> Any:
         """An argument of an operation: expressions are functions."""
-        match given:
+        match part:
             case Op(name, args):
-                operation, made = getattr(Frame, f"op_{name}"), tuple(map(self.argument, args))
-                return lambda f: operation(f, *made)
+                operation, parts = getattr(Frame, f"op_{name}"), tuple(map(self.argument, args))
+                return lambda f: operation(f, *parts)
             case tuple():
-                return tuple(map(self.argument, given))
-        return self.of(given) if type(given) is Local or type(given) in _VALUES else given
+                return tuple(map(self.argument, part))
+        return self.of(part) if type(part) is Local or type(part) in _VALUES else part
 
     def recorded(self, value: Expression, part: Part | None) -> Function:
         """The function of an expression that records what it has read."""
@@ -317,35 +315,44 @@ class _UnitReader(Values):
         if part is None:
             return value_of
         if part.run is not None:
-            run = self.of(part.run)
-            return partial(_recorded_of_run, value_of, part, run)
+            return partial(_recorded_of_run, value_of, part, self.of(part.run))
         return partial(_recorded, value_of, part)
 
 
 def _recorded_of_run(value_of: Function, part: Part, run: Function, f: Frame) -> Any:
-    found, start = value_of(f), 8 * run(f)
-    f.machine.record(f, part, start + part.bits[0], start + part.bits[1], found)
-    return found
+    value, start = value_of(f), 8 * run(f)
+    f.machine.record(f, part, start + part.bits[0], start + part.bits[1], value)
+    return value
 
 
 def _recorded(value_of: Function, part: Part, f: Frame) -> Any:
     source = f.source
     first = 8 * source.at - max(source.left, 0)
-    found = value_of(f)
+    value = value_of(f)
     if not isinstance(part.what, Bits):
         first = (first + 7) // 8 * 8
-    f.machine.record(f, part, first, 8 * source.at - max(source.left, 0), found)
-    return found
+    f.machine.record(f, part, first, 8 * source.at - max(source.left, 0), value)
+    return value
 
 
-def _within(name: str, body: Run, indexed: bool, f: Frame) -> None:
+def _count(steps: int, f: Frame) -> None:
+    f.machine.steps += steps
+
+
+def _if(tests: list[tuple[Function, Block]], other: Block, f: Frame) -> None:
+    for each in next((then for test, then in tests if test(f)), other):
+        each(f)
+
+
+def _within(name: str, body: Block, indexed: bool, f: Frame) -> None:
     try:
-        body(f)
+        for each in body:
+            each(f)
     except FormatError as error:
         raise error.within(name, f.index if indexed else None) from None
 
 
-def _each(each: Each, body: Run, count_of: Function | None, until: Function | None, f: Frame) -> None:
+def _each(each: Each, body: Block, count_of: Function | None, until: Function | None, f: Frame) -> None:
     items: list[Any] = []
     f.target[each.field] = items
     machine, source, name = f.machine, f.source, each.name
@@ -365,7 +372,8 @@ def _each(each: Each, body: Run, count_of: Function | None, until: Function | No
             raise too_many(name, source.at, machine.opt)
         before, f.index = here, len(items)
         try:
-            body(f)
+            for part in body:
+                part(f)
         except FormatError as error:
             raise (error.within(name, f.index) if each.indexed else error) from None
         items.append(f.item)
@@ -396,18 +404,19 @@ def _bound(each: Each, count: int, source: Stream, machine: Machine) -> None:
         raise too_many(name, at, machine.opt)
 
 
-def _each_tag(section: Any, tags: list[tuple[Any, Run]], f: Frame) -> None:
+def _each_tag(section: Any, tags: list[tuple[Any, Block]], f: Frame) -> None:
     version: Any = f.values.get(f.node.unit.version_name)
     known = {tag.number: body for tag, body in tags if tag.versions is None or version in tag.versions}
     f.node.lacking |= {tag.name for tag, _ in tags if tag.number not in known}
     others: list[tuple[int, bytes]] = []
     f.target[section.name] = others
     around = f.source
-    found, after = read_tags(around.buf, around.at, around.end, section.name)
-    for number, start, stop in found:
+    sections, after = read_tags(around.buf, around.at, around.end, section.name)
+    for number, start, stop in sections:
         if number in known:
             f.source = Stream(around.buf, start, stop, start)
-            known[number](f)
+            for each in known[number]:
+                each(f)
         else:
             others.append((number, around.buf[start:stop]))
     before, around.at, f.source = around.at, after, around

@@ -120,9 +120,9 @@ class Stream:
         unit = len(end)
         for stop in range(self.at, self.end - unit + 1, unit):
             if self.buf[stop : stop + unit] == end:
-                found = self.buf[self.at : stop + unit * bounds.include]
+                value = self.buf[self.at : stop + unit * bounds.include]
                 self.at = stop + unit * bounds.consume
-                return found
+                return value
         if bounds.needed:
             raise Truncated(name, "no terminator", at=self.at, need=unit, have=0)
         return self.rest()
@@ -142,10 +142,10 @@ class Stream:
             self.left += 8 * size
         self.left -= width
         if order == "be":
-            found, self.bits = self.bits >> self.left, self.bits & (1 << self.left) - 1
+            value, self.bits = self.bits >> self.left, self.bits & (1 << self.left) - 1
         else:
-            found, self.bits = self.bits & (1 << width) - 1, self.bits >> width
-        return found
+            value, self.bits = self.bits & (1 << width) - 1, self.bits >> width
+        return value
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -153,7 +153,7 @@ class Node:
     """An object while it is read, and one of a stream ever after: fields that were not read are missing.
 
     Attributes:
-        kept: the values of instances that were read; `marks` those that depend on when they were asked for.
+        instances: the values of those that were read; `marks` those that depend on when they were asked for.
         spans: the stream of fields and instances, where they begin and end.
         lacking, unset: as of `Object`.
     """
@@ -167,7 +167,7 @@ class Node:
     path: tuple[str | int, ...] = ()
     root: Node = None  # type: ignore[assignment]  # itself, unless it is set
     little: bool | None = None
-    kept: dict[str, Any] = field(default_factory=dict)
+    instances: dict[str, Any] = field(default_factory=dict)
     marks: dict[str, Any] = field(default_factory=dict)
     spans: dict[str, tuple[Stream, int, int]] = field(default_factory=dict)
     stop: int = 0
@@ -181,12 +181,12 @@ class Node:
             self.little = self.parent.little
 
     def __repr__(self) -> str:
-        """As errors show it: `part(size=1)`, without objects that it is given, which may be what holds it."""
-        given = {each.name for each in self.unit.parameters}
+        """As errors show it: `part(size=1)`, without objects among its parameters, which may hold it."""
+        parameters = {each.name for each in self.unit.parameters}
         shown = ", ".join(
             f"{name}={value!r}"
             for name, value in self.values.items()
-            if name not in given or not isinstance(value, (Node, list, Stream))
+            if name not in parameters or not isinstance(value, (Node, list, Stream))
         )
         return f"{self.unit.name.rpartition('::')[2]}({shown})"
 

@@ -91,8 +91,8 @@ class Frame:
 
     def op_varint(self, wire: str, name: str) -> Any:
         source = self.source
-        found, source.at = getattr(varint, WIRE[wire].python.read)(source.buf, source.at, source.end, name)
-        return found
+        value, source.at = getattr(varint, WIRE[wire].python.read)(source.buf, source.at, source.end, name)
+        return value
 
     def op_next_bits(self, width: int, order: str, name: str) -> int:
         return self.source.number_of_bits(width, order, name)
@@ -131,18 +131,18 @@ class Frame:
         args, at = tuple(each(self) for each in arguments), self.io.at - len(stored)
         counts = not keeps_size(process)
         limit = machine.opt.decompressed_bytes - (machine.processed if counts else 0)
-        made = decode(process, stored, args, limit=limit, name=name, at=at)
-        machine.processed += len(made) if counts else 0
-        return made
+        content = decode(process, stored, args, limit=limit, name=name, at=at)
+        machine.processed += len(content) if counts else 0
+        return content
 
     def op_text(self, data: Function, encoding: str, name: str, at_end: bool) -> str:
         at, form, stored = self.source.at, ENCODINGS[encoding], data(self)
         try:
-            found: str = stored.decode(form.python, form.errors)
+            value: str = stored.decode(form.python, form.errors)
         except UnicodeDecodeError as error:
             at = self.io.at if at_end else at + error.start
             raise Malformed(name, f"not {form.python}: {error.reason}", at=at) from None
-        return found
+        return value
 
     # -- objects and their sources --------------------------------------------------------------------
 
@@ -178,10 +178,10 @@ class Frame:
         self.source = Stream(source.buf, start, stop, start)
 
     def op_inside(self, data: Function) -> None:
-        made = data(self)
-        self.machine.spare += len(made)
+        content = data(self)
+        self.machine.spare += len(content)
         self.around.append(self.source)
-        self.source = Stream(made, 0, len(made), 0)
+        self.source = Stream(content, 0, len(content), 0)
 
     def op_leave(self, name: str, strict: bool) -> None:
         if strict:
@@ -236,9 +236,9 @@ class Frame:
         machine.reads.append(Read(path, step, self.io.buf, bits, have, node.unit.name, node.depth, covers))
         if (
             machine.opt.check_crc
-            and (found := getattr(crc, step.function)(self.io.buf[slice(*covers)])) != have
+            and (value := getattr(crc, step.function)(self.io.buf[slice(*covers)])) != have
         ):
-            raise CrcMismatch(step.name, at=at, need=have, have=found)
+            raise CrcMismatch(step.name, at=at, need=have, have=value)
 
     def op_follows(self, step: Any, plus: Function | None, when: Function | None) -> None:
         have, items = self.values[step.name], self.values[step.of]

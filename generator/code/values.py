@@ -86,9 +86,9 @@ class Values:
         low, high = kind.low, kind.high
 
         def checked(f: Any) -> Any:
-            found = function(f)
-            assert type(found) is not int or low <= found <= high, (value, found)
-            return found
+            result = function(f)
+            assert type(result) is not int or low <= result <= high, (value, result)
+            return result
 
         return checked
 
@@ -96,8 +96,8 @@ class Values:
         inner: Value | None = getattr(value, "of", None)
         of = _node if inner is None else self.of(inner)
         match value:
-            case plan.Constant(found):
-                return lambda f: found
+            case plan.Constant(constant):
+                return lambda f: constant
             case Local("item") | plan.Item():
                 return lambda f: f.item
             case Local(name):
@@ -130,7 +130,7 @@ class Values:
                 text = (
                     "an argument is not there" if argument else "an expression needs it, and it is not there"
                 )
-                return lambda f: found if (found := of(f)) is not None else _wrong(f, name, text)
+                return lambda f: result if (result := of(f)) is not None else _wrong(f, name, text)
             case plan.MemberOf(_, name) if self.unit.streamed is not None:
                 return lambda f: f.machine.member(of(f), name)
             case plan.MemberOf(_, name):
@@ -151,8 +151,8 @@ class Values:
                 first, last = self.of(start), self.of(stop)
                 return lambda f: of(f)[first(f) : last(f)]
             case plan.Listed(items, kind):
-                parts, made = [self.of(each) for each in items], bytes if kind == OCTETS else list
-                return lambda f: made([each(f) for each in parts])
+                parts, kind_of = [self.of(each) for each in items], bytes if kind == OCTETS else list
+                return lambda f: kind_of([each(f) for each in parts])
             case plan.ElementOf(_, at):
                 return _tried("an expression needs an element", _element, of, self.of(at))
             case plan.EdgeOf(_, name):
@@ -161,8 +161,8 @@ class Values:
                 return _tried("an expression needs bytes", _octets, of)
             case plan.Cast(_, name, kind):
                 return lambda f: (
-                    found
-                    if _fits(found := of(f), kind)
+                    result
+                    if _fits(result := of(f), kind)
                     else _wrong(f, name, "an expression needs another type")
                 )
             case plan.Unary(op):
@@ -217,10 +217,10 @@ class Values:
                 if low < high:
                     data = data[: low - start] + bytes([value.byte]) * (high - low) + data[high - start :]
             if value.unpack:
-                made = unpacked(value.unpack, data, f.machine.opt.decompressed_bytes)
-                if made is None:
+                content = unpacked(value.unpack, data, f.machine.opt.decompressed_bytes)
+                if content is None:
                     _wrong(f, value.first, f"it is no whole {value.unpack} stream")
-                data = made
+                data = content
             return len(data) if value.function == "length_of" else CHECKSUMS[value.function](data)
 
         return function
@@ -267,8 +267,8 @@ def _tried(reason: str, does: Callable[..., Any], *parts: Function) -> Function:
     return tried
 
 
-def _digits(found: Any, base: int) -> int:
-    return int(found, base) if isinstance(found, str) else int(found)
+def _digits(item: Any, base: int) -> int:
+    return int(item, base) if isinstance(item, str) else int(item)
 
 
 def _element(items: Any, index: int) -> Any:
@@ -294,11 +294,11 @@ def _right(number: int, by: int) -> int:
     return _left(number, -by)
 
 
-def _fits(found: Any, kind: Type) -> bool:
+def _fits(item: Any, kind: Type) -> bool:
     if isinstance(kind, ObjectOf):
-        return isinstance(found, Node) and found.unit.name == kind.unit
+        return isinstance(item, Node) and item.unit.name == kind.unit
     whole, of_list = isinstance(kind, Whole), isinstance(kind, ListOf)
-    return isinstance(found, int if whole else list if of_list else str if kind == TEXT else bytes)
+    return isinstance(item, int if whole else list if of_list else str if kind == TEXT else bytes)
 
 
 def _range(f: Any, node: Node, name: str) -> tuple[Stream, int, int]:

@@ -240,7 +240,7 @@ class StreamWriter:
             source = self._source(stream, reader)
             if name not in placed:
                 made._span(_attribute(name), source, start - source.base, stop - source.base)
-        for name, value in node.kept.items():
+        for name, value in node.instances.items():
             self._keep(made, node, name, value, reader)
         return made
 

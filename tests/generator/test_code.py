@@ -17,7 +17,7 @@ from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import values_of
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.schema.expression_types import Kinds
-from kodec.runtime.errors import Malformed
+from kodec.runtime.errors import LimitExceeded, Malformed
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 
@@ -67,3 +67,13 @@ def test_an_error_shows_an_object_that_holds_what_holds_it(model: Callable[..., 
     )
     with pytest.raises(Malformed, match=r"have t\(q=1, z=b''\)"):
         machine_of(model(schema), b"\x01\x00").read("x")
+
+
+def test_objects_nest_as_deep_as_the_options_allow(model: Callable[..., Any]) -> None:
+    schema = (
+        "seq:\n- {id: n, type: u1}\n"
+        "- {id: a, if: n == 1, repeat: expr, repeat-expr: 1, type: {switch-on: n, cases: {1: x, 2: u1}}}\n"
+        "- {id: z, terminator: 0, if: n == 0}\n"
+    )
+    with pytest.raises(LimitExceeded, match="nested too deep: need 101, limit 100"):
+        machine_of(model(schema), b"\x01" * 200).read("x")
