@@ -1,1 +1,1 @@
-"""The plan itself, run step by step: the reference for what printed readers and writers do with bytes."""
+"""The plan itself, written step by step: the reference for what printed writers do."""

@@ -12,7 +12,7 @@ from math import isinf, isnan
 from typing import Any
 from uuid import UUID
 
-from kodec.generator.interpreter.reader import Object, PlanReader
+from kodec.generator.code.objects import Object, absent_value
 from kodec.generator.plan.steps import Program
 from kodec.generator.plan.values import (
     FLAG,
@@ -37,7 +37,7 @@ EXACT = (1 << 53) - 1
 
 
 def to_json(value: Any) -> Any:
-    """A value as `PlanReader` gives it, for JSON."""
+    """A value as `Machine` reads it, for JSON."""
     match value:
         case None | bool():
             return value
@@ -87,7 +87,6 @@ class JsonValues:
     def __init__(self, program: Program, make: Make = lambda unit, fields: Object(fields)) -> None:
         self._program = program
         self._make = make
-        self._reader = PlanReader(program, b"")
 
     def of(self, unit: str, value: Any) -> Any:
         """The object of a unit; fields that are not given have their defaults. Raises ValueError."""
@@ -102,7 +101,7 @@ class JsonValues:
             {
                 name: self._of(each.type, value[name])
                 if name in value
-                else self._of(each.type, to_json(self._reader.absent(each.type, each.default)))
+                else self._of(each.type, to_json(absent_value(self._program, each.type, each.default)))
                 for name, each in kept.items()
             },
         )
@@ -114,10 +113,12 @@ class JsonValues:
             case _ if value is None:
                 return None
             case Whole() | EnumOf():
-                if isinstance(value, (bool, float)):
+                if isinstance(value, bool) or not isinstance(value, (int, str)):
                     raise ValueError(f"not a whole number: {value!r}")
                 return int(value)
             case Real():
+                if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+                    raise ValueError(f"not a number: {value!r}")
                 return float(value)
             case ListOf(item):
                 if not isinstance(value, list):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kodec.generator.code.machine import Code, Machine
+from kodec.generator.code.objects import Object
 from kodec.generator.interpreter.json_values import to_json
-from kodec.generator.interpreter.reader import Object, PlanReader
 from kodec.generator.plan.steps import Program
 from kodec.runtime.errors import FormatError
 
@@ -21,22 +22,23 @@ def with_new_fields(program: Program, text: str) -> str:
     """
     try:
         document = json.loads(text)
-        added = sum(_complete(program, each) for each in document["vectors"])
+        code = Code(program)
+        added = sum(_complete(code, each) for each in document["vectors"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return text
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n" if added else text
 
 
-def _complete(program: Program, vector: dict[str, Any]) -> int:
+def _complete(code: Code, vector: dict[str, Any]) -> int:
     """Add the fields that a vector lacks; returns how many."""
-    unit = program.units.get(vector["type"])
+    unit = code.program.units.get(vector["type"])
     if unit is None or "bytes" not in vector or "value" not in vector:
         return 0
     given = vector.get("arguments", {})
     told = tuple(given.get(each.name, vector.get("version")) for each in unit.parameters)
     data = bytes.fromhex(vector["bytes"])
     try:
-        value = PlanReader(program, data).read(unit.name, len(data), told)
+        value = Machine(code, data).read(unit.name, told)
     except FormatError:
         return 0
     return _add(vector["value"], value)

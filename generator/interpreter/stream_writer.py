@@ -1,4 +1,4 @@
-"""Writes what `streams` reads, by the same units of the plan: what printed writers are compared with.
+"""Writes what the machine reads of streams, by the plan: what printed writers are compared with.
 
 Objects are those of `kodec.runtime.streams`, of a class for each unit that takes the unit's steps one by one.
 """
@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from kodec.generator.interpreter.reader import OPERATIONS
-from kodec.generator.interpreter.streams import Node, Stream, StreamReader
+from kodec.generator.code.machine import Code, Machine
+from kodec.generator.code.objects import Node, Stream
+from kodec.generator.code.values import OPERATIONS
 from kodec.generator.plan.follows import blank_of, is_local
 from kodec.generator.plan.solve import advised, asked
 from kodec.generator.plan.steps import (
@@ -102,7 +103,7 @@ class PlanNode(StreamNode):
 
     _unit: ClassVar[Unit]
     _plan: ClassVar[StreamWriter]
-    _origin: tuple[StreamReader, Node] | None = None
+    _origin: tuple[Machine, Node] | None = None
 
     def __init__(self, **members: Any) -> None:
         for spec in self._kodec_fields:  # type: ignore[attr-defined]
@@ -111,7 +112,7 @@ class PlanNode(StreamNode):
 
     @classmethod
     def _from_bytes(cls, data: Any, arguments: tuple[Any, ...], opt: ReadOptions, exact: bool | None) -> Any:
-        reader = StreamReader(cls._plan.program, bytes(data), opt)
+        reader = Machine(cls._plan.code, bytes(data), opt)
         return cls._plan.object_of(reader.read(cls._unit.name, arguments), reader)
 
     def _write(self, io: Any) -> None:
@@ -154,10 +155,11 @@ class _At:
 
 
 class StreamWriter:
-    """`StreamWriter(program).object_of(node)` has the fields of what `StreamReader` read, and `to_bytes`."""
+    """`StreamWriter(program).object_of(node)` has the fields of what `Machine` read, and `to_bytes`."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.code = Code(program)
         self._classes: dict[str, type[PlanNode]] = {}
         self._made: dict[int, tuple[Node, Any]] = {}
         self._sources: dict[int, tuple[Stream, ByteSource]] = {}
@@ -218,7 +220,7 @@ class StreamWriter:
         """The bytes of an object. Raises EncodeError."""
         return value._to_bytes(DEFAULT_WRITE, arguments)
 
-    def object_of(self, node: Node, reader: StreamReader) -> PlanNode:
+    def object_of(self, node: Node, reader: Machine) -> PlanNode:
         """The object that a reader has read."""
         if id(node) in self._made:
             found: PlanNode = self._made[id(node)][1]
@@ -238,11 +240,11 @@ class StreamWriter:
             source = self._source(stream, reader)
             if name not in placed:
                 made._span(_attribute(name), source, start - source.base, stop - source.base)
-        for name, value in node.found.items():
+        for name, value in node.instances.items():
             self._keep(made, node, name, value, reader)
         return made
 
-    def _keep(self, made: PlanNode, node: Node, name: str, value: Any, reader: StreamReader) -> Any:
+    def _keep(self, made: PlanNode, node: Node, name: str, value: Any, reader: Machine) -> Any:
         """Have an object keep what an instance was read as."""
         found = self._value_of(value, reader)
         made._values = made._values or {}
@@ -257,12 +259,12 @@ class StreamWriter:
             made._places[name] = start - stream.base, source
         return found
 
-    def _value_of(self, value: Any, reader: StreamReader) -> Any:
+    def _value_of(self, value: Any, reader: Machine) -> Any:
         if isinstance(value, Node):
             return self.object_of(value, reader)
         return [self._value_of(each, reader) for each in value] if isinstance(value, list) else value
 
-    def _source(self, stream: Stream, reader: StreamReader) -> ByteSource:
+    def _source(self, stream: Stream, reader: Machine) -> ByteSource:
         if id(stream) not in self._sources:
             self._sources[id(stream)] = stream, _source(stream, reader)
         return self._sources[id(stream)][1]
@@ -756,7 +758,7 @@ def _camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.rpartition("::")[2].split("_"))
 
 
-def _source(stream: Stream, reader: StreamReader) -> ByteSource:
+def _source(stream: Stream, reader: Machine) -> ByteSource:
     """The bytes of a stream, as they were read."""
     source = ByteSource(stream.buf, stream.base, stream.end, ReadingState(reader.opt, len(stream.buf)))
     source.at = stream.at

@@ -1,13 +1,15 @@
-"""Writes what `reader` reads, by the same steps of the plan."""
+"""Writes what the machine reads of layouts, by the steps of the plan."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from struct import Struct
 from struct import error as StructError
 from typing import Any
 
-from kodec.generator.interpreter.reader import Frame, PlanReader
+from kodec.generator.code.objects import absent_value, member_of
+from kodec.generator.code.values import Evaluator, Fields
 from kodec.generator.plan.solve import asked
 from kodec.generator.plan.steps import (
     Case,
@@ -37,7 +39,7 @@ from kodec.generator.plan.steps import (
     When,
     lacks_case,
 )
-from kodec.generator.plan.values import FieldOf, Maybe, MemberOf, Value
+from kodec.generator.plan.values import FieldOf, Maybe, MemberOf
 from kodec.generator.wire import ENCODINGS, WIRE
 from kodec.runtime import crc, varint
 from kodec.runtime.compression import compress
@@ -75,19 +77,23 @@ class _Objects(Settling):
                 self.fill(value, name, 0)
 
 
-class _Given(PlanReader):
-    """Values of what is written: a number that does not fit its field is refused where it is written."""
+@dataclass
+class Frame(Fields):
+    """A unit that is being written, or its object `node`: where fields begin and end, and what they take."""
 
-    def value(self, value: Value, frame: Frame, item: Any = None) -> Any:
-        return self._value(value, frame, item)
+    node: Any = None
+    marks: dict[str, int] = field(default_factory=dict)
+    ends: dict[str, int] = field(default_factory=dict)
+    held: dict[str, int] = field(default_factory=dict)
 
 
 class PlanWriter:
-    """The bytes of a value, as `PlanReader` gives it. Raises EncodeError."""
+    """The bytes of a value, as `Machine` reads it. Raises EncodeError."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.values = _Given(program, b"")
+        # a number that does not fit its field is refused where it is written
+        self.values = Evaluator(program, checked=False)
         self._state: _Objects | None = None
 
     def write(self, name: str, value: Any, arguments: tuple[Any, ...] = ()) -> bytes:
@@ -109,7 +115,7 @@ class PlanWriter:
 
     def _write(self, name: str, value: Any, arguments: tuple[Any, ...] = ()) -> bytes:
         unit = self.program.units[name]
-        frame = Frame(unit, dict(zip((each.name for each in unit.parameters), arguments, strict=True)), 0)
+        frame = Frame(unit, dict(zip((each.name for each in unit.parameters), arguments, strict=True)))
         if unit.stands_for is not None:
             frame.values[unit.stands_for] = value
         else:
@@ -172,7 +178,7 @@ class PlanWriter:
             case kind:
                 if not of or (derived.when is not None and not self.values.value(derived.when, frame)):
                     raise EncodeError(derived.name, "cannot be derived here: a value is required")
-                members = [self.values.member(each, derived.member) for each in of]
+                members = [member_of(each, derived.member) for each in of]
                 found = members[-1] if kind == "last" else max(members)
         frame.values[derived.name] = found + plus
 
@@ -182,7 +188,7 @@ class PlanWriter:
         when = derived.when is None or self.values.value(derived.when, frame)
         if derived.kind not in ("last", "most") or not isinstance(of, list) or not of or not when:
             return
-        members = [self.values.member(each, derived.member) for each in of]
+        members = [member_of(each, derived.member) for each in of]
         wanted = members[-1] if derived.kind == "last" else max(members)
         wanted += 0 if derived.plus is None else self.values.value(derived.plus, frame)
         if given < wanted or (given != wanted and not derived.at_least):
@@ -235,7 +241,7 @@ class PlanWriter:
     def _require_defaults(self, step: When, frame: Frame) -> None:
         """What is not written must not hold anything."""
         for spec in frame.unit.unwritten(step):
-            allowed = [self.values.absent(spec.type, each) for each in (spec.default, spec.absent)]
+            allowed = [absent_value(self.program, spec.type, each) for each in (spec.default, spec.absent)]
             if isinstance(spec.type, Maybe) and not frame.unit.is_of_version(step.test):
                 allowed.append(None)
             value = frame.values[spec.name]
@@ -250,7 +256,7 @@ class PlanWriter:
             if value is None:
                 value, inner = frame.values.get(slot.path[0]), frame
                 for name in slot.path[1:]:
-                    inner = Frame(frame.unit, value, 0)
+                    inner = Frame(frame.unit, value)
                     value = value[name]
                 if value is None and any(slot.path[-1] == each.name for each in frame.unit.ranges):
                     value = 0
@@ -292,7 +298,7 @@ class PlanWriter:
         fields = {each.name: each for each in frame.unit.fields}
         for tag in step.tags:
             value = frame.values[tag.name]
-            if value == self.values.absent(fields[tag.name].type, tag.default):
+            if value == absent_value(self.program, fields[tag.name].type, tag.default):
                 continue
             if tag.versions is not None and version not in tag.versions:
                 if fields[tag.name].droppable:
@@ -382,7 +388,7 @@ class PlanWriter:
         found = [each for each in frame.unit.unwritten(step) if solve is not None]
         if self._state is None or solve is None or not found:
             return
-        empty = [self.values.absent(each.type, each.default) for each in found]
+        empty = [absent_value(self.program, each.type, each.default) for each in found]
         given = any(frame.values[each.name] != value for each, value in zip(found, empty, strict=True))
         there = bool(self.values.value(step.test, frame))
         optional = all(each is None for each in empty) and not lacks_case(step.steps)

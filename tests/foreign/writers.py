@@ -23,8 +23,8 @@ from typing import Any
 import yaml
 
 import kodec.generator.targets.python as python_target
+from kodec.generator.code.machine import Code, Machine
 from kodec.generator.driver import load
-from kodec.generator.interpreter.streams import StreamReader
 from kodec.generator.modules import Modules
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.problems import SchemaError
@@ -67,8 +67,10 @@ def examine(files: dict[str, Path], name: str, given: list[bytes]) -> Result:
         if schema.root.params:
             return Result(name, "needs parameters")
 
+        code = Code(program)
+
         def read(data: bytes) -> tuple[Any, int]:
-            reader = StreamReader(program, data, OPT)
+            reader = Machine(code, data, OPT)
             return reader.read(ident), reader.stream.at
 
         inputs = given or [each.data for each in islice(samples(model, read), SAMPLES)]

@@ -30,8 +30,8 @@ from typing import Any
 import yaml
 
 from kodec.conformance.same import difference
+from kodec.generator.code.machine import Code, Machine
 from kodec.generator.driver import load
-from kodec.generator.interpreter.streams import StreamReader
 from kodec.generator.modules import Modules
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.schema.expression_types import Kinds
@@ -239,6 +239,7 @@ class Questions(Types):
     def __init__(self, schemas: Path, modules: Modules, model: Any) -> None:
         super().__init__(schemas, modules, model)
         self.program = streams_of(model, Kinds(model))
+        self.code = Code(self.program)
         self.streamed = {name for name, unit in self.program.units.items() if unit.streamed is not None}
         self.seeds += [each for each in _seeds() if each[0] in {one.id for one in model.schemas}]
         self.options = {"opt": LIMITS}
@@ -270,7 +271,7 @@ class Questions(Types):
         if request["type"] not in self.streamed:
             found = super().answer(request)
             return {"value": found["value"]} if request["do"] == "decode" and "value" in found else found
-        reader = StreamReader(self.program, bytes.fromhex(request["bytes"]), LIMITS)
+        reader = Machine(self.code, bytes.fromhex(request["bytes"]), LIMITS)
         try:
             return {"value": planned(reader, reader.read(request["type"]))}
         except FormatError as error:

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from kodec.generator.code.machine import Code, Machine
 from kodec.generator.driver import load, render_all
-from kodec.generator.interpreter.streams import StreamReader
 from kodec.generator.interpreter.writer import PlanWriter
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.streams import streams_of
@@ -395,7 +395,7 @@ def test_the_interpreter_compares_what_the_generated_reader_compares(
             changed = bytearray(data)
             changed[at] ^= 1 << bit
             outcomes = []
-            for read in (x.X.from_bytes, lambda data: StreamReader(program, data).read("x")):
+            for read in (x.X.from_bytes, lambda data: Machine(Code(program), data).read("x")):
                 try:
                     read(bytes(changed))
                     outcomes.append("")

@@ -13,8 +13,8 @@ import pytest
 from kodec.generated.log.record import Record, RecordBody
 from kodec.generated.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 from kodec.generated.metadata.topic_record import TopicRecord
+from kodec.generator.code.objects import Object
 from kodec.generator.driver import generate, load, render_all
-from kodec.generator.interpreter.reader import Object
 from kodec.generator.interpreter.writer import PlanWriter
 from kodec.generator.plan.build import program_of
 from kodec.runtime.dataclass import fields

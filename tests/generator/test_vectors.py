@@ -284,3 +284,20 @@ def test_a_constant_of_an_object_inside_needs_no_value(tmp_path: Path) -> None:
     assert not load(tmp_path).schemas[0].streamed
     document = json.loads(render_all(tmp_path, targets=["vectors"]).modules["x.vectors.json"])
     assert all(each["bytes"].startswith("4142") for each in right(document, "x")) and right(document, "x")
+
+
+def test_a_switch_of_numbers_and_objects_has_vectors_of_each(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(
+        "meta: {id: x, endian: be}\n"
+        "seq:\n"
+        "- {id: k, type: u1, valid: {min: 1, max: 4}}\n"
+        "- {id: v, type: {switch-on: k, cases: {1: u1, 2: f4, 3: t, 4: s}}}\n"
+        "- {id: z, terminator: 0}\n"
+        "types:\n"
+        "  t: {seq: [{id: q, type: u1}]}\n"
+        "  s: {seq: [{id: r, type: u1, repeat: expr, repeat-expr: 2}]}\n"
+    )
+    (text,) = render_all(tmp_path, targets=["vectors"]).modules.values()
+    vectors = [each for each in json.loads(text)["vectors"] if each["type"] == "x"]
+    kinds = {type(each["value"]["v"]) for each in vectors if each["must"] == "accept"}
+    assert kinds >= {int, dict}

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+from kodec.generator.code.objects import absent_value
 from kodec.generator.driver import generate, load
 from kodec.generator.interpreter.json_values import to_json
-from kodec.generator.interpreter.reader import PlanReader
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.steps import Program, Unit
@@ -152,7 +152,6 @@ def _class(names: Names, model: Model, unit: str) -> str:
 def _fields(names: Names, program: Program, model: Model, unit: Unit) -> Iterator[str]:
     """A `Field` for each component, or the two of a field that may be compressed."""
     printer = Printer(names, program, unit, model.schema_of(unit.name), {})
-    values = PlanReader(program, b"")
     ranges = {each.name for each in unit.ranges}
     if unit.packed is not None:
         ranges |= {each.name for each in unit.derived if each.kind in ("length", "count")}
@@ -164,7 +163,7 @@ def _fields(names: Names, program: Program, model: Model, unit: Unit) -> Iterato
             name, stored = printer.packed_names(unit.packed)
         kind = each.type.of if isinstance(each.type, Maybe) else each.type
         wide = isinstance(kind, Whole) and kind.wide
-        absent = values.absent(each.type, each.default)
+        absent = absent_value(program, each.type, each.default)
         if absent is None and isinstance(each.type, Whole) and each.name in ranges:
             absent = 0  # computed, whatever it is
         default = json.dumps(json.dumps(to_json(absent)))

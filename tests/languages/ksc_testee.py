@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kodec.generator.code.objects import absent_value
 from kodec.generator.driver import load
 from kodec.generator.interpreter.json_values import to_json
-from kodec.generator.interpreter.reader import PlanReader
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Program
 from kodec.generator.plan.values import Maybe
@@ -239,7 +239,6 @@ def _of_struct(model: Model, program: Program, struct: Struct) -> dict[str, Any]
     if struct.wire == "tags" or struct.name not in program.units:
         return {"kind": "none"}
     unit = program.units[struct.name]
-    values = PlanReader(program, b"")
     fields: dict[str, Any] = {}
     for spec in struct.fields:
         if tagged_section(model, spec) is not None:
@@ -247,7 +246,7 @@ def _of_struct(model: Model, program: Program, struct: Struct) -> dict[str, Any]
         elif unit.field(spec.id).kept:
             fields[spec.id] = _of_field(model, spec)
     kept = [each for each in unit.fields if each.kept]
-    defaults = {each.name: to_json(values.absent(each.type, each.absent)) for each in kept}
+    defaults = {each.name: to_json(absent_value(program, each.type, each.absent)) for each in kept}
     nullable = [each.name for each in kept if isinstance(each.type, Maybe)]
     return {"fields": fields, "defaults": defaults, "nullable": nullable}
 

@@ -31,9 +31,9 @@ import cramjam
 import xxhash
 import zstandard
 
+from kodec.generator.code.machine import Code, Machine
 from kodec.generator.driver import load
 from kodec.generator.interpreter.json_values import lacking, to_json
-from kodec.generator.interpreter.reader import PlanReader
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Program
 from kodec.generator.targets.vectors.plan import error_of
@@ -234,7 +234,7 @@ def _vector(
         vector["limit"] = limit
     opt = ReadOptions() if limit is None else ReadOptions(decompressed_bytes=limit)
     try:
-        value = PlanReader(program, data, opt).read(kind, len(data))
+        value = Machine(Code(program), data, opt).read(kind)
     except FormatError as error:
         assert not right, f"{what}: {error}"
         found = error_of(error)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any
 
+from kodec.generator.code.machine import Machine
 from kodec.generator.interpreter.stream_writer import PlanNode, StreamWriter
-from kodec.generator.interpreter.streams import StreamReader
 from kodec.generator.plan.steps import Program
 from kodec.generator.targets.python.names import attribute
 from kodec.runtime.errors import EncodeError, FormatError
@@ -121,8 +121,9 @@ def compare(program: Program, kind: Any, name: str, data: bytes, drawn: random.R
     """How often both write the same bytes, and raise the same error. Raises: AssertionError, FormatError."""
     found: Counter[str] = Counter()
     for edits in (0, 0, 1, 1, 2, 3):
-        reader = StreamReader(program, data, OPT)
-        mine = StreamWriter(program).object_of(reader.read(name), reader)
+        writer = StreamWriter(program)
+        reader = Machine(writer.code, data, OPT)
+        mine = writer.object_of(reader.read(name), reader)
         theirs = kind.from_bytes(data, opt=OPT, exact=False)
         if drawn.randrange(3):
             touch(mine, theirs)

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kodec.generator.code.machine import Code, Machine
 from kodec.generator.driver import load
 from kodec.generator.interpreter.json_values import lacking, to_json
-from kodec.generator.interpreter.reader import PlanReader
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Program
 from kodec.generator.targets.vectors.plan import error_of
@@ -79,9 +79,10 @@ def observed() -> str:
                 found[key] = entry, origin
     lines = []
     limited: set[tuple[str, ...]] = set()
+    code = Code(program)
     for key, (entry, origin) in sorted(found.items()):
-        reader = PlanReader(program, entry)
-        value = reader.read("log_segment::entry", len(entry))
+        reader = Machine(code, entry)
+        value = reader.read("log_segment::entry")
         slug = re.sub(r"[^a-z0-9.]+", "-", " ".join(key).lower())
         vector = {
             "id": f"log_segment::entry/observed/{slug}",
@@ -106,9 +107,7 @@ def observed() -> str:
 def _beyond(program: Program, entry: bytes) -> dict[str, Any] | None:
     """The error of an entry that grows beyond the limit; None if it does not."""
     try:
-        PlanReader(program, entry, ReadOptions(decompressed_bytes=LIMIT)).read(
-            "log_segment::entry", len(entry)
-        )
+        Machine(Code(program), entry, ReadOptions(decompressed_bytes=LIMIT)).read("log_segment::entry")
     except FormatError as error:
         # at which byte of the codec's frame is its library's
         return {key: each for key, each in error_of(error).items() if key != "at"}

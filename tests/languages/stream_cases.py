@@ -15,10 +15,11 @@ from typing import Any
 import yaml
 
 from kodec.conformance.same import difference
+from kodec.generator.code.machine import Code, Machine
+from kodec.generator.code.objects import Node
+from kodec.generator.code.objects import Stream as PlanStream
 from kodec.generator.driver import load, render_all
 from kodec.generator.interpreter.json_values import to_json
-from kodec.generator.interpreter.streams import Node, StreamReader
-from kodec.generator.interpreter.streams import Stream as PlanStream
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.problems import SchemaError
 from kodec.generator.schema.expression_types import Kinds
@@ -118,10 +119,10 @@ def write_schemas(folder: Path, target: str) -> dict[str, list[bytes]]:
 def stream_cases(folder: Path, inputs: dict[str, list[bytes]]) -> Iterator[StreamCase]:
     """What the plan's reader makes of bytes of each outermost type."""
     model = load(folder)
-    program = streams_of(model, Kinds(model))
+    code = Code(streams_of(model, Kinds(model)))
     for name, several in inputs.items():
         for data in several:
-            reader = StreamReader(program, data, OPTIONS)
+            reader = Machine(code, data, OPTIONS)
             try:
                 found = planned(reader, reader.read(name))
             except FormatError as error:
@@ -133,7 +134,7 @@ def _failed(error: FormatError) -> dict[str, Any]:
     return {"error": {"code": CODES[type(error).__name__], "path": error.path, "at": error.at}}
 
 
-def planned(reader: StreamReader, value: Any, deep: int = 0) -> Any:
+def planned(reader: Machine, value: Any, deep: int = 0) -> Any:
     """A value of the plan's reader for JSON, with instances in up to four instances."""
     if isinstance(value, Node):
         assert value.unit.streamed is not None

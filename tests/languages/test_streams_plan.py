@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
+from kodec.generator.code.machine import Code, Machine
+from kodec.generator.code.objects import Node
 from kodec.generator.driver import load
-from kodec.generator.interpreter.streams import Node, StreamReader
 from kodec.generator.modules import Modules
 from kodec.generator.plan.dump import from_json, to_json
 from kodec.generator.plan.steps import Program
@@ -45,7 +46,7 @@ def outcome(read: Any) -> Any:
         return "error", CODES[type(error).__name__], error.path, error.at
 
 
-def planned(reader: StreamReader, value: Any, deep: int = 0) -> Any:
+def planned(reader: Machine, value: Any, deep: int = 0) -> Any:
     """A value that the plan gives, with all instances that are read."""
     if isinstance(value, Node):
         assert value.unit.streamed is not None
@@ -101,6 +102,7 @@ def near(data: bytes, drawn: random.Random, count: int) -> Iterator[bytes]:
 def compare(model: Model, inputs: list[bytes], name: str = "x") -> tuple[int, int, Counter[str]]:
     """How many inputs both read the same way, how many of these they refuse, and what both write."""
     program = streams_of(model, Kinds(model))
+    code = Code(program)
     assert from_json(to_json(program)) == program
     back = ModelIndex(model)
     refused, written = 0, Counter[str]()
@@ -114,7 +116,7 @@ def compare(model: Model, inputs: list[bytes], name: str = "x") -> tuple[int, in
         }
         kind = getattr(modules.of(schema), back.classes[name])
         for index, data in enumerate(inputs):
-            reader = StreamReader(program, data, OPT)
+            reader = Machine(code, data, OPT)
             mine = outcome(lambda: planned(reader, reader.read(name)))  # noqa: B023  # called here
             # the plan's reader stops where the object ends
             other = outcome(

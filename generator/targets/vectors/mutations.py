@@ -1,6 +1,6 @@
 """Changed bytes of a value: truncated, with numbers at their limits, with changes under a checksum.
 
-The interpreter of the plan decides whether they are still a value, and which, or what the error is and
+The machine decides whether they are still a value, and which, or what the error is and
 where.
 """
 
@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kodec.generator.interpreter.reader import Leaf
+from kodec.generator.code.objects import Read
 from kodec.generator.plan.steps import (
     Chars,
     Checksum,
     FixedNumber,
     Slot,
+    Stored,
     Tagged,
     TagPlan,
     Unit,
@@ -53,13 +54,14 @@ class Mutation:
     why: str | None = None
 
 
-def mutations(unit: Unit, data: bytes, leaves: list[Leaf]) -> Iterator[Mutation]:
-    """Bytes near those of a value that was read as `leaves`."""
+def mutations(unit: Unit, data: bytes, reads: list[Read]) -> Iterator[Mutation]:
+    """Bytes near those of a value that was read as `reads`."""
+    leaves = [each for each in reads if not isinstance(each.what, Stored)]
     yield from _cuts(data, leaves)
     own = [each for each in leaves if each.depth == 1][:_PARTS]
     sums = [each for each in leaves if isinstance(each.what, Checksum)]
     for leaf in own:
-        name = ".".join(leaf.path) or "an element"
+        name = ".".join(_field(leaf)) or "an element"
         for what, part, why in _changed(unit, leaf, data[leaf.start : leaf.end]):
             changed = data[: leaf.start] + part + data[leaf.end :]
             if changed != data:
@@ -67,10 +69,15 @@ def mutations(unit: Unit, data: bytes, leaves: list[Leaf]) -> Iterator[Mutation]
                 yield Mutation(f"{name}: {what}", _summed(changed, sums) if same else changed, why)
     for each in sums:
         for what, at in (("the checksum", each.start), ("a byte that it covers", each.covers[1] - 1)):
-            yield Mutation(f"{each.path[0]}: {what} changed", _flipped(data, at))
+            yield Mutation(f"{each.path[-1]}: {what} changed", _flipped(data, at))
 
 
-def _cuts(data: bytes, leaves: list[Leaf]) -> Iterator[Mutation]:
+def _field(leaf: Read) -> list[str]:
+    """The field of the outermost object, with those that hold it in a run; empty for an element of a list."""
+    return [] if isinstance(leaf.path[-1], int) else [each for each in leaf.path if isinstance(each, str)]
+
+
+def _cuts(data: bytes, leaves: list[Read]) -> Iterator[Mutation]:
     """The beginnings that end in front of a part, or inside it, at most this many."""
     places: dict[int, str] = {}
     for leaf in leaves:
@@ -86,14 +93,15 @@ def _cuts(data: bytes, leaves: list[Leaf]) -> Iterator[Mutation]:
         yield Mutation(places[at], data[:at])
 
 
-def _changed(unit: Unit, leaf: Leaf, part: bytes) -> Iterator[tuple[str, bytes, str | None]]:
+def _changed(unit: Unit, leaf: Read, part: bytes) -> Iterator[tuple[str, bytes, str | None]]:
     match leaf.what:
         case Slot(contents=bytes()):
             yield "other bytes than the fixed ones", _flipped(part, 0), None
         case Slot(bits=(0, _)):
             yield "all bits", b"\xff" * len(part), _UNKNOWN
         case Slot(wire=str() as wire, order=order) | FixedNumber(wire, order):
-            kind = unit.field(leaf.path[0]).type if len(leaf.path) == 1 else None
+            field = _field(leaf)
+            kind = unit.field(field[0]).type if len(field) == 1 else None
             yield from _numbers(wire, order, leaf, _UNKNOWN if isinstance(kind, EnumOf) else None)
         case Varint(wire):
             yield from _varints(wire, leaf)
@@ -103,7 +111,7 @@ def _changed(unit: Unit, leaf: Leaf, part: bytes) -> Iterator[tuple[str, bytes, 
             yield from _tags(tags, unit)
 
 
-def _numbers(wire: str, order: str, leaf: Leaf, why: str | None) -> Iterator[tuple[str, bytes, str | None]]:
+def _numbers(wire: str, order: str, leaf: Read, why: str | None) -> Iterator[tuple[str, bytes, str | None]]:
     form = WIRE[wire]
     if form.kind == "boolean":
         yield "2 for true", b"\x02", _FLAGS
@@ -116,7 +124,7 @@ def _numbers(wire: str, order: str, leaf: Leaf, why: str | None) -> Iterator[tup
             yield str(value), text, why
 
 
-def _varints(wire: str, leaf: Leaf) -> Iterator[tuple[str, bytes, str | None]]:
+def _varints(wire: str, leaf: Read) -> Iterator[tuple[str, bytes, str | None]]:
     form = WIRE[wire]
     if form.kind == "boolean":
         yield "2 for true", b"\x02", _FLAGS
@@ -160,7 +168,7 @@ def _flipped(data: bytes, at: int) -> bytes:
     return data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :]
 
 
-def _summed(data: bytes, sums: list[Leaf]) -> bytes:
+def _summed(data: bytes, sums: list[Read]) -> bytes:
     """The same with correct checksums, inner ones first, so that other errors are found."""
     found = bytearray(data)
     for each in sorted(sums, key=lambda leaf: -leaf.depth):

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kodec.generator.code.machine import Code, Machine
+from kodec.generator.code.objects import Read
 from kodec.generator.interpreter.json_values import lacking, to_json
-from kodec.generator.interpreter.reader import Leaf, PlanReader
 from kodec.generator.interpreter.writer import PlanWriter
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.steps import Program, Unit
+from kodec.generator.plan.steps import Unit
 from kodec.generator.plan.values import Whole
 from kodec.generator.schema.model import Model, Schema
 from kodec.generator.targets.vectors.mutations import NO_TEXT, ORDER, Mutation, mutations
@@ -103,14 +104,15 @@ class SchemaVectors:
 def vectors(model: Model) -> Iterator[SchemaVectors]:
     """The vectors of every record schema that defines types."""
     program = program_of(model)
+    code = Code(program)
     for schema in model.schemas:
         units = [program.units[each.name] for each in schema.structs if each.name in program.units]
         objects = [each for each in units if each.stands_for is None]
         if objects:
-            yield _of_schema(model, program, schema, objects)
+            yield _of_schema(model, code, schema, objects)
 
 
-def _of_schema(model: Model, program: Program, schema: Schema, units: Iterable[Unit]) -> SchemaVectors:
+def _of_schema(model: Model, code: Code, schema: Schema, units: Iterable[Unit]) -> SchemaVectors:
     found: list[Vector] = []
     without: list[tuple[str, str]] = []
     for unit in units:
@@ -121,7 +123,7 @@ def _of_schema(model: Model, program: Program, schema: Schema, units: Iterable[U
             continue
         valid, reason = 0, ""
         for given in arguments_of(own):
-            of = _OfType(model, program, unit, given)
+            of = _OfType(model, code, unit, given)
             try:
                 of.make()
             except FormatError as error:
@@ -140,11 +142,11 @@ def _of_schema(model: Model, program: Program, schema: Schema, units: Iterable[U
 class _OfType:
     """The vectors of one type, with the same arguments for its parameters other than the version."""
 
-    def __init__(self, model: Model, program: Program, unit: Unit, given: dict[str, Any]) -> None:
-        self.program = program
+    def __init__(self, model: Model, code: Code, unit: Unit, given: dict[str, Any]) -> None:
+        self.code = code
         self.unit = unit
         self.given = given
-        self.samples = Samples(model, program)
+        self.samples = Samples(model, code.program)
         self.found: dict[str, Vector] = {}
         self.reason = ""
         self.valid = 0
@@ -333,14 +335,14 @@ class _OfType:
         return tuple(self.given.get(each.name, version) for each in self.unit.parameters)
 
     def _written(self, value: Any, version: int | None) -> bytes:
-        return PlanWriter(self.program).write(self.unit.name, value, self._told(version))
+        return PlanWriter(self.code.program).write(self.unit.name, value, self._told(version))
 
-    def _read(self, data: bytes, version: int | None, exact: bool) -> tuple[Any, list[Leaf]]:
-        reader = PlanReader(self.program, data)
-        value = reader.read(self.unit.name, len(data), self._told(version))
+    def _read(self, data: bytes, version: int | None, exact: bool) -> tuple[Any, list[Read]]:
+        machine = Machine(self.code, data)
+        value = machine.read(self.unit.name, self._told(version))
         if exact:
-            ends_exactly("", reader.pos, len(data))
-        return value, reader.leaves
+            ends_exactly("", machine.stream.at, len(data))
+        return value, machine.reads
 
     def _put(
         self,

@@ -6,13 +6,15 @@ values is computed, and values that a writer derives are left to it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from math import inf, nan
 from typing import Any
 from uuid import UUID
 
-from kodec.generator.interpreter.reader import Frame, Object, PlanReader, objects_of
+from kodec.generator.code.objects import Defaults, Object
+from kodec.generator.code.values import Evaluator, Fields
 from kodec.generator.plan.steps import (
     Chars,
     Choice,
@@ -82,12 +84,12 @@ class NoSample(Exception):
 
 
 class Samples:
-    """Values as returned by `PlanReader` and accepted by `PlanWriter`."""
+    """Values as returned by `Machine` and accepted by `PlanWriter`."""
 
     def __init__(self, model: Model, program: Program) -> None:
         self._model = model
         self._program = program
-        self._values = PlanReader(program, b"")
+        self._values = Evaluator(program)
         self._left = MOST
 
     def sample(
@@ -260,7 +262,7 @@ class _Maker:
     ) -> None:
         self._samples = samples
         self._program = samples._program
-        self._reader = samples._values
+        self._values = samples._values
         self.unit = unit
         self.number = number
         self.given = given
@@ -269,14 +271,14 @@ class _Maker:
         values = dict(zip((each.name for each in unit.parameters), told, strict=True))
         if version is not None and unit.version is not None:
             values[unit.version_name] = version
-        self.frame = Frame(unit, self._reader.fields(unit, values), 0)
+        self.frame = Fields(unit, Defaults(self._program, unit, values))
 
     # -- what there is ----------------------------------------------------------------------------
 
     def value(self, value: Value, item: Any = None) -> Any:
         """The value of an expression of the existing fields. Raises NoSample."""
         try:
-            return self._reader.value(value, self.frame, item)
+            return self._values.value(value, self.frame, item)
         except (KeyError, TypeError, AssertionError, ValueError, ZeroDivisionError):
             raise NoSample(f"`{self.unit.name}` has values that follow from others") from None
 
@@ -385,8 +387,14 @@ class _Maker:
             return False
 
     def _fixed(self, step: Fixed) -> None:
-        found = [self._slot(slot) for slot in step.slots]
-        self.frame.values |= objects_of(self._program, step, found)[()]
+        members: defaultdict[tuple[str, ...], dict[str, Any]] = defaultdict(dict)
+        for slot in step.slots:
+            members[slot.path[:-1]][slot.path[-1]] = self._slot(slot)
+        for path, unit in step.objects:
+            kept = {each.name for each in self._program.units[unit].fields if each.kept}
+            made = Object((name, value) for name, value in members[path].items() if name in kept)
+            members[path[:-1]][path[-1]] = made
+        self.frame.values |= members[()]
 
     def _slot(self, slot: Slot) -> Any:
         name = slot.path[-1]
@@ -482,7 +490,7 @@ class _Maker:
             case = cases[number % len(cases)]
         else:
             on = self.value(choice.on)
-            found = [each for each in choice.cases if self._reader.is_case(each, on, self.frame)]
+            found = [each for each in choice.cases if self._values.is_case(each, on, self.frame)]
             if not found and choice.other is None:
                 return self._octets(choice.size, number) if choice.size or choice.fills else None
             case = found[0] if found else cases[-1]

@@ -1,4 +1,4 @@
-"""Vectors of streamed types: bytes that the plan's reader takes, each of their beginnings, and changed bytes.
+"""Vectors of streamed types: bytes that the machine takes, each of their beginnings, and changed bytes.
 
 The value has the fields that are read in order. Instances, which are read on request, are beside it. A type
 that is read only within another is a part of vectors of what holds it.
@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+from kodec.generator.code.machine import Code, Machine
+from kodec.generator.code.objects import Node, Read, Stream
 from kodec.generator.interpreter.json_values import JsonValues, to_json
 from kodec.generator.interpreter.stream_writer import StreamWriter
-from kodec.generator.interpreter.streams import Node, Read, Stream, StreamReader
 from kodec.generator.plan.steps import (
     Bounds,
     Choice,
@@ -76,10 +77,10 @@ def stream_vectors(model: Model) -> Iterator[SchemaVectors]:
         return
     kinds = Kinds(model)
     program = streams_of(model, kinds)
-    writing = _Writing(program)
+    code, writing = Code(program), _Writing(program)
     for schema in model.schemas:
         if schema.streamed and schema.structs:
-            yield _OfSchema(model, kinds, program, schema, writing).vectors()
+            yield _OfSchema(model, kinds, code, schema, writing).vectors()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +120,10 @@ class _Budget:
 class _OfSchema:
     """The vectors of one schema."""
 
-    def __init__(
-        self, model: Model, kinds: Kinds, program: Program, schema: Schema, writing: _Writing
-    ) -> None:
+    def __init__(self, model: Model, kinds: Kinds, code: Code, schema: Schema, writing: _Writing) -> None:
         self.model = model
         self.kinds = kinds
-        self.program = program
+        self.code = code
         self.schema = schema
         self.writing = writing
         self.reasons: dict[str, str] = {}
@@ -134,13 +133,13 @@ class _OfSchema:
         found: list[_Sample] = []
         for struct in self.schema.structs:
             found += self._samples(struct)
-        parts = _Parts(self.model, self.program, set(self.reasons), self.budget)
+        parts = _Parts(self.model, self.code, set(self.reasons), self.budget)
         found += parts.search(found)
         numbers: dict[str, int] = {}
         made: list[Vector] = []
         for each in found:
             number = numbers[each.unit.name] = numbers.get(each.unit.name, 0) + 1
-            made += _OfSample(self.program, each, number, parts.of(each), self.writing).vectors()
+            made += _OfSample(self.code, each, number, parts.of(each), self.writing).vectors()
         without = ((name, why) for name, why in self.reasons.items() if name not in parts.found)
         order = {struct.name: index for index, struct in enumerate(self.schema.structs)}
         made.sort(key=lambda vector: order[vector.type])
@@ -151,7 +150,7 @@ class _OfSchema:
         if self.kinds.needs_others(struct):
             self.reasons[struct.name] = "it is read as a part of what holds it"
             return []
-        unit = self.program.units[struct.name]
+        unit = self.code.program.units[struct.name]
         missing = next((each.name for each in unit.parameters if not any(arguments_of((each,)))), None)
         if missing is not None:
             self.reasons[struct.name] = f"it is given `{missing}`, an object or a list, from outside"
@@ -160,7 +159,7 @@ class _OfSchema:
         self.budget.begin(_SHARES)
         for given in arguments_of(unit.parameters):
             most = _SAMPLES if not given else 1
-            read = _Reading(self.program, unit, given, self.budget)
+            read = _Reading(self.code, unit, given, self.budget)
             found += [_Sample(unit, given, each) for each in islice(samples(self.model, read), most)]
             if len(found) >= _SAMPLES:
                 break
@@ -177,7 +176,7 @@ class _OfSchema:
 class _Reading:
     """Reads bytes as a search wants it: the value, and where it ends. Raises: FormatError; Spent."""
 
-    program: Program
+    code: Code
     unit: Unit
     arguments: Arguments
     budget: _Budget | None = None
@@ -186,22 +185,23 @@ class _Reading:
         if self.budget is not None and self.budget.is_spent:
             self.budget.ended_early = True
             raise Spent
-        reader = self._reader(data)
+        machine = self._machine(data)
         try:
-            return _shown(self._read(reader)), reader.stream.at
+            return _shown(self._read(machine)), machine.stream.at
         finally:
             if self.budget is not None:
-                self.budget.left -= reader.steps
+                self.budget.left -= machine.steps
 
-    def node(self, data: bytes) -> tuple[StreamReader, Node]:
-        reader = self._reader(data)
-        return reader, self._read(reader)
+    def node(self, data: bytes) -> tuple[Machine, Node]:
+        machine = self._machine(data)
+        return machine, self._read(machine)
 
-    def _reader(self, data: bytes) -> StreamReader:
-        return StreamReader(self.program, data, _OPTIONS)
+    def _machine(self, data: bytes) -> Machine:
+        return Machine(self.code, data, _OPTIONS)
 
-    def _read(self, reader: StreamReader) -> Node:
-        return reader.read(self.unit.name, tuple(self.arguments.values()))
+    def _read(self, machine: Machine) -> Node:
+        node: Node = machine.read(self.unit.name, tuple(self.arguments.values()))
+        return node
 
 
 class _Writing:
@@ -221,7 +221,7 @@ class _OfSample:
 
     def __init__(
         self,
-        program: Program,
+        code: Code,
         sample: _Sample,
         number: int,
         parts: tuple[tuple[str, str], ...],
@@ -231,7 +231,7 @@ class _OfSample:
         self.number = number
         self.parts = parts
         self.writing = writing
-        self.reading = _Reading(program, sample.unit, sample.arguments)
+        self.reading = _Reading(code, sample.unit, sample.arguments)
         self.instances: dict[str, Any] | None = None
 
     def vectors(self) -> Iterator[Vector]:
@@ -252,9 +252,9 @@ class _OfSample:
                     yield from self._refused_values(vector)
 
     def _accepted(self, what: str, data: bytes) -> Vector:
-        reader, node = self.reading.node(data)
+        machine, node = self.reading.node(data)
         value = _shown(node)
-        instances = _Instances(reader).of(node)
+        instances = _Instances(machine).of(node)
         if what:
             # those of the sample are not repeated
             instances = None if instances == self.instances else instances
@@ -345,7 +345,7 @@ def _near(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _shown(value: Any) -> Any:
-    """The result of the plan's reader, for JSON: the fields of objects; null for a missing one."""
+    """What the machine read, for JSON: the fields of objects; null for a missing one."""
     if isinstance(value, Node):
         return {each.name: _shown(value.values.get(each.name)) for each in value.unit.fields}
     if isinstance(value, list):
@@ -360,7 +360,7 @@ def _shown(value: Any) -> Any:
 class _Instances:
     """The instances of an object and of all that it holds, by the path of each object."""
 
-    reader: StreamReader
+    machine: Machine
     found: dict[str, dict[str, Any]] = field(default_factory=dict)
     count: int = 0
 
@@ -379,7 +379,7 @@ class _Instances:
                 continue
             self.count += 1
             try:
-                value = self.reader.member(node, each.name)
+                value = self.machine.member(node, each.name)
             except LimitExceeded:
                 continue
             except FormatError as error:
@@ -420,14 +420,14 @@ class _Parts:
         found: the types for which there is a sample.
     """
 
-    def __init__(self, model: Model, program: Program, wanted: set[str], budget: _Budget) -> None:
+    def __init__(self, model: Model, code: Code, wanted: set[str], budget: _Budget) -> None:
         self.model = model
-        self.program = program
+        self.code = code
         self.wanted = wanted
         self.budget = budget
         self.found: set[str] = set()
         self._of: dict[int, tuple[tuple[str, str], ...]] = {}
-        self._inner = {name: _inner_of(unit) for name, unit in program.units.items()}
+        self._inner = {name: _inner_of(unit) for name, unit in code.program.units.items()}
 
     def of(self, sample: _Sample) -> tuple[tuple[str, str], ...]:
         """(type, path) of the first object of each wanted type in a sample."""
@@ -442,16 +442,16 @@ class _Parts:
         self.budget.begin(1)
         while todo:
             sample = todo.popleft()
-            reader, node = _Reading(self.program, sample.unit, sample.arguments).node(sample.data)
+            machine, node = _Reading(self.code, sample.unit, sample.arguments).node(sample.data)
             self._note(sample, node)
-            for key, made in self._cases(sample, reader, node):
+            for key, made in self._cases(sample, machine, node):
                 if searches >= _MOST_SEARCHES or not self.wanted - self.found:
                     break
                 if key in tried:
                     continue
                 tried.add(key)
                 searches += 1
-                reading = _Reading(self.program, sample.unit, sample.arguments, self.budget)
+                reading = _Reading(self.code, sample.unit, sample.arguments, self.budget)
                 better = led(self.model, reading, made)
                 if better is None:
                     continue
@@ -461,7 +461,7 @@ class _Parts:
                     more.append(new)
                     todo.append(new)
         for each in more:
-            _, node = _Reading(self.program, each.unit, each.arguments).node(each.data)
+            _, node = _Reading(self.code, each.unit, each.arguments).node(each.data)
             self._note(each, node)
         return [each for each in more if self.of(each)]
 
@@ -485,7 +485,7 @@ class _Parts:
         return found
 
     def _cases(
-        self, sample: _Sample, reader: StreamReader, node: Node
+        self, sample: _Sample, machine: Machine, node: Node
     ) -> Iterator[tuple[tuple[str, Any, bool], Made]]:
         """What chooses a case that leads to a missing type, and the bytes changed so: first as they are, then
         with more of them for what is read.
@@ -498,22 +498,24 @@ class _Parts:
                 for case in step.element.cases:
                     if not isinstance(case.value, Constant) or not _inner_of(case) & leading:
                         continue
-                    change = _stored(_read_of(reader, each, (step.element.on,)), case.value.value, each)
+                    change = _stored(_read_of(machine, each, (step.element.on,)), case.value.value, each)
                     if change is None:
                         continue
                     key = f"{each.unit.name}.{step.name}", case.value.value
                     changed = _with(data, change)
                     yield (*key, False), Made(_LONG, (changed + fill * _LONG)[:_LONG])
-                    more = self._wider(reader, each, step, changed, fill)
+                    more = self._wider(machine, each, step, changed, fill)
                     if more is not None:
                         yield (*key, True), Made(len(more), more)
 
     @staticmethod
-    def _wider(reader: StreamReader, node: Node, step: One | Many, data: bytes, fill: bytes) -> bytes | None:
+    def _wider(machine: Machine, node: Node, step: One | Many, data: bytes, fill: bytes) -> bytes | None:
         """The bytes with more of them for a field, if a number states its size."""
         sizes = [each.size for each in values_of(step.element) if isinstance(each, Bounds) and each.size]
-        read = _read_of(reader, node, sizes)
-        inside = [each for each in reader.reads if each.path[: len(node.path) + 1] == (*node.path, step.name)]
+        read = _read_of(machine, node, sizes)
+        inside = [
+            each for each in machine.reads if each.path[: len(node.path) + 1] == (*node.path, step.name)
+        ]
         if read is None or not isinstance(read.value, int):
             return None
         # without bytes nothing was read of it
@@ -541,7 +543,7 @@ def _nodes(value: Any, path: str = "") -> Iterator[tuple[str, Node]]:
             yield from _nodes(each, f"{path}[{index}]")
 
 
-def _read_of(reader: StreamReader, node: Node, values: Iterable[Value]) -> Read | None:
+def _read_of(machine: Machine, node: Node, values: Iterable[Value]) -> Read | None:
     """Where the field stands that values depend on: in the object, or the last one of that name before."""
     assert node.unit.streamed is not None
     inner = {each.name: each.value for each in node.unit.streamed.instances}
@@ -552,8 +554,8 @@ def _read_of(reader: StreamReader, node: Node, values: Iterable[Value]) -> Read 
                 names.add(each.name)
                 more = inner.get(each.name)
                 todo += [] if more is None else [more]
-    own = [each for each in reader.reads if each.path[:-1] == node.path and each.path[-1] in names]
-    others = [each for each in reader.reads if each.path[-1] in names]
+    own = [each for each in machine.reads if each.path[:-1] == node.path and each.path[-1] in names]
+    others = [each for each in machine.reads if each.path[-1] in names]
     return next(iter(own[-1:] or others[-1:]), None)
 
 

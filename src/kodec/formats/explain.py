@@ -18,8 +18,7 @@ from kodec.runtime.extras import install_command
 from kodec.runtime.fields import ReadOptions
 
 if TYPE_CHECKING:
-    from kodec.generator.interpreter.reader import PlanReader
-    from kodec.generator.interpreter.streams import StreamReader
+    from kodec.generator.code.machine import Machine
     from kodec.generator.plan.steps import Unit
     from kodec.generator.schema.model import Model
 
@@ -124,6 +123,7 @@ class Explainer:
         try:
             from kodec.formats.collect import collected
             from kodec.formats.plans import is_plan, model_of_plan
+            from kodec.generator.code.machine import Code
             from kodec.generator.plan.build import program_of
             from kodec.generator.plan.streams import streams_of
             from kodec.generator.schema.expression_types import Kinds
@@ -137,13 +137,14 @@ class Explainer:
         else:
             self._model, self._schema = collected(Path(schema), [Path(each) for each in folders], overlays)
         model = self._model
-        self._program = streams_of(model, Kinds(model)) if self._schema.streamed else program_of(model)
+        program = streams_of(model, Kinds(model)) if self._schema.streamed else program_of(model)
+        self._code = Code(program)
         self.id = self._schema.id
 
     @property
     def types(self) -> list[str]:
         """The types that can be explained: the schema's own type and those inside it."""
-        return [name for name in self._program.units if name.split("::")[0] == self.id]
+        return [name for name in self._code.program.units if name.split("::")[0] == self.id]
 
     @property
     def fallbacks(self) -> Mapping[str, str]:
@@ -161,7 +162,7 @@ class Explainer:
         return values_of(self._model, struct, from_text(self._model, struct, texts))
 
     def _named(self, type: str | None) -> Unit:
-        unit = self._program.units.get(self.id if type is None else type)
+        unit = self._code.program.units.get(self.id if type is None else type)
         if unit is None:
             raise ValueError(f"no type {type!r}; types: {', '.join(self.types)}")
         return unit
@@ -190,63 +191,32 @@ class Explainer:
 
         Raises: ValueError for a type that is missing, or for other arguments than it has.
         """
+        from kodec.generator.code.machine import Machine
+        from kodec.generator.code.objects import Enough
+
         unit = self._named(type)
         name = unit.name
         if len(unit.parameters) != len(arguments):
             wanted = ", ".join(each.name for each in unit.parameters) or "none"
             raise ValueError(f"`{name}` takes {wanted}: {len(arguments)} given")
         outer = Area("", "", data, position)
-        explain = self._streamed if self._schema.streamed else self._plain
-        return explain(name, outer, arguments, options, start, most)
-
-    def _plain(
-        self,
-        name: str,
-        outer: Area,
-        arguments: tuple[Any, ...],
-        options: ReadOptions,
-        start: int,
-        most: int | None,
-    ) -> Explanation:
-        from kodec.generator.interpreter.reader import Enough, PlanReader
-
-        reader = PlanReader(self._program, outer.data, options, start=start, room=most)
+        machine = Machine(self._code, data, options, start=start, room=most)
         error: FormatError | None = None
         end, stopped = 0, False
         try:
-            reader.read(name, len(outer.data), arguments)
-            end = reader.pos
+            root = machine.read(name, arguments)
+            end = machine.stream.at
+            if self._schema.streamed:
+                _read_instances(machine, root)
         except FormatError as wrong:
             error = wrong
         except Enough:
             stopped = True
-        areas = list(_areas(reader, outer, (), _Facts(self._model), stopped=stopped))
-        return _within(Explanation(areas, error), start, end, stopped)
-
-    def _streamed(
-        self,
-        name: str,
-        outer: Area,
-        arguments: tuple[Any, ...],
-        options: ReadOptions,
-        start: int,
-        most: int | None,
-    ) -> Explanation:
-        from kodec.generator.interpreter.reader import Enough
-        from kodec.generator.interpreter.streams import StreamReader
-
-        reader = StreamReader(self._program, outer.data, options, start=start, room=most)
-        error: FormatError | None = None
-        end, stopped = 0, False
-        try:
-            root = reader.read(name, arguments)
-            end = reader.stream.at
-            _read_instances(reader, root)
-        except FormatError as wrong:
-            error = wrong
-        except Enough:
-            stopped = True
-        areas = _areas_of_streams(reader, outer, _Facts(self._model))
+        facts = _Facts(self._model)
+        if self._schema.streamed:
+            areas = _areas_of_streams(machine, outer, facts)
+        else:
+            areas = list(_areas(machine, outer, (), facts, stopped=stopped))
         return _within(Explanation(areas, error), start, end, stopped)
 
 
@@ -316,13 +286,12 @@ def _within(found: Explanation, start: int, end: int, stopped: bool) -> Explanat
 def _path(path: Iterable[str | int]) -> str:
     found = ""
     for each in path:
-        if each != "":
-            found += f"[{each}]" if isinstance(each, int) else f".{each}" if found else each
+        found += f"[{each}]" if isinstance(each, int) else f".{each}" if found else each
     return found
 
 
 def _areas(
-    reader: PlanReader,
+    machine: Machine,
     area: Area,
     prefix: tuple[str | int, ...],
     facts: _Facts,
@@ -331,42 +300,39 @@ def _areas(
     shift: int = 0,
 ) -> Iterator[Area]:
     """An area with its fields, and the areas decompressed from it."""
-    from kodec.generator.plan.steps import Checksum, Tagged
+    from kodec.generator.plan.steps import Checksum, Stored, Tagged
 
     yield area
-    inside = {(each.start, each.end): each for each in reader.contents}
+    inside = {(each.start, each.end): each for each in machine.contents}
     parts, tags = [], []
-    for leaf in reader.leaves:
-        if isinstance(leaf.what, Tagged):
-            tags.append((leaf.start + shift, leaf.end + shift, _path((*prefix, *leaf.within, *leaf.path))))
-        elif not isinstance(leaf.what, Checksum):
-            path = (*prefix, *leaf.within, *leaf.path)
-            name = next((each for each in reversed(path) if isinstance(each, str) and each), "")
-            known = facts.field(_path(path), leaf.value, leaf.unit, name)
-            parts.append(Part(leaf.start + shift, leaf.end + shift, (known,)))
-    for within, start, end in reader.stored:
-        content = inside.get((start, end))
-        if content is None or content.codec != "none":
-            note = ""
-            if content is not None:
-                note = f"{content.codec} of {len(content.reader.buf)} bytes"
-            data = area.data[start + shift : end + shift]
-            parts.append(Part(start + shift, end + shift, (Field(_path((*prefix, *within)), data),), note))
+    for read in machine.reads:
+        path, start, end = (*prefix, *read.path), read.start + shift, read.end + shift
+        if isinstance(read.what, Tagged):
+            tags.append((start, end, _path(path)))
+        elif isinstance(read.what, Stored):
+            content = inside.get((read.start, read.end))
+            if content is None or content.codec != "none":
+                note = f"{content.codec} of {len(content.machine.stream.buf)} bytes" if content else ""
+                parts.append(Part(start, end, (Field(_path(path), area.data[start:end]),), note))
+        elif not isinstance(read.what, Checksum):
+            name = next((each for each in reversed(path) if isinstance(each, str)), "")
+            known = facts.field(_path(path), read.value, read.unit, name)
+            parts.append(Part(start, end, (known,)))
     held = _Held(tags)
     below: list[Area] = []
-    for content in reader.contents:
-        path = (*prefix, *content.within)
+    for content in machine.contents:
+        path = (*prefix, *content.path)
         if content.codec == "none":
             nested = Area(area.path, "", area.data, source=area.source)
             at = shift + content.start
-            below += [*_areas(content.reader, nested, path, facts, stopped=stopped, shift=at)][1:]
+            below += [*_areas(content.machine, nested, path, facts, stopped=stopped, shift=at)][1:]
             parts += [each for each in nested.parts if each.fields or each.note]
         else:
             place = f"{content.codec}, {content.end - content.start} bytes at byte {content.start + shift}"
             source = area.source if area.path else content.start + shift
-            inner = Area(_path(path), place, content.reader.buf, source=source)
-            below += _areas(content.reader, inner, path, facts, stopped=stopped)
-            _complete(inner, 0, content.reader.pos, "not read" if stopped else "")
+            inner = Area(_path(path), place, content.machine.stream.buf, source=source)
+            below += _areas(content.machine, inner, path, facts, stopped=stopped)
+            _complete(inner, 0, content.machine.stream.at, "not read" if stopped else "")
     area.parts = list(_in_order(parts, area.others, held))
     yield from below
 
@@ -422,7 +388,7 @@ def _complete(area: Area, first: int, end: int, note: str = "") -> None:
         area.parts.append(Part(known, len(area.data), (), note))
 
 
-def _read_instances(reader: StreamReader, root: Any) -> None:
+def _read_instances(machine: Machine, root: Any) -> None:
     """All instances that stand at a position or on another stream; others are not bytes."""
     seen: set[int] = set()
     todo = [root]
@@ -436,14 +402,14 @@ def _read_instances(reader: StreamReader, root: Any) -> None:
         seen.add(id(node))
         for instance in node.unit.streamed.instances if node.unit.streamed else ():
             if instance.step is not None:
-                todo.append(reader.member(node, instance.name))
+                todo.append(machine.member(node, instance.name))
         todo += node.values.values()
 
 
-def _areas_of_streams(reader: StreamReader, outer: Area, facts: _Facts) -> list[Area]:
+def _areas_of_streams(machine: Machine, outer: Area, facts: _Facts) -> list[Area]:
     areas = {id(outer.data): outer}
     bits: dict[int, list[tuple[int, int, Field]]] = {id(outer.data): []}
-    for each in reader.reads:
+    for each in machine.reads:
         key, path = id(each.buf), _path(each.path)
         if key not in areas:
             areas[key] = Area(path, "decoded", each.buf)

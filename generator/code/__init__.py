@@ -1,0 +1,1 @@
+"""What is done to read a unit, in order: one code for layouts and streams, and its machine."""

@@ -1,0 +1,79 @@
+"""The intermediate code: its operations, and how it is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kodec.generator.code.ir import OPS, Do, Let, Op, Set
+from kodec.generator.code.lower_read import reader_of
+from kodec.generator.code.machine import Code, Machine
+from kodec.generator.code.operations import Frame
+from kodec.generator.driver import load
+from kodec.generator.plan.build import program_of
+from kodec.generator.plan.steps import values_of
+from kodec.generator.plan.streams import streams_of
+from kodec.generator.schema.expression_types import Kinds
+from kodec.runtime.errors import LimitExceeded, Malformed
+
+SCHEMAS = Path(__file__).parents[2] / "schemas"
+
+
+def machine_of(model: Any, data: bytes) -> Machine:
+    return Machine(Code(streams_of(model, Kinds(model))), data)
+
+
+def test_the_machine_has_every_operation_and_no_other() -> None:
+    assert {name for name in vars(Frame) if name.startswith("op_")} == {f"op_{name}" for name in OPS}
+
+
+@pytest.mark.parametrize("args", [(), ("le", "u4", 1), ("u4", "le", "a", "b")])
+def test_an_operation_with_other_arguments_is_refused(args: tuple[object, ...]) -> None:
+    with pytest.raises(TypeError, match="number takes"):
+        Op("number", args)
+
+
+def test_results_are_used_and_only_results() -> None:
+    program = program_of(load(SCHEMAS))
+    seen = set()
+    for unit in program.units.values():
+        for node in values_of(reader_of(unit, program.units).read):
+            if isinstance(node, Do):
+                assert not OPS[node.op.name].gives, node.op
+            elif isinstance(node, (Let, Set)) and isinstance(node.value, Op):
+                assert OPS[node.value.name].gives, node.value
+                seen.add(node.value.name)
+    assert seen >= {"run", "load", "object", "text", "unpack"}
+
+
+def test_bits_after_others_are_recorded_where_they_are(model: Callable[..., Any]) -> None:
+    schema = "seq: [{id: a, type: u1}, {id: b, type: b3}, {id: c, type: b5}, {id: z, terminator: 0}]"
+    machine = machine_of(model(schema), b"\x01\xa1\x00")
+    machine.read("x")
+    assert [(each.path, each.bits) for each in machine.reads][:3] == [
+        (("a",), (0, 8)),
+        (("b",), (8, 11)),
+        (("c",), (11, 16)),
+    ]
+
+
+def test_an_error_shows_an_object_that_holds_what_holds_it(model: Callable[..., Any]) -> None:
+    schema = (
+        "seq: [{id: a, type: t(_root), valid: {expr: _.q > 2}}]\n"
+        "types: {t: {params: [{id: r, type: struct}], seq: [{id: q, type: u1}, {id: z, terminator: 0}]}}"
+    )
+    with pytest.raises(Malformed, match=r"have t\(q=1, z=b''\)"):
+        machine_of(model(schema), b"\x01\x00").read("x")
+
+
+def test_objects_nest_as_deep_as_the_options_allow(model: Callable[..., Any]) -> None:
+    schema = (
+        "seq:\n- {id: n, type: u1}\n"
+        "- {id: a, if: n == 1, repeat: expr, repeat-expr: 1, type: {switch-on: n, cases: {1: x, 2: u1}}}\n"
+        "- {id: z, terminator: 0, if: n == 0}\n"
+    )
+    with pytest.raises(LimitExceeded, match="nested too deep: need 101, limit 100"):
+        machine_of(model(schema), b"\x01" * 200).read("x")
