@@ -129,6 +129,13 @@ def adopt(root: Path, topic_id: UUID | None = TOPIC_ID) -> AnyPlan:
     return plan_adoption(root / "logs", root / "broker", topic_ids=ids, retention_ms=-1)
 
 
+def adopted(root: Path) -> AnyPlan:
+    """A broker's log directory with the logs, where it has shut down cleanly since."""
+    adopt(root).apply()
+    (root / "broker" / ".kafka_cleanshutdown").touch()
+    return adopt(root)
+
+
 def rebuild(root: Path, **options: Any) -> AnyPlan:
     if not (root / "broker").exists():
         logs(root)
@@ -220,7 +227,7 @@ def cases() -> Iterator[tuple[type, Case]]:
         Case(
             adopt,
             take_records,
-            lambda root: applied(adopt(root)) and adopt(root),
+            adopted,
             lambda root: adopt(root, None),
         ),
     )
@@ -330,3 +337,21 @@ def test_a_plan_with_problems_changes_nothing(kind: Any, tmp_path: Path) -> None
         plan.apply()
     assert str(error.value) == "; ".join(plan.problems)
     assert everything(tmp_path) == before
+
+
+def test_a_backup_that_is_stored_twice_has_each_log_once(tmp_path: Path) -> None:
+    plan = backup(tmp_path)
+    points = [plan.preview().point, plan.apply().point, plan.apply().point]
+    assert [len(each.directories[0].partitions) for each in points] == [1, 1, 1]
+
+
+def test_two_imports_into_one_folder(tmp_path: Path) -> None:
+    first, second = schemas(tmp_path), schemas(tmp_path)
+
+    def import_too(_: object) -> None:
+        with pytest.raises(BlockingIOError, match="another program changes it"):
+            second.apply()
+
+    first.apply(on_step=import_too)
+    with pytest.raises(StalePlan):
+        second.apply()
