@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,19 @@ from kodec.runtime.plan import StepReport
 
 __all__ = ["ShowRecovery", "counted"]
 
+# In the order of the closing line of --json.
+_COUNTED = (
+    "partitions",
+    "logsRead",
+    "bytesRead",
+    "changes",
+    "done",
+    "bytesTruncated",
+    "goodBatchesAfterCuts",
+    "goodRecordsAfterCuts",
+    "refused",
+)
+
 
 def counted(plans: Iterable[RecoveryPlan], progress: Progress) -> Iterator[RecoveryPlan]:
     """The plans, each after the bytes that it did not need to read are counted as read."""
@@ -29,41 +43,36 @@ class ShowRecovery(LogShow[RecoveryPlan, StepReport[Step]]):
 
     def __init__(self) -> None:
         super().__init__()
-        names = "partitions logsRead bytesRead changes done bytesTruncated goodBatchesAfterCuts"
-        self._total = dict.fromkeys((*names.split(), "goodRecordsAfterCuts", "refused"), 0)
+        self._total = Counter(dict.fromkeys(_COUNTED, 0))
         self._logs = 0
         self._kept: set[Path] = set()
 
     def before(self, plan: RecoveryPlan) -> None:
         super().before(plan)
         self._logs += plan.segments
-        self._add(partitions=1, logsRead=len(plan.scanned), bytesRead=plan.bytes_scanned)
+        self._total.update(partitions=1, logsRead=len(plan.scanned), bytesRead=plan.bytes_scanned)
         if plan.problems:
             return
-        self._add(changes=len(plan.steps))
+        self._total.update(changes=len(plan.steps))
         if plan.damage_below_recovery_point:
             output.warn(
                 f"{plan.path}: damaged below the recovery point, where all data was flushed: recovery "
                 "truncates the log there, as a broker's does"
             )
         if (good := plan.good_after_cut) is not None:
-            self._add(goodBatchesAfterCuts=good.batches, goodRecordsAfterCuts=good.records)
+            self._total.update(goodBatchesAfterCuts=good.batches, goodRecordsAfterCuts=good.records)
             offsets = f"offsets {good.first_offset} to {good.last_offset}, {output.size_of(good.bytes)}"
             output.warn(f"{plan.path}: {_good(good.batches, good.records)}: {offsets}")
         for remark in plan.remarks:
             output.warn(remark)
 
-    def _add(self, **counts: int) -> None:
-        for name, count in counts.items():
-            self._total[name] += count
-
     def refused(self, plan: RecoveryPlan, apply: bool) -> Iterable[Shown]:
-        self._add(refused=1)
+        self._total.update(refused=1)
         self.outcome.fail(*(f"{plan.path}: refused: {each}" for each in plan.problems))
         return ()
 
     def step(self, plan: RecoveryPlan, step: Step, applied: bool) -> Shown:
-        self._add(done=applied, bytesTruncated=step.truncated_bytes)
+        self._total.update(done=applied, bytesTruncated=step.truncated_bytes)
         kind = type(step).__name__
         facts = {
             "topic": plan.topic_partition.topic,
@@ -97,7 +106,7 @@ class ShowRecovery(LogShow[RecoveryPlan, StepReport[Step]]):
         kept = sorted(map(str, self._kept))
         applied = apply and done == changes and not total["refused"]
         yield Shown(
-            total | {"applied": applied, "kept": kept},
+            {**total, "applied": applied, "kept": kept},
             [*text, *(f"what was truncated is in {folder}" for folder in kept)],
         )
 
