@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 try:
     import fcntl as _fcntl
@@ -16,7 +19,16 @@ except ImportError:  # Windows
 else:
     POSIX = hasattr(_fcntl, "lockf")
 
-__all__ = ["BINARY", "CLOEXEC", "DIRECTORY", "NOFOLLOW", "NONBLOCK", "POSIX", "require_posix"]
+__all__ = [
+    "BINARY",
+    "CLOEXEC",
+    "DIRECTORY",
+    "NOFOLLOW",
+    "NONBLOCK",
+    "POSIX",
+    "locked_folder",
+    "require_posix",
+]
 
 # 0 where the system has no such flag: then it lacks links that any user may create, or a text mode.
 BINARY = getattr(os, "O_BINARY", 0)
@@ -34,3 +46,24 @@ def require_posix(path: str | os.PathLike[str]) -> None:
     if not POSIX:
         reason = "log directories are changed on Linux and macOS only: no lock keeps brokers out here"
         raise OSError(errno.ENOTSUP, reason, os.fspath(path))
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Make a folder, and exclude others who do so; where the system has no such locks, only make it.
+
+    Raises: BlockingIOError if another process or thread has it; OSError.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if not POSIX:
+        yield
+        return
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            _fcntl.flock(fd, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BlockingIOError(error.errno, "another program changes it", str(folder)) from None
+        yield
+    finally:
+        os.close(fd)

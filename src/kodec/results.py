@@ -9,6 +9,7 @@ from kodec.log.directories.segment import TimestampOffset
 from kodec.log.directories.transactions import AbortedTransaction, Transactions
 from kodec.log.omissions import Cause, Omission, Omissions
 from kodec.log.writing.writer import AppendResult
+from kodec.runtime.plan import StepReport
 from kodec.runtime.public import publish
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "SearchReport",
     "SkippedRange",
     "SkippedRanges",
+    "StepReport",
     "TimestampOffset",
     "TornTail",
     "Transactions",

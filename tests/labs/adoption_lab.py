@@ -51,13 +51,15 @@ def make(repository: Path | None) -> None:
         cluster.start()
         count(cluster, STALE, TAKEN, folder)
         cluster.broker.stop()
-        plan = plan_adoption(written, roots, metadata=metadata_of(cluster), topics=[SPREAD])
+        plan = plan_adoption(
+            written, roots, metadata=metadata_of(cluster), topics=[SPREAD], allow_expired=True
+        )
         if plan.problems:
             raise Unusable("\n".join(plan.problems))
         used = {each.target.parent for each in plan.partitions}
         if used != set(roots):
             raise Unusable(f"the broker has all partitions in {used}")
-        plan.apply(allow_expired=True)
+        plan.apply()
         cluster.start()
         with step("Reading what was adopted into two log directories"):
             count(cluster, SPREAD, PARTITIONS * WRITTEN, folder)

@@ -394,11 +394,11 @@ def play(tools: Toolbox, folder: Path, seed: int) -> list[str]:
             aside = folder / "aside" / topic
             plan = plan_salvage(first, salvaged / f"{topic}-0", *others, dropped=aside)
             preview = plan.preview()
-            if preview.conflicts:
+            if preview.problems:
                 # an epoch of which the damage has left nothing: a person decides, as a broker would
-                if not all("no batch of it is left" in each for each in preview.conflicts):
-                    raise Wrong(f"{topic}: {preview.conflicts}")
-                newest = Path(preview.conflicts[0].partition(": leader epoch")[0])
+                if not all("no batch of it is left" in each for each in preview.problems):
+                    raise Wrong(f"{topic}: {preview.problems}")
+                newest = Path(preview.problems[0].partition(": leader epoch")[0])
                 plan = plan_salvage(first, salvaged / f"{topic}-0", *others, lineage=newest, dropped=aside)
             reports[topic] = report = plan.apply()
             kept_aside[topic] = keys_in(aside)

@@ -181,8 +181,8 @@ def _recover(folder: Path, tell: Tell, *, from_start: bool) -> None:
     for plan in kodec.repair.plan_recoveries(
         folder.parent, from_start=from_start, index_interval_bytes=INTERVAL
     ):
-        if plan.refused:
-            raise OSError(f"nothing is planned: {plan.refused}")
+        if plan.problems:
+            raise OSError(f"nothing is planned: {plan.problems}")
         tell("recovering", plan.truncated_bytes, [str(each) for each in plan.steps])
         plan.apply()
 
@@ -627,7 +627,9 @@ class History:
         for plan in kodec.repair.plan_recoveries(self.root, index_interval_bytes=INTERVAL):
             require(plan.steps == [], f"a second recovery: {plan.steps}")
         for plan in kodec.repair.plan_recoveries(self.root, from_start=True, index_interval_bytes=INTERVAL):
-            require(lied or (plan.truncated_bytes == 0 and not plan.refused), f"from the start: {plan.steps}")
+            require(
+                lied or (plan.truncated_bytes == 0 and not plan.problems), f"from the start: {plan.steps}"
+            )
         self.model.settle(found, end)
         if lied:
             # What the disk has not got is unknown: it may show at the next end of the machine only.

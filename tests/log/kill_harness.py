@@ -277,7 +277,7 @@ def check(root: Path, needed: dict[int, int], made: dict[int, int]) -> int:
     for plan in plan_recoveries(root, index_interval_bytes=CONFIG.index_interval_bytes):
         assert plan.steps == [], plan.steps
     for plan in plan_recoveries(root, from_start=True, index_interval_bytes=CONFIG.index_interval_bytes):
-        assert plan.truncated_bytes == 0 and not plan.refused, plan.steps
+        assert plan.truncated_bytes == 0 and not plan.problems, plan.steps
     return count
 
 

@@ -245,7 +245,7 @@ def test_an_error_in_the_middle_says_how_far_it_came(folder: Path) -> None:
             Faults(number, calls=("replace", "rename")),
             pytest.raises(OSError, match="Input/output") as error,
         ):
-            plan.apply(done=done.append)
+            plan.apply(on_step=done.append)
         (note,) = error.value.__notes__
         assert f"{len(done)} of {len(plan.steps)} changes were made, the rest were not" in note
         # and it can be gone on with

@@ -92,15 +92,17 @@ def writing(folder: Path) -> None:
 
 
 def plans(folder: Path, converted: Path, quarantine: Path) -> None:
-    recovery = kodec.repair.plan_recovery(folder)
+    recovery = kodec.repair.plan_recovery(folder, quarantine=quarantine)
     assert_type(recovery, kodec.repair.RecoveryPlan)
     assert_type(recovery.has_changes, bool)
-    assert_type(recovery.apply(quarantine), list[Path])
+    assert_type(recovery.problems, list[str])
+    assert_type(recovery.apply().kept, list[Path])
     assert_type(kodec.repair.plan_reindex(folder), kodec.repair.RecoveryPlan)
     assert_type(kodec.repair.plan_recoveries(folder.parent), Iterator[kodec.repair.RecoveryPlan])
     trim = kodec.operations.plan_trim(folder, before_offset=1)
     assert_type(trim, kodec.operations.TrimPlan)
-    assert_type(trim.apply(), None)
+    assert_type(trim.preview().applied, bool)
+    assert_type(trim.apply().kept, list[Path])
     compaction = kodec.operations.plan_compaction(folder)
     assert_type(compaction, kodec.operations.CompactionPlan)
     assert_type(compaction.preview(), kodec.operations.CompactionReport)

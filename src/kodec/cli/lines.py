@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
+from collections.abc import Mapping
 
-__all__ = ["lines_of", "name_or_quoted", "printable", "quoted", "say", "show", "unescaped", "warn"]
+__all__ = ["as_json", "lines_of", "name_or_quoted", "printable", "quoted", "say", "show", "unescaped", "warn"]
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/+-]*")
 
@@ -42,6 +44,21 @@ def quoted(text: str) -> str:
 def name_or_quoted(text: str) -> str:
     """A text without spaces and signs as it is, another between quotes."""
     return text if _NAME.fullmatch(text) else quoted(text)
+
+
+def as_json(facts: object) -> str:
+    """One JSON object on a line; names in it are UTF-8, because JSON has no other encoding."""
+    return json.dumps(_in_utf8(facts))
+
+
+def _in_utf8(value: object) -> object:
+    if isinstance(value, str):
+        return value if value.isascii() else unescaped(value)
+    if isinstance(value, Mapping):
+        return {key: _in_utf8(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_in_utf8(each) for each in value]
+    return value if isinstance(value, (int, float, type(None))) else unescaped(str(value))
 
 
 def lines_of(error: BaseException, start: str = "kodec: ") -> list[str]:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any, TypeVar
 
 from kodec.cli import output
 from kodec.cli.parser import Exit
+from kodec.cli.plans import LEFT_TO_DO, Show, Shown
 from kodec.log.files.listing import FolderName, left_out_of, parse_folder_name
 from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
 from kodec.log.omissions import Omissions
 from kodec.runtime.errors import KodecError
+from kodec.runtime.plan import Plan
 
-__all__ = ["BAD_USAGE", "FAILED", "LEFT_TO_DO", "Missing", "Outcome", "errors_reported"]
+__all__ = ["BAD_USAGE", "FAILED", "LogShow", "Missing", "Outcome", "errors_reported"]
 
 FAILED = 1
 BAD_USAGE = 2
-# Not 1: a script that tests whether something could be done must distinguish this from a failure.
-LEFT_TO_DO = 3
+
+
+P = TypeVar("P", bound=Plan[Any])
+R = TypeVar("R")
 
 
 class Missing(Exception):
@@ -120,6 +125,35 @@ class Outcome:
         if self.failed or not self.omissions.is_whole:
             return FAILED
         return LEFT_TO_DO if self.left_to_do else 0
+
+
+class LogShow(Show[P, R]):
+    """What a verb shows of plans for logs, with an account of what is left out."""
+
+    def __init__(self) -> None:
+        self.outcome = Outcome()
+
+    def plans(self, folders: Iterable[Path], make: Callable[[Path], P]) -> Iterator[P]:
+        """The plan of each folder, made on demand; one that cannot be made is reported."""
+        for folder in folders:
+            with self.outcome.each(folder):
+                yield make(folder)
+
+    def before(self, plan: P) -> None:
+        self.outcome.omissions.extend(getattr(plan, "omissions", ()))
+
+    def report(self, plan: P, report: R) -> Iterable[Shown]:
+        self.outcome.omissions.extend(getattr(report, "omissions", ()))
+        return super().report(plan, report)
+
+    def each(self, plan: P) -> AbstractContextManager[None]:
+        """Reports an error of the plan for one folder; an error of another plan ends the verb."""
+        path = getattr(plan, "path", None)
+        return nullcontext() if path is None else self.outcome.each(path)
+
+    def code(self, left_to_do: int, json: bool) -> int:
+        self.outcome.left_to_do += left_to_do
+        return self.outcome.end(json=json)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kodec.cli.lines import lines_of, name_or_quoted, printable, quoted, say, show, unescaped, warn
+from kodec.cli.lines import as_json, lines_of, name_or_quoted, printable, quoted, say, show, unescaped, warn
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.header import EXTRA
 from kodec.log.batches.records import ControlRecord, Record
@@ -27,6 +27,7 @@ __all__ = [
     "camel",
     "count",
     "ending",
+    "facts",
     "lines_of",
     "name_or_quoted",
     "named",
@@ -59,21 +60,6 @@ class Printer(Protocol):
     def decoded(self, record: Record, key: Decoded | None, value: Decoded | None) -> None: ...
 
     def item(self, kind: str, item: Mapping[str, object]) -> None: ...
-
-
-def as_json(facts: object) -> str:
-    """One JSON object on a line; names in it are UTF-8, because JSON has no other encoding."""
-    return json.dumps(_in_utf8(facts))
-
-
-def _in_utf8(value: object) -> object:
-    if isinstance(value, str):
-        return value if value.isascii() else unescaped(value)
-    if isinstance(value, Mapping):
-        return {key: _in_utf8(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_in_utf8(each) for each in value]
-    return value if isinstance(value, (int, float, type(None))) else unescaped(str(value))
 
 
 def _base64(data: bytes | None) -> str | None:
@@ -277,6 +263,11 @@ def camel(name: str) -> str:
     """A Python name as a JSON name."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+def facts(thing: object, *names: str) -> dict[str, object]:
+    """Attributes as JSON has them."""
+    return {camel(name): getattr(thing, name) for name in names}
 
 
 def named(topic_partition: TopicPartition, path: Path, applied: bool) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +18,8 @@ from kodec.importer.places import PROTOCOL, place_of
 from kodec.importer.schemas import schema_of, snake
 from kodec.importer.text import ordered, text_of, tree_of
 from kodec.runtime.errors import StalePlan
+from kodec.runtime.plan import OnStep, Plan, StepReport, ignore
+from kodec.runtime.system import locked_folder
 
 __all__ = ["ImportPlan", "SchemaChange", "plan_import"]
 
@@ -50,7 +53,7 @@ class SchemaChange:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportPlan:
+class ImportPlan(Plan[StepReport[SchemaChange]]):
     """The plan of an import.
 
     Attributes:
@@ -68,21 +71,39 @@ class ImportPlan:
     skipped: tuple[tuple[str, str], ...]
     notes: tuple[str, ...] = ()
 
-    def apply(self) -> None:
-        """Write the files, each whole or not at all.
+    @property
+    def has_changes(self) -> bool:
+        """Whether there are files to write."""
+        return bool(self.changes)
 
-        Raises: StalePlan if a schema has changed since the plan was made; OSError, ValueError for one
-        outside. If some were written before, the error's note states how many.
-        """
+    def require_current(self) -> None:
+        """Raises StalePlan if a schema has changed; OSError."""
         for change in self.changes:
             if change.before != (change.path.read_text("utf-8") if change.path.exists() else None):
                 raise StalePlan(str(change.path), "has changed")
-        for number, change in enumerate(self.changes):
-            try:
-                self._write(change)
-            except BaseException as error:
-                error.add_note(f"{number} of {len(self.changes)} files were written")
-                raise
+
+    def preview(self) -> StepReport[SchemaChange]:
+        return StepReport(list(self.changes))
+
+    def apply(self, *, on_step: OnStep = ignore) -> StepReport[SchemaChange]:
+        """Write the files, each whole or not at all; call `on_step` with each.
+
+        Raises: StalePlan if a schema has changed since the plan was made; OSError (BlockingIOError if another
+        import writes there), ValueError for one outside. If some were written before, the error's note states
+        how many.
+        """
+        report = StepReport[SchemaChange]([], applied=True)
+        with locked_folder(self.schemas) if self.changes else nullcontext():
+            self.require_current()
+            for change in self.changes:
+                try:
+                    self._write(change)
+                except BaseException as error:
+                    error.add_note(f"{len(report.steps)} of {len(self.changes)} files were written")
+                    raise
+                report.steps.append(change)
+                on_step(change)
+        return report
 
     def _write(self, change: SchemaChange) -> None:
         change.path.parent.mkdir(parents=True, exist_ok=True)

@@ -400,7 +400,7 @@ def with_offset(offset: int) -> bytes:
 
 def test_where_the_broker_has_no_folder_one_appears(broker: Path, written: Path) -> None:
     shutil.rmtree(broker / "orders-1")
-    kept = plan_adoption(written, broker, now=NOW).apply()
+    kept = plan_adoption(written, broker, now=NOW).apply().kept
     assert [place.name for place in kept] == ["orders-0"]
     log = f"{100:020d}.log"
     assert (broker / "orders-1" / log).read_bytes() == (written / "orders-1" / log).read_bytes()
@@ -431,8 +431,8 @@ def test_what_the_broker_had_is_in_quarantine(broker: Path, written: Path, tmp_p
     had = files(broker / "orders-0")
     plan = plan_adoption(written, broker, now=NOW)
     with pytest.raises(ValueError, match="outside log directories"):
-        plan.apply(quarantine=broker / "q")
-    kept = plan.apply()
+        plan_adoption(written, broker, now=NOW, quarantine=broker / "q").apply()
+    kept = plan.apply().kept
     assert kept == [tmp_path / "broker.quarantine" / name for name in ("orders-0", "orders-1")]
     assert files(kept[0]) == had
     assert not [path for path in broker.iterdir() if path.name.endswith("-delete")]
@@ -443,7 +443,7 @@ def test_where_names_cannot_be_exchanged_the_folder_is_moved_away_first(
 ) -> None:
     monkeypatch.setattr("kodec.log.files.durable._swap", lambda one, other: errno.ENOSYS)
     had = files(broker / "orders-0")
-    (place, _) = plan_adoption(written, broker, now=NOW).apply()
+    (place, _) = plan_adoption(written, broker, now=NOW).apply().kept
     assert files(place) == had and len(records(broker)) == 30
     assert not [path for path in broker.iterdir() if path.name.endswith("-delete")]
 

@@ -425,7 +425,7 @@ def test_a_kill_at_each_file_leaves_whole_points_and_the_next_backup_goes_on(
             patch.setattr(LocalStorage, "create", counted(create))
             patch.setattr(LocalStorage, "remove", counted(remove))
             try:
-                plan_backup(source, target).apply(threads=1)
+                plan_backup(source, target, threads=1).apply()
             except Killed:
                 pass
             else:

@@ -451,7 +451,7 @@ def test_what_recover_puts_aside_is_named(tmp_path: Path, monkeypatch: pytest.Mo
         stopping(patch, 24)
         with pytest.raises(Stopped):
             plan_redaction(folder, KEY_A).apply()
-    kept = plan_recovery(folder).apply()
+    kept = plan_recovery(folder).apply().kept
     report = plan_redaction(folder, KEY_A, roll=True).apply()
     assert {each.path for each in report.left} == {
         path for path in kept if path.name.startswith(f"{0:020d}.log")

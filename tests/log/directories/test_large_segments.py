@@ -70,6 +70,6 @@ def test_salvage_splits_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert [str(each) for each in verify_partition(log)] == []
     monkeypatch.setattr(segment_scan, "MAX_SEGMENT", most)
     plan = kodec.repair.plan_recovery(folder, from_start=True)
-    assert "larger than a segment can be" in plan.refused and plan.steps == []
-    assert "larger than a segment can be" in kodec.repair.plan_reindex(folder).refused
+    assert "larger than a segment can be" in plan.problems[0] and plan.steps == []
+    assert "larger than a segment can be" in kodec.repair.plan_reindex(folder).problems[0]
     assert kodec.repair.plan_recovery(tmp_path / "out" / "topic-0", from_start=True).steps == []

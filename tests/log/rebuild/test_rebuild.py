@@ -78,7 +78,7 @@ def test_a_new_cluster_has_all_of_the_old_one(broker: Path, tmp_path: Path) -> N
     plan = planned(tmp_path / "backup" / "points" / point, broker)
     assert plan.problems == [] and plan.is_new and plan.groups == {}
     done: list[Any] = []
-    assert plan.apply(done.append) == []
+    assert plan.apply(on_step=done.append).kept == []
     assert done == plan.partitions
     same(broker)
     old, new = kodec.operations.read_metadata(LOGS), kodec.operations.read_metadata(broker)
@@ -262,7 +262,7 @@ def test_a_cluster_that_has_topics_gets_others_and_groups(tmp_path: Path) -> Non
     assert plan.problems == [] and not plan.is_new
     assert sum(map(len, plan.groups.values())) == 0
     before = kodec.operations.read_metadata(broker)
-    kept = plan.apply()
+    kept = plan.apply().kept
     after = kodec.operations.read_metadata(broker)
     assert after.epoch == before.epoch and after.end_offset == before.end_offset + 1 + 3 + 1
     assert {each.name for each in after.topics} == {each.name for each in before.topics} | {"wares"}
@@ -313,7 +313,7 @@ def test_offsets_are_committed_in_a_cluster_that_has_none_of_the_group(tmp_path:
     plan = planned(source, broker, topics=["wares"])
     assert "group orders-classic: left out: the cluster has such a group" in plan.notes
     assert plan.groups == {0: [("shop", "wares", 1, 33)]}
-    kept = plan.apply()
+    kept = plan.apply().kept
     assert {path.parent.name for path in kept} == {"__cluster_metadata-0", "__consumer_offsets-0"}
     there = kodec.operations.read_groups(broker, groups=["shop"]).offsets
     assert [(each.topic, each.partition, each.offset) for each in there] == [("wares", 1, 33)]
@@ -421,8 +421,16 @@ def test_a_running_broker_and_changed_sources(broker: Path, tmp_path: Path) -> N
         log.append([kodec.Record(value=b"later", timestamp=1)])
     with pytest.raises(StalePlan):
         plan.apply()
-    assert (broker / plans.FENCE).is_dir() and not (broker / "orders-0").exists()
-    planned(source, broker).apply() if not planned(source, broker).problems else None
+    assert not (broker / plans.FENCE).exists() and not (broker / "orders-0").exists()
+
+    def stop(_: object) -> None:
+        raise Killed
+
+    with pytest.raises(Killed):
+        planned(source, broker).apply(on_step=stop)
+    assert (broker / plans.FENCE).is_dir()
+    with kodec.LogWriter(source / "orders-0") as log:
+        log.append([kodec.Record(value=b"still later", timestamp=1)])
     assert [each for each in planned(source, broker).problems if "another rebuild has not finished" in each]
 
 

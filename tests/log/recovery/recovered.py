@@ -50,7 +50,7 @@ def recover(folder: Path, *, from_start: bool = False, interval: int = 4096) -> 
     before = files_of(folder)
     plan = plan_recovery(folder, from_start=from_start, index_interval_bytes=interval)
     assert files_of(folder) == before, "a plan only reads"
-    assert not plan.refused
+    assert not plan.problems
     plan.apply()
     assert problems(folder) == []
     again = plan_recovery(folder, from_start=from_start, index_interval_bytes=interval)

@@ -86,7 +86,7 @@ def test_reading_all_of_a_directory_cuts_nothing(release: Path, tmp_path: Path) 
         log.topic_partition: [(r.offset, r.value) for r in log.records()] for log in kodec.LogDirectory(root)
     }
     for plan in plan_recoveries(root, from_start=True):
-        assert plan.truncated_bytes == 0 and not plan.refused
+        assert plan.truncated_bytes == 0 and not plan.problems
         plan.apply()
         assert problems(plan.path) == []
     assert not (root / ".kafka_cleanshutdown").exists() or not any(plan_recoveries(root, from_start=True))
@@ -335,11 +335,11 @@ def test_what_is_right_and_not_known_is_refused(made: Path) -> None:
     unknown.records = b"anything"
     append(last_log(made), unknown.to_bytes())
     plan = plan_recovery(made)
-    assert "compression" in plan.refused and plan.steps == []
+    assert "compression" in plan.problems[0] and plan.steps == []
     with pytest.raises(ValueError, match="compression"):
         plan.apply()
 
 
 def test_overflowed_offsets_are_refused(made: Path) -> None:
     append(last_log(made), batch(2**33) + batch(2**33 + 1))
-    assert "overflow" in plan_recovery(made).refused
+    assert "overflow" in plan_recovery(made).problems[0]

@@ -56,7 +56,7 @@ def test_reindex_of_one_segment(made: Path) -> None:
 def test_reindex_refuses_a_damaged_log(made: Path) -> None:
     flip(made / file_name(5, "log"), MOST_HEAD + 10)
     plan = plan_reindex(made)
-    assert "byte 0: recover it first" in plan.refused and plan.steps == []
+    assert "byte 0: recover it first" in plan.problems[0] and plan.steps == []
 
 
 # -- applying -----------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def test_the_side_folder_is_outside_and_names_are_not_taken_twice(made: Path, tm
     size = log.stat().st_size
     for tail in (b"first", b"second"):
         append(log, tail)
-        (path,) = plan_recovery(made, index_interval_bytes=50).apply(side)
+        (path,) = plan_recovery(made, index_interval_bytes=50, quarantine=side).apply().kept
         assert path.read_bytes() == tail
     assert sorted(each.name for each in (side / "t-0").iterdir()) == [
         f"{log.name}.cut-{size}",
@@ -84,7 +84,7 @@ def test_the_side_folder_is_outside_and_names_are_not_taken_twice(made: Path, tm
     ]
     append(log, b"third")
     with pytest.raises(ValueError, match="outside"):
-        plan_recovery(made).apply(made.parent / "side")
+        plan_recovery(made, quarantine=made.parent / "side").apply()
     with pytest.raises(ValueError, match="named like orders-0"):
         plan_recovery(made.parent)
 
@@ -185,7 +185,7 @@ def test_any_harm_is_recovered_once(
         elif harm == "rename" and path.suffix in (".log", ".index", ".timeindex", ".txnindex"):
             path.rename(path.with_name(path.name + [".swap", ".cleaned", ".deleted"][where % 3]))
     plan = plan_recovery(folder, from_start=from_start, index_interval_bytes=50, allow_empty=True)
-    assert not plan.refused
+    assert not plan.problems
     plan.apply()
     assert plan_recovery(folder, from_start=from_start, index_interval_bytes=50).steps == []
     log = PartitionLog(folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -36,7 +37,7 @@ def salvaged(folders: list[Path], target: Path, lineage: Path | None = None) -> 
     plan = plan_salvage(folders[0], target, *folders[1:], lineage=lineage)
     told = plan.preview()
     assert not target.exists()
-    assert told.conflicts == []
+    assert told.problems == []
     done = plan.apply()
     told.target = target
     assert done == told
@@ -56,7 +57,7 @@ def test_any_history(seed: int, tmp_path: Path) -> None:
         damage(member, folder, chance)
     line = right(members)
     chosen = None
-    for conflict in plan_salvage(folders[0], tmp_path / "out" / "topic-0", *folders[1:]).preview().conflicts:
+    for conflict in plan_salvage(folders[0], tmp_path / "out" / "topic-0", *folders[1:]).preview().problems:
         # what a later leader without a batch left would drop may be committed
         assert "no batch of it is left, but" in conflict
         assert "may be committed" in conflict
@@ -227,7 +228,7 @@ def test_an_epoch_without_a_batch_drops_nothing_that_may_be_committed(
     (folders[0].parent / "replication-offset-checkpoint").unlink()
     if watermark is not None:
         write_offsets(folders[0].parent / "replication-offset-checkpoint", {OWNER: watermark})
-    (conflict,) = plan_salvage(folders[0], tmp_path / "out" / "topic-0", folders[1]).preview().conflicts
+    (conflict,) = plan_salvage(folders[0], tmp_path / "out" / "topic-0", folders[1]).preview().problems
     have = "no high watermark" if watermark is None else "the high watermark 12"
     assert f"has offsets 9 to 14 and {have}: they may be committed" in conflict
     for chosen, records in ((0, 15), (1, 9)):
@@ -248,9 +249,9 @@ def test_an_epoch_that_nothing_proves_decides_nothing(tmp_path: Path) -> None:
     folders = three(tmp_path, [*OLD[:2], written(6, 0, b"another")], OLD)
     flip_epoch(folders[0], written(6, 0, b"another"), 7)
     plan = plan_salvage(folders[0], tmp_path / "out" / "topic-0", folders[1])
-    (conflict,) = plan.preview().conflicts
+    (conflict,) = plan.preview().problems
     assert "leader epoch 7 is only in the header of one batch" in conflict
-    with pytest.raises(ValueError, match="refused"):
+    with pytest.raises(ValueError, match=re.escape(conflict)):
         plan.apply()
     assert not (tmp_path / "out" / "topic-0").exists()
     for chosen, records in ((0, 9), (1, 15)):
@@ -262,7 +263,7 @@ def test_different_records_in_one_epoch(tmp_path: Path) -> None:
     other = [*OLD[:2], written(6, 0, b"xxx 2"), *OLD[3:]]
     folders = three(tmp_path, OLD, other)
     assert kinds(compare_replicas(*folders)) == [("1", "conflict", 6, 8)]
-    (conflict,) = plan_salvage(folders[0], tmp_path / "o" / "topic-0", folders[1]).preview().conflicts
+    (conflict,) = plan_salvage(folders[0], tmp_path / "o" / "topic-0", folders[1]).preview().problems
     assert "different records" in conflict
     # two against one
     (third,) = three(tmp_path / "more", OLD)
@@ -494,7 +495,7 @@ def test_what_only_the_other_has_is_a_conflict(tmp_path: Path) -> None:
     log = redacted / f"{3:020d}.log"
     log.write_bytes(log.read_bytes()[:-1] + b"\0")
     report = plan_salvage(redacted, tmp_path / "out" / "topic-0", whole).preview()
-    (conflict,) = report.conflicts
+    (conflict,) = report.problems
     assert "lists offsets 4 to 4 in kodec-omitted-offsets" in conflict and "redact it first" in conflict
     erase(whole, 4, 4)
     report = salvaged([redacted, whole], tmp_path / "out" / "topic-0")

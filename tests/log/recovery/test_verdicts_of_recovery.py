@@ -252,12 +252,12 @@ def test_of_a_log_that_is_refused_nothing_is_planned(made: Path) -> None:
     (made / f"{file_name(3, 'log')}.deleted").write_bytes(b"left")
     append(made / file_name(10, "log"), rows(2**33, 1) + rows(2**33 + 1, 1))
     plan = plan_recovery(made, index_interval_bytes=50)
-    assert "overflow" in plan.refused and plan.steps == [] and not plan.has_changes
+    assert "overflow" in plan.problems[0] and plan.steps == [] and not plan.has_changes
     plan = plan_reindex(made, index_interval_bytes=50)
-    assert "overflow" in plan.refused and plan.steps == []
+    assert "overflow" in plan.problems[0] and plan.steps == []
     (made / file_name(9, "snapshot")).symlink_to(made / file_name(10, "snapshot"))
-    assert "symbolic link" in plan_recovery(made, index_interval_bytes=50).refused
-    assert "symbolic link" in plan_reindex(made, index_interval_bytes=50).refused
+    assert "symbolic link" in plan_recovery(made, index_interval_bytes=50).problems[0]
+    assert "symbolic link" in plan_reindex(made, index_interval_bytes=50).problems[0]
 
 
 # -- producer snapshots --------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ class Acknowledged:
 
 def recovered(root: Path) -> None:
     for plan in kodec.repair.plan_recoveries(root, index_interval_bytes=CONFIG.index_interval_bytes):
-        assert not plan.refused
+        assert not plan.problems
         plan.apply(root.with_name(root.name + ".side"))
 
 

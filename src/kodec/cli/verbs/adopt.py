@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
 from kodec.cli import output
-from kodec.cli.outcome import Missing, Outcome, errors_reported
+from kodec.cli.outcome import LogShow, Missing, errors_reported
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
+from kodec.cli.plans import Shown, run_plans
 from kodec.cli.progress import progress
 from kodec.cli.selection import TOPICS, logs_at
-from kodec.log.adoption.adopt import RETENTION_MS, Adoption, plan_adoption
+from kodec.log.adoption.adopt import RETENTION_MS, Adoption, AdoptionPlan, plan_adoption
+from kodec.log.messages.as_json import uuid_text
 from kodec.log.writing.add_segments import finish_additions
+from kodec.runtime.plan import StepReport
 
 __all__ = ["adopt"]
 
@@ -79,26 +83,30 @@ def adopt(
                     topics=topic or None,
                     topic_ids=ids,
                     retention_ms=retention_ms,
+                    # a dry run shows the segments that would be deleted, and how to keep them
+                    allow_expired=allow_expired or not apply,
+                    quarantine=quarantine,
                     progress=step,
                 )
-                done: list[Adoption] = []
-                kept: list[Path] = []
-                try:
-                    if apply and not plan.problems:
-                        kept = plan.apply(
-                            allow_expired=allow_expired, quarantine=quarantine, done=done.append
-                        )
-                finally:
-                    for each in done if apply else plan.partitions:
-                        output.show(*([output.as_json(_facts(each, apply))] if json else _text(each)))
-                output.warn(*plan.problems)
+                raise Exit(run_plans([plan], apply=apply, json=json, show=_Show()))
         except KeyError as error:
             raise Missing(error.args[0]) from None
-    if not json and not (apply and plan.problems):
-        output.show(output.ending(apply), *(f"the broker's old files are in {place}" for place in kept))
-    outcome = Outcome(plan.omissions)
-    outcome.failed, outcome.left_to_do = len(plan.problems), int(plan.has_changes and not apply)
-    raise Exit(outcome.end(json=json))
+
+
+class _Show(LogShow[AdoptionPlan, StepReport[Adoption]]):
+    def refused(self, plan: AdoptionPlan, apply: bool) -> Iterable[Shown]:
+        if not apply:
+            yield from self.report(plan, plan.preview())
+        self.outcome.failed += len(plan.problems)
+        output.warn(*plan.problems)
+
+    def step(self, plan: AdoptionPlan, step: Adoption, applied: bool) -> Shown:
+        return Shown(_facts(step, applied), _text(step))
+
+    def report(self, plan: AdoptionPlan, report: StepReport[Adoption]) -> Iterable[Shown]:
+        yield from (self.step(plan, each, report.applied) for each in report.steps)
+        kept = (f"the broker's old files are in {place}" for place in report.kept)
+        yield Shown(None, [output.ending(report.applied), *kept])
 
 
 def _parsed(text: str) -> tuple[str, UUID]:
@@ -112,7 +120,7 @@ def _parsed(text: str) -> tuple[str, UUID]:
 
 
 def _shown(topic_id: UUID | None) -> str | None:
-    return None if topic_id is None else base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
+    return None if topic_id is None else uuid_text(topic_id)
 
 
 def _facts(each: Adoption, applied: bool) -> dict[str, object]:
@@ -125,12 +133,9 @@ def _facts(each: Adoption, applied: bool) -> dict[str, object]:
         "source": str(each.source),
         "target": str(each.target),
         "topicId": _shown(each.topic_id),
-        "segments": each.segments,
-        "bytes": each.bytes,
-        "startOffset": each.start_offset,
-        "endOffset": each.end_offset,
-        "retentionMs": each.retention_ms,
-        "retentionBytes": each.retention_bytes,
+        **output.facts(
+            each, "segments", "bytes", "start_offset", "end_offset", "retention_ms", "retention_bytes"
+        ),
         "expiredSegments": each.expired,
         "expiredBytes": each.expired_bytes,
         "problems": each.problems,

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import LEFT_TO_DO, Missing, Outcome, errors_reported
+from kodec.cli.outcome import Missing, Outcome, errors_reported
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
+from kodec.cli.plans import Show, Shown, run_plans
 from kodec.cli.progress import progress
 from kodec.cli.selection import TOPICS
 from kodec.log.backup.backup import BackupReport, plan_backup
-from kodec.log.backup.points import BackupProblem, check_backup, list_points, plan_prune
+from kodec.log.backup.points import BackupProblem, PrunePlan, check_backup, list_points, plan_prune
 from kodec.log.backup.repository import Repository
 from kodec.log.files.backup_point import POINTS, BackupPoint
 from kodec.log.omissions import Omissions
+from kodec.runtime.plan import StepReport
 
 __all__ = ["backup"]
 
@@ -107,10 +110,12 @@ def _store(
 ) -> None:
     size = 0
     with progress("backup", lambda: size) as step:
-        plan = plan_backup(log_dirs, to, topics=topics, progress=lambda read: step(read))
+        plan = plan_backup(
+            log_dirs, to, topics=topics, threads=threads, check=check, progress=lambda read: step(read)
+        )
         size = plan.size
         output.warn(*(f"note: {each}" for each in plan.notes))
-        report = plan.apply(threads=threads, check=check)
+        report = plan.apply()
     if json:
         found = _facts(report.point, to)
         found |= {"newObjects": report.new, "newBytes": report.new_bytes, "reusedFiles": report.reused}
@@ -148,26 +153,17 @@ def _facts(point: BackupPoint, to: Path) -> dict[str, object]:
     return {
         "point": point.name,
         "path": _path(point, to),
-        "number": point.number,
-        "begun": point.begun,
-        "ended": point.ended,
+        **output.facts(point, "number", "begun", "ended"),
         "whole": point.is_whole,
         "bytes": _bytes(point),
         "directories": [
             {
-                "name": each.name,
-                "host": each.host,
-                "source": each.source,
-                "clusterId": each.cluster_id,
-                "nodeId": each.node_id,
-                "directoryId": each.directory_id,
+                **output.facts(each, "name", "host", "source", "cluster_id", "node_id", "directory_id"),
                 "leftOut": [one.facts() for one in each.omissions],
                 "more": each.omissions.more,
                 "partitions": [
                     {
-                        "folder": one.folder,
-                        "listed": one.listed,
-                        "attempts": one.attempts,
+                        **output.facts(one, "folder", "listed", "attempts"),
                         "activeSegment": one.active,
                         "endOffset": one.end_offset,
                         "highWatermark": one.high_watermark,
@@ -232,16 +228,16 @@ def _check(to: Path, points: list[str] | None, json: bool) -> None:
 
 
 def _prune(to: Path, keep: int | None, points: list[str] | None, apply: bool, json: bool) -> None:
-    plan = plan_prune(to, keep=keep, points=points)
-    if apply:
-        plan.apply()
-    if json:
-        facts = {"applied": apply, "points": plan.points, "kept": plan.kept}
-        output.show(output.as_json(facts | {"objects": len(plan.objects), "bytes": plan.bytes}))
-    else:
-        output.show(*(f"{each}: delete" for each in plan.points))
-        output.show(
-            f"{output.count(len(plan.objects), 'object')}, {output.size_of(plan.bytes)}, needed by no other "
-            f"point; {output.count(len(plan.kept), 'point')} kept: {output.ending(apply)}"
+    plans = [plan_prune(to, keep=keep, points=points)]
+    raise Exit(run_plans(plans, apply=apply, json=json, show=_ShowPruned()))
+
+
+class _ShowPruned(Show[PrunePlan, StepReport[str]]):
+    def report(self, plan: PrunePlan, report: StepReport[str]) -> Iterable[Shown]:
+        facts = {"applied": report.applied, "points": plan.points, "kept": plan.kept}
+        objects = f"{output.count(len(plan.objects), 'object')}, {output.size_of(plan.bytes)}"
+        kept = f"{output.count(len(plan.kept), 'point')} kept: {output.ending(report.applied)}"
+        yield Shown(
+            facts | {"objects": len(plan.objects), "bytes": plan.bytes},
+            [*(f"{each}: delete" for each in plan.points), f"{objects}, needed by no other point; {kept}"],
         )
-    raise Exit(0 if apply or not (plan.points or plan.objects) else LEFT_TO_DO)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.outcome import LogShow, errors_reported
 from kodec.cli.parser import Exit, Option
+from kodec.cli.plans import run_plans
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
-from kodec.log.cleaning.compaction import CompactionReport, plan_compaction
+from kodec.log.cleaning.compaction import CompactionPlan, CompactionReport, plan_compaction
 
 __all__ = ["compact"]
 
@@ -51,76 +53,74 @@ def compact(
     exit:     0 nothing to do, or done   1 refused, cannot be read, or offsets are lost   2 bad usage
               3 changes found; run again with --apply
     """
-    outcome = Outcome()
+    show = _Show()
     with errors_reported():
         wanted = folders(paths, topic or [])
-        outcome.note_listing(paths)
+        show.outcome.note_listing(paths)
         with progress("compact", 2 * sum(map(size_of_logs, wanted))) as step:
-            for folder in wanted:
-                with outcome.each(folder):
-                    plan = plan_compaction(
-                        folder,
-                        delete_retention_ms=delete_retention_ms,
-                        min_compaction_lag_ms=min_compaction_lag_ms,
-                        segment_bytes=segment_bytes,
-                        buffer_bytes=buffer_bytes,
-                        from_start=from_start,
-                        keep_format=keep_format,
-                        over_gaps=over_gaps,
-                        progress=step,
-                    )
-                    report = plan.apply() if apply else plan.preview()
-                    outcome.omissions.extend(report.omissions)
-                    outcome.left_to_do += plan.has_changes and not apply
-                    output.show(*([output.as_json(_facts(report))] if json else _text(report)))
-    raise Exit(outcome.end(json=json))
+            plan = partial(
+                plan_compaction,
+                delete_retention_ms=delete_retention_ms,
+                min_compaction_lag_ms=min_compaction_lag_ms,
+                segment_bytes=segment_bytes,
+                buffer_bytes=buffer_bytes,
+                from_start=from_start,
+                keep_format=keep_format,
+                over_gaps=over_gaps,
+                progress=step,
+            )
+            raise Exit(run_plans(show.plans(wanted, plan), apply=apply, json=json, show=show))
 
 
-def _facts(report: CompactionReport) -> dict[str, object]:
-    counts = {output.camel(name): value for name, value in dataclasses.asdict(report.counts).items()}
-    return output.named(report.topic_partition, report.path, report.applied) | {
-        "firstDirtyOffset": report.first_dirty_offset,
-        "firstUncleanableOffset": report.first_uncleanable_offset,
-        "endOffset": report.end_offset,
-        "complete": report.complete,
-        "rounds": report.rounds,
-        "keys": report.keys,
-        "segmentsBefore": report.segments_before,
-        "segmentsAfter": report.segments_after,
-        "bytesBefore": report.bytes_before,
-        "bytesAfter": report.bytes_after,
-        "counts": counts,
-    }
+class _Show(LogShow[CompactionPlan, CompactionReport]):
+    def facts(self, plan: CompactionPlan, report: CompactionReport) -> dict[str, object]:
+        counts = {output.camel(name): value for name, value in dataclasses.asdict(report.counts).items()}
+        return output.named(report.topic_partition, report.path, report.applied) | {
+            **output.facts(
+                report,
+                "first_dirty_offset",
+                "first_uncleanable_offset",
+                "end_offset",
+                "complete",
+                "rounds",
+                "keys",
+                "segments_before",
+                "segments_after",
+                "bytes_before",
+                "bytes_after",
+            ),
+            "counts": counts,
+        }
 
-
-def _text(report: CompactionReport) -> list[str]:
-    name, counts = report.topic_partition, report.counts
-    if not report.rounds:
-        return [f"{name}: nothing to compact: all below {report.first_uncleanable_offset} is compacted"]
-    removed = [
-        f"{number} {what}"
-        for number, what in (
-            (counts.superseded, "superseded"),
-            (counts.tombstones, "tombstones"),
-            (counts.aborted, "aborted"),
-            (counts.without_key, "without a key"),
-            (counts.markers, "transaction markers"),
-        )
-        if number
-    ]
-    before, after = output.size_of(report.bytes_before), output.size_of(report.bytes_after)
-    lines = [
-        f"{name}: keys from {report.first_dirty_offset} to {report.end_offset}, {report.keys} of them, "
-        f"{report.rounds} pass{'es' * (report.rounds != 1)} through the log",
-        f"{name}: {counts.records_removed} records removed" + (f": {', '.join(removed)}" if removed else ""),
-        f"{name}: batches: {counts.copied} kept, {counts.rewritten} rewritten, {counts.emptied} emptied, "
-        f"{counts.removed} removed; {counts.horizons} get a delete horizon",
-        f"{name}: {report.segments_before} segments become {report.segments_after}, "
-        f"{before} become {after}: {output.ending(report.applied)}",
-    ]
-    if not report.complete:
-        lines.append(
-            f"{name}: the keys do not fit --buffer-bytes: this is the first pass through the log, up to "
-            f"{report.end_offset} of {report.first_uncleanable_offset}"
-        )
-    return lines
+    def text(self, plan: CompactionPlan, report: CompactionReport) -> list[str]:
+        name, counts = report.topic_partition, report.counts
+        if not report.rounds:
+            return [f"{name}: nothing to compact: all below {report.first_uncleanable_offset} is compacted"]
+        removed = [
+            f"{number} {what}"
+            for number, what in (
+                (counts.superseded, "superseded"),
+                (counts.tombstones, "tombstones"),
+                (counts.aborted, "aborted"),
+                (counts.without_key, "without a key"),
+                (counts.markers, "transaction markers"),
+            )
+            if number
+        ]
+        before, after = output.size_of(report.bytes_before), output.size_of(report.bytes_after)
+        lines = [
+            f"{name}: keys from {report.first_dirty_offset} to {report.end_offset}, {report.keys} of them, "
+            f"{report.rounds} pass{'es' * (report.rounds != 1)} through the log",
+            f"{name}: {counts.records_removed} records removed"
+            + (f": {', '.join(removed)}" if removed else ""),
+            f"{name}: batches: {counts.copied} kept, {counts.rewritten} rewritten, {counts.emptied} emptied, "
+            f"{counts.removed} removed; {counts.horizons} get a delete horizon",
+            f"{name}: {report.segments_before} segments become {report.segments_after}, "
+            f"{before} become {after}: {output.ending(report.applied)}",
+        ]
+        if not report.complete:
+            lines.append(
+                f"{name}: the keys do not fit --buffer-bytes: this is the first pass through the log, up to "
+                f"{report.end_offset} of {report.first_uncleanable_offset}"
+            )
+        return lines

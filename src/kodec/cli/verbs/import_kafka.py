@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from kodec.cli import lines
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
+from kodec.cli.plans import Show, Shown, run_plans
 from kodec.runtime.errors import KodecError, MissingDependency
 from kodec.runtime.extras import install_command
+from kodec.runtime.plan import StepReport
 
 if TYPE_CHECKING:
-    from kodec.importer.plan import ImportPlan
+    from kodec.importer.plan import ImportPlan, SchemaChange
 
 __all__ = ["import_kafka"]
-
-LEFT_TO_DO = 3
 
 
 def import_kafka(
@@ -52,33 +53,36 @@ def import_kafka(
         if unknown or not plan.messages:
             lines.warn(f"{source}: no definition of {', '.join(sorted(unknown)) or 'a message'}")
             raise Exit(1)
-        if apply:
-            plan.apply()
-        _tell(plan, apply)
+        code = run_plans([plan], apply=apply, json=False, show=_Show())
     except (KodecError, OSError, ValueError, zipfile.BadZipFile) as error:
         name = type(error).__name__ if isinstance(error, KodecError) else "kodec"
         lines.warn(*lines.lines_of(error, f"{name}: "))
         raise Exit(1) from None
-    raise Exit(LEFT_TO_DO if plan.changes and not apply else 0)
+    raise Exit(code)
 
 
-def _tell(plan: ImportPlan, apply: bool) -> None:
+class _Show(Show["ImportPlan", StepReport["SchemaChange"]]):
+    def report(self, plan: ImportPlan, report: StepReport[SchemaChange]) -> Iterable[Shown]:
+        return (Shown(None, [line]) for line in _lines(plan, report.applied))
+
+
+def _lines(plan: ImportPlan, applied: bool) -> Iterator[str]:
     """The changes of a plan: in a dry run with every line of existing schemas."""
     for name, reason in plan.skipped:
-        lines.show(f"skipped  {name}: {reason}")
+        yield f"skipped  {name}: {reason}"
     for note in plan.notes:
         lines.warn(note)
     for change in plan.changes:
-        lines.show(f"{change.kind:8} {change.path}")
-        if change.kind == "changed" and not apply:
-            lines.show(*change.diff().splitlines())
+        yield f"{change.kind:8} {change.path}"
+        if change.kind == "changed" and not applied:
+            yield from change.diff().splitlines()
         for comment in change.lost:
             lines.warn(
                 f"{change.path}: this comment's line is gone or no longer unique, so it is removed: {comment}"
             )
-    done = "written" if apply else "would be written"
+    done = "written" if applied else "would be written"
     count = len(plan.changes)
     files = f"{count} file{'s' * (count != 1)} {done}" if count else "nothing to do"
-    lines.show(f"{files}, {plan.unchanged} as defined")
-    if count and not apply:
-        lines.show("--apply does it; then: kodec generate")
+    yield f"{files}, {plan.unchanged} as defined"
+    if count and not applied:
+        yield "--apply does it; then: kodec generate"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.outcome import LogShow, errors_reported
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
+from kodec.cli.plans import Shown, run_plans
 from kodec.cli.selection import refuse_archives
 from kodec.cli.stdin import is_stdin, stdin
-from kodec.log.editing.load import LoadedLog, lines_of, plan_load
+from kodec.log.editing.load import LoadedLog, LoadPlan, lines_of, plan_load
 from kodec.stores.modes import readable_as
 
 __all__ = ["load"]
@@ -54,31 +56,41 @@ def load(
     if (cluster_id is None) != (node_id is None):
         raise BadParameter("--cluster-id and --node-id go together")
     refuse_archives([lines])
-    outcome = Outcome()
-    with errors_reported(), ExitStack() as stack, outcome.each(lines):
-        file = stdin() if is_stdin(lines) else stack.enter_context(lines.open("rb"))
-        name = "stdin" if is_stdin(lines) else str(lines)
-        plan = plan_load(name, partial(lines_of, file), to, cluster_id=cluster_id, node_id=node_id)
-        stack.enter_context(readable_as(os.fstat(file.fileno())))
-        for each in plan.apply() if apply else plan.preview():
-            outcome.omissions.extend(each.omissions)
-            output.show(output.as_json(_facts(each, to, apply)) if json else _text(each))
-        outcome.left_to_do += not apply
-        if not json:
-            output.show(f"to {to}: {output.ending(apply)}")
-    raise Exit(outcome.end(json=json))
+    show = _Show(lines, to, apply)
+
+    def plans() -> Iterator[LoadPlan]:
+        with ExitStack() as stack, show.outcome.each(lines):
+            file = stdin() if is_stdin(lines) else stack.enter_context(lines.open("rb"))
+            name = "stdin" if is_stdin(lines) else str(lines)
+            plan = plan_load(name, partial(lines_of, file), to, cluster_id=cluster_id, node_id=node_id)
+            stack.enter_context(readable_as(os.fstat(file.fileno())))
+            yield plan
+
+    with errors_reported():
+        raise Exit(run_plans(plans(), apply=apply, json=json, show=show))
+
+
+class _Show(LogShow[LoadPlan, list[LoadedLog]]):
+    def __init__(self, lines: Path, to: Path, apply: bool) -> None:
+        super().__init__()
+        self._lines, self._to, self._apply = lines, to, apply
+
+    def each(self, plan: LoadPlan) -> AbstractContextManager[None]:
+        return self.outcome.each(self._lines)
+
+    def report(self, plan: LoadPlan, report: list[LoadedLog]) -> Iterable[Shown]:
+        for each in report:
+            self.outcome.omissions.extend(each.omissions)
+            yield Shown(_facts(each, self._to, self._apply), [_text(each)])
+        yield Shown(None, [f"to {self._to}: {output.ending(self._apply)}"])
 
 
 def _facts(loaded: LoadedLog, out: Path, applied: bool) -> dict[str, object]:
     path = out / str(loaded.topic_partition)
     return output.named(loaded.topic_partition, path, applied) | {
-        "segments": loaded.segments,
-        "batches": loaded.batches,
-        "asStored": loaded.as_stored,
-        "records": loaded.records,
-        "firstOffset": loaded.first_offset,
-        "endOffset": loaded.end_offset,
-        "bytes": loaded.bytes,
+        **output.facts(
+            loaded, "segments", "batches", "as_stored", "records", "first_offset", "end_offset", "bytes"
+        ),
     }
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import base64
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import Missing, Outcome, errors_reported
+from kodec.cli.outcome import LogShow, Missing, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
+from kodec.cli.plans import Shown, run_plans
 from kodec.cli.progress import progress
 from kodec.cli.selection import TOPICS
 from kodec.log.adoption.adopt import RETENTION_MS
+from kodec.log.messages.as_json import uuid_text
 from kodec.log.rebuild.plan import RebuildPlan, RebuiltPartition
 from kodec.log.rebuild.planning import REMOTE_PARTITIONS, plan_rebuild
+from kodec.runtime.plan import StepReport
 
 __all__ = ["rebuild"]
 
@@ -113,46 +116,52 @@ def rebuild(
                     metadata_offset=metadata_offset,
                     progress=step,
                 )
-                done: list[RebuiltPartition] = []
-                kept: list[Path] = []
-                try:
-                    if apply and not plan.problems:
-                        kept = plan.apply(done=done.append)
-                finally:
-                    shown = done if apply and not plan.problems else plan.partitions
-                    for each in shown:
-                        facts = _facts(plan, each, apply and not plan.problems)
-                        output.show(*([output.as_json(facts)] if json else _text(plan, each)))
-                output.warn(*(f"note: {each}" for each in plan.notes), *plan.problems)
+                raise Exit(run_plans([plan], apply=apply, json=json, show=_Show()))
         except KeyError as error:
             raise Missing(error.args[0]) from None
-    if not json and not plan.problems:
-        commits = sum(map(len, plan.groups.values()))
-        what = [
-            output.count(len(plan.topics), "topic"),
-            output.count(len(plan.partitions), "topic-partition"),
-        ]
-        what += [output.count(commits, "committed offset")] if commits else []
-        what += [output.count(count, name) for name, count in plan.carried.items() if count]
-        kind = "the new cluster" if plan.is_new else "cluster"
-        output.show(
-            f"{', '.join(what)} for {kind} {plan.cluster_id}: {output.ending(apply)}",
-            *(f"the old files of a log are in {place}" for place in sorted({each.parent for each in kept})),
+
+
+class _Show(LogShow[RebuildPlan, StepReport[RebuiltPartition]]):
+    def before(self, plan: RebuildPlan) -> None:
+        super().before(plan)
+        # what is missing is shown with its topic-partition
+        self.outcome.failed += len(plan.problems) + sum(bool(each.missing) for each in plan.partitions)
+
+    def step(self, plan: RebuildPlan, step: RebuiltPartition, applied: bool) -> Shown:
+        return Shown(_facts(plan, step, applied), _text(plan, step))
+
+    def report(self, plan: RebuildPlan, report: StepReport[RebuiltPartition]) -> Iterable[Shown]:
+        yield from (self.step(plan, each, report.applied) for each in report.steps)
+        output.warn(*(f"note: {each}" for each in plan.notes), *plan.problems)
+        yield Shown(
+            {"clusterId": plan.cluster_id, "carried": plan.carried} if plan.carried else None,
+            [] if plan.problems else _ending(plan, report),
         )
-    elif json and plan.carried:
-        output.show(output.as_json({"clusterId": plan.cluster_id, "carried": plan.carried}))
-    outcome = Outcome(plan.omissions)
-    # what is missing was shown with its topic-partition
-    outcome.failed = len(plan.problems) + sum(bool(each.missing) for each in plan.partitions)
-    outcome.left_to_do = int(plan.has_changes and not apply)
-    raise Exit(outcome.end(json=json))
+
+    def refused(self, plan: RebuildPlan, apply: bool) -> Iterable[Shown]:
+        return self.report(plan, plan.preview())
+
+
+def _ending(plan: RebuildPlan, report: StepReport[RebuiltPartition]) -> list[str]:
+    commits = sum(map(len, plan.groups.values()))
+    what = [
+        output.count(len(plan.topics), "topic"),
+        output.count(len(plan.partitions), "topic-partition"),
+    ]
+    what += [output.count(commits, "committed offset")] if commits else []
+    what += [output.count(count, name) for name, count in plan.carried.items() if count]
+    kind = "the new cluster" if plan.is_new else "cluster"
+    places = sorted({each.parent for each in report.kept})
+    return [
+        f"{', '.join(what)} for {kind} {plan.cluster_id}: {output.ending(report.applied)}",
+        *(f"the old files of a log are in {place}" for place in places),
+    ]
 
 
 def _topic(plan: RebuildPlan, each: RebuiltPartition) -> tuple[str, list[int]]:
     topic = next(one for one in plan.topics if one.name == each.topic_partition.topic)
     partition = next(one for one in topic.partitions if one.partition == each.topic_partition.partition)
-    shown = base64.urlsafe_b64encode(topic.topic_id.bytes).decode().rstrip("=")
-    return shown, partition.replicas
+    return uuid_text(topic.topic_id), partition.replicas
 
 
 def _facts(plan: RebuildPlan, each: RebuiltPartition, applied: bool) -> dict[str, object]:

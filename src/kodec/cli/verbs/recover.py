@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.outcome import errors_reported
 from kodec.cli.parser import Exit, Option
+from kodec.cli.plans import Shown, run_plans
 from kodec.cli.progress import Step, progress
-from kodec.cli.recovery_output import Shown
+from kodec.cli.recovery_output import ShowRecovery, counted
 from kodec.cli.selection import DIRECTORIES, TOPICS, logs_at
 from kodec.log.directories.directory import LogRoot
 from kodec.log.files.listing import ReplicaKind
@@ -55,54 +56,52 @@ def recover(
     exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage
               3 changes found; run again with --apply
     """
-    outcome, shown = Outcome(), Shown(json, apply)
-    with errors_reported():
-        require_topics(topic or None, *paths)
-        outcome.note_listing(paths, topic or (), handled=lambda name: name.kind is ReplicaKind.FUTURE)
+    show = _Show(paths)
+    options: dict[str, Any] = {
+        "from_start": from_start,
+        "allow_empty": allow_empty,
+        "index_interval_bytes": index_interval_bytes,
+        "quarantine": quarantine,
+    }
+
+    def plans() -> Iterator[RecoveryPlan]:
         for path in paths:
             with progress(path.name, logs_at(path, topic)[1]) as step:
-                plans = _plans(path, topic or None, from_start, allow_empty, index_interval_bytes, step)
-                shown.all(plans, outcome, step, quarantine)
-    shown.end()
-    for path in paths:
-        if not isinstance(resolve(path), PartitionPath) and not (path / "__cluster_metadata-0").exists():
-            output.warn(
-                f"note: {path} has no __cluster_metadata-0: a broker of the same cluster can serve these "
-                "logs; kodec rebuild gives them to a new one"
-            )
-    raise Exit(outcome.end(json=json))
+                yield from counted(_plans(path, topic or None, options, step), step)
+
+    with errors_reported():
+        require_topics(topic or None, *paths)
+        show.outcome.note_listing(paths, topic or (), handled=lambda name: name.kind is ReplicaKind.FUTURE)
+        raise Exit(run_plans(plans(), apply=apply, json=json, show=show))
+
+
+class _Show(ShowRecovery):
+    def __init__(self, paths: Sequence[Path]) -> None:
+        super().__init__()
+        self._paths = paths
+
+    def end(self, apply: bool) -> Iterable[Shown]:
+        yield from super().end(apply)
+        for path in self._paths:
+            if not isinstance(resolve(path), PartitionPath) and not (path / "__cluster_metadata-0").exists():
+                output.warn(
+                    f"note: {path} has no __cluster_metadata-0: a broker of the same cluster can serve these "
+                    "logs; kodec rebuild gives them to a new one"
+                )
 
 
 def _plans(
-    path: Path,
-    topics: Sequence[str] | None,
-    from_start: bool,
-    allow_empty: bool,
-    index_interval_bytes: int,
-    step: Step,
+    path: Path, topics: Sequence[str] | None, options: dict[str, Any], step: Step
 ) -> Iterator[RecoveryPlan]:
     """The plan of a topic-partition's folder, or those of a log directory, each made on demand."""
     what = resolve(path)
     if isinstance(what, PartitionPath):
-        if not is_of_topics(what, topics):
-            return
-        yield plan_recovery(
-            path,
-            from_start=from_start,
-            allow_empty=allow_empty,
-            index_interval_bytes=index_interval_bytes,
-            progress=step,
-        )
+        if is_of_topics(what, topics):
+            yield plan_recovery(path, progress=step, **options)
         return
     for problem in verify_root(LogRoot(path)) if topics is None else ():
         output.warn(f"{problem}: ignored")
     assert isinstance(what, LogDirectoryPath)
     there = {each.topic_partition.topic for each in what.replicas}
-    yield from plan_recoveries(
-        path,
-        topics=None if topics is None else [each for each in topics if each in there],
-        from_start=from_start,
-        allow_empty=allow_empty,
-        index_interval_bytes=index_interval_bytes,
-        progress=step,
-    )
+    chosen = None if topics is None else [each for each in topics if each in there]
+    yield from plan_recoveries(path, topics=chosen, progress=step, **options)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.outcome import LogShow, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
+from kodec.cli.plans import Shown, run_plans
 from kodec.cli.progress import progress
 from kodec.cli.selection import DIRECTORIES, PARTITION, TOPICS, size_of_logs
 from kodec.cli.wanted import (
@@ -33,11 +36,12 @@ from kodec.cli.wanted import (
     value_decoder,
     where_condition,
 )
-from kodec.log.cleaning.redaction import METADATA, RedactionReport, plan_redaction
+from kodec.log.cleaning.redaction import METADATA, RedactionPlan, RedactionReport, plan_redaction
 from kodec.log.cleaning.remains import Holder, Place
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.files.listing import parse_folder_name
 from kodec.log.omissions import Cause
+from kodec.log.values.conditions import Condition
 from kodec.log.values.formats import ValueFormat
 
 __all__ = ["redact"]
@@ -86,18 +90,18 @@ def redact(
     wanted = record_filter(offset, since, until, key, value_contains, header or [], *formats)
     if producer:
         wanted = dataclasses.replace(wanted, producer_ids=frozenset(producer))
-    outcome, changed = Outcome(), 0
+    show = _Show()
     with errors_reported():
         decoder = value_decoder(registry, framing.value, None, paths, formats) if where else None
         test = where_condition(where, formats, decoder)
-        wanted = dataclasses.replace(wanted, where=test)
+        wanted, show.where = dataclasses.replace(wanted, where=test), test
         logs = chosen_logs(paths, topic or [], partition or [])
         searched = {log.topic_partition for log in logs}
-        outcome.note_listing(paths, handled=lambda name: name.topic_partition in searched)
-        for each in list(outcome.omissions):
+        show.outcome.note_listing(paths, handled=lambda name: name.topic_partition in searched)
+        for each in list(show.outcome.omissions):
             name = parse_folder_name(each.path.name)
             if name is not None and (not topic or name.topic_partition.topic in topic):
-                outcome.omissions.lose(
+                show.outcome.omissions.lose(
                     each.path, "not searched: there is no live replica beside it", Cause.UNKNOWN
                 )
         if transactional_id is not None:
@@ -109,83 +113,88 @@ def redact(
         others = [log for log in logs if log.topic_partition.topic != METADATA]
         folders = [log.path for log in others or logs]
         with progress("redact", (1 + apply) * sum(map(size_of_logs, folders))) as step:
-            for folder in folders:
-                with outcome.each(folder):
-                    plan = plan_redaction(folder, wanted, roll=roll, over_gaps=over_gaps, progress=step)
-                    report = plan.apply() if apply else plan.preview()
-                    outcome.omissions.extend(report.omissions)
-                    for holder in report.left:
-                        if holder.problem:
-                            outcome.omissions.lose(holder.path, holder.problem)
-                    outcome.left_to_do += report.has_changes and not apply
-                    changed += report.has_changes
-                    if json:
-                        output.show(output.as_json(_facts(report)))
-                    elif report.has_changes or report.left:
-                        output.show(*_text(report))
-                    outcome.failed += bool(report.left)
-    if test is not None:
-        outcome.omissions.extend(test.omissions)
-    code = outcome.end(json=json)
-    if not (code or changed or json):
+            plan = partial(plan_redaction, wanted=wanted, roll=roll, over_gaps=over_gaps, progress=step)
+            code = run_plans(show.plans(folders, plan), apply=apply, json=json, show=show)
+    if not (code or show.changed or json):
         output.say("kodec: no record matches")
     raise Exit(code)
 
 
-def _facts(report: RedactionReport) -> dict[str, object]:
-    return output.named(report.topic_partition, report.path, report.applied) | {
-        "records": report.records,
-        "segments": report.segments,
-        "rewritten": report.rewritten,
-        "emptied": report.emptied,
-        "removed": report.removed,
-        "bytesBefore": report.bytes_before,
-        "bytesAfter": report.bytes_after,
-        "rolls": report.rolls,
-        "finishes": report.finishes,
-        "deletedFiles": [str(path) for path in report.deleted_files],
-        "holders": [
-            {
-                "path": str(each.path),
-                "place": each.place.name.lower(),
-                "records": each.records,
-                "batches": each.batches,
-                "otherBatches": each.others,
-                "problem": each.problem or None,
-            }
-            for each in report.holders
-        ],
-    }
+class _Show(LogShow[RedactionPlan, RedactionReport]):
+    where: Condition | None = None
+    changed = 0
 
+    def report(self, plan: RedactionPlan, report: RedactionReport) -> Iterable[Shown]:
+        for holder in report.left:
+            if holder.problem:
+                self.outcome.omissions.lose(holder.path, holder.problem)
+        self.changed += report.has_changes
+        self.outcome.failed += bool(report.left)
+        return super().report(plan, report)
 
-def _text(report: RedactionReport) -> list[str]:
-    name, records = report.topic_partition, output.count(report.records, "record")
-    lines = []
-    if report.has_changes:
-        goes = f"{records} of {output.count(report.segments, 'segment')} {_verb(report)}"
-        if report.applied:
-            goes += f": {report.rewritten} batches rewritten, {report.emptied} emptied, {report.removed} gone"
-        lines.append(f"{name}: {goes}: {output.ending(report.applied)}")
-    for each in report.holders:
-        if each.place is Place.CLOSED and not report.applied and each.records:
-            lines.append(f"{name}: {each.path.name}: {output.count(each.records, 'record')}")
-    if report.finishes:
-        lines.append(
-            f"{name}: an interrupted replacement of segments {'was' if report.applied else 'is'} completed"
-        )
-    if report.rolls:
-        lines.append(f"{name}: the active segment {'was' if report.applied else 'is'} rolled first")
-    what = "deleted" if report.applied else "would be deleted"
-    lines += [f"{name}: {path.name} {what}: it is not part of the log" for path in report.deleted_files]
-    lines += [f"{name}: {_left(each)}" for each in report.left]
-    if any(each.place is Place.ACTIVE and each.records for each in report.left) and not report.rolls:
-        lines.append(f"{name}: --roll rolls the active segment first, and erases it there too")
-    if report.applied and not report.left:
-        lines.append(f"{name}: checked: none of its files holds a matching record")
-    if others := sum(each.others for each in report.holders):
-        batches = output.count(others, "batch", "batches")
-        lines.append(f"{name}: the bytes also occur in {batches} of other records, which stay")
-    return lines
+    def end(self, apply: bool) -> Iterable[Shown]:
+        if self.where is not None:
+            self.outcome.omissions.extend(self.where.omissions)
+        return ()
+
+    def facts(self, plan: RedactionPlan, report: RedactionReport) -> dict[str, object]:
+        return output.named(report.topic_partition, report.path, report.applied) | {
+            **output.facts(
+                report,
+                "records",
+                "segments",
+                "rewritten",
+                "emptied",
+                "removed",
+                "bytes_before",
+                "bytes_after",
+                "rolls",
+                "finishes",
+            ),
+            "deletedFiles": [str(path) for path in report.deleted_files],
+            "holders": [
+                {
+                    "path": str(each.path),
+                    "place": each.place.name.lower(),
+                    "records": each.records,
+                    "batches": each.batches,
+                    "otherBatches": each.others,
+                    "problem": each.problem or None,
+                }
+                for each in report.holders
+            ],
+        }
+
+    def text(self, plan: RedactionPlan, report: RedactionReport) -> list[str]:
+        if not (report.has_changes or report.left):
+            return []
+        name, records = report.topic_partition, output.count(report.records, "record")
+        lines = []
+        if report.has_changes:
+            goes = f"{records} of {output.count(report.segments, 'segment')} {_verb(report)}"
+            if report.applied:
+                goes += (
+                    f": {report.rewritten} batches rewritten, {report.emptied} emptied, {report.removed} gone"
+                )
+            lines.append(f"{name}: {goes}: {output.ending(report.applied)}")
+        for each in report.holders:
+            if each.place is Place.CLOSED and not report.applied and each.records:
+                lines.append(f"{name}: {each.path.name}: {output.count(each.records, 'record')}")
+        be, what = ("was", "deleted") if report.applied else ("is", "would be deleted")
+        if report.finishes:
+            lines.append(f"{name}: an interrupted replacement of segments {be} completed")
+        if report.rolls:
+            lines.append(f"{name}: the active segment {be} rolled first")
+        lines += [f"{name}: {path.name} {what}: it is not part of the log" for path in report.deleted_files]
+        lines += [f"{name}: {_left(each)}" for each in report.left]
+        if any(each.place is Place.ACTIVE and each.records for each in report.left) and not report.rolls:
+            lines.append(f"{name}: --roll rolls the active segment first, and erases it there too")
+        if report.applied and not report.left:
+            lines.append(f"{name}: checked: none of its files holds a matching record")
+        if others := sum(each.others for each in report.holders):
+            batches = output.count(others, "batch", "batches")
+            lines.append(f"{name}: the bytes also occur in {batches} of other records, which stay")
+        return lines
 
 
 def _verb(report: RedactionReport) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.outcome import errors_reported
 from kodec.cli.parser import Exit, Option
+from kodec.cli.plans import run_plans
 from kodec.cli.progress import Step, progress
-from kodec.cli.recovery_output import Shown
+from kodec.cli.recovery_output import ShowRecovery, counted
 from kodec.cli.selection import LOGS, TOPICS, logs_at
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import LogDirectoryPath, SegmentPath, is_of_topics, require_topics, resolve
@@ -33,15 +34,17 @@ def reindex(
     exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage
               3 changes found; run again with --apply
     """
-    outcome, shown = Outcome(), Shown(json, apply)
-    with errors_reported():
-        require_topics(topic or None, *paths)
-        outcome.note_listing(paths, topic or (), handled=lambda _: True)
+    show = ShowRecovery()
+
+    def plans() -> Iterator[RecoveryPlan]:
         for path in paths:
             with progress(path.name, logs_at(path, topic)[1]) as step:
-                shown.all(_plans(path, topic or None, index_interval_bytes, step), outcome, step)
-    shown.end()
-    raise Exit(outcome.end(json=json))
+                yield from counted(_plans(path, topic or None, index_interval_bytes, step), step)
+
+    with errors_reported():
+        require_topics(topic or None, *paths)
+        show.outcome.note_listing(paths, topic or (), handled=lambda _: True)
+        raise Exit(run_plans(plans(), apply=apply, json=json, show=show))
 
 
 def _plans(

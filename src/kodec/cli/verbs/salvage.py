@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.outcome import LogShow, errors_reported
 from kodec.cli.parser import Argument, Exit, Option
+from kodec.cli.plans import Shown, run_plans
 from kodec.cli.progress import progress
 from kodec.cli.selection import TOPICS, replicas_at, size_of_logs
 from kodec.log.recovery.merge import Dropped
-from kodec.log.recovery.salvage import MissingRange, SalvageReport, plan_salvage
-from kodec.runtime.dataclass import dataclass
+from kodec.log.recovery.salvage import MissingRange, SalvagePlan, SalvageReport, plan_salvage
 from kodec.stores.upload import made_here
 
 __all__ = ["salvage"]
@@ -67,145 +69,122 @@ def salvage(
     exit:     0 done, nothing is missing   1 refused, something is missing, or cannot be read
               2 bad usage   3 changes found; run again with --apply
     """
-    outcome, total = Outcome(), _Total()
-    with errors_reported():
-        wanted = replicas_at(paths, topic or [])
-        outcome.note_listing(paths)
+    show = _Show(to)
+
+    def plans() -> Iterator[SalvagePlan]:
         size = sum(size_of_logs(each) for replicas in wanted.values() for each in replicas)
         with (
             progress("salvage", size) as step,
             made_here(to) if apply else nullcontext(to) as made,
         ):
             for owner, (folder, *others) in wanted.items():
-                with outcome.each(folder):
-                    chosen = lineage if others else None
-                    aside = dropped if others else None
-                    plan = plan_salvage(
+                chosen, aside = (lineage, dropped) if others else (None, None)
+                with show.outcome.each(folder):
+                    yield plan_salvage(
                         folder, made / str(owner), *others, lineage=chosen, dropped=aside, progress=step
                     )
-                    report = plan.preview() if others or not apply else plan.apply()
-                    if report.conflicts:
-                        outcome.fail(*(f"{owner}: refused: {each}" for each in report.conflicts))
-                        output.warn(f"{owner}: --lineage with one of the paths decides")
-                        continue
-                    if apply and others:
-                        report = plan.apply()
-                    if report.target is not None:
-                        report.target = to / str(owner)
-                    total.add(report)
-                    outcome.omissions.extend(report.omissions)
-                    outcome.left_to_do += not apply
-                    output.show(*([output.as_json(_facts(report))] if json else _text(report)))
-    if total.partitions > 1:
-        output.show(output.as_json(total.facts()) if json else total.text())
-    raise Exit(outcome.end(json=json))
+
+    with errors_reported():
+        wanted = replicas_at(paths, topic or [])
+        show.outcome.note_listing(paths)
+        raise Exit(run_plans(plans(), apply=apply, json=json, show=show))
 
 
-@dataclass(slots=True)
-class _Total:
-    """What all reports have together."""
+class _Show(LogShow[SalvagePlan, SalvageReport]):
+    """Salvaged logs, and what they have together."""
 
-    partitions: int = 0
-    batches: int = 0
-    records: int = 0
-    bytes: int = 0
-    bytes_missing: int = 0
-    ranges_missing: int = 0
+    def __init__(self, to: Path) -> None:
+        super().__init__()
+        self._to = to
+        self._total = Counter[str]()
 
-    def add(self, report: SalvageReport) -> None:
-        self.partitions += 1
-        self.batches += report.batches
-        self.records += report.records
-        self.bytes += report.bytes
-        # of replicas, bytes that one lacks another has
-        self.bytes_missing += 0 if report.replicas else report.bytes_missing
-        self.ranges_missing += len(report.missing)
+    def refused(self, plan: SalvagePlan, apply: bool) -> Iterable[Shown]:
+        owner = plan.topic_partition
+        self.outcome.fail(*(f"{owner}: refused: {each}" for each in plan.problems))
+        output.warn(f"{owner}: --lineage with one of the paths decides")
+        return ()
 
-    def facts(self) -> dict[str, object]:
+    def report(self, plan: SalvagePlan, report: SalvageReport) -> Iterable[Shown]:
+        if report.target is not None:
+            report.target = self._to / str(plan.topic_partition)
+        self._total.update(
+            partitions=1,
+            batches=report.batches,
+            records=report.records,
+            bytes=report.bytes,
+            # of replicas, bytes that one lacks another has
+            bytesMissing=0 if report.replicas else report.bytes_missing,
+            rangesMissing=len(report.missing),
+        )
+        return super().report(plan, report)
+
+    def end(self, apply: bool) -> Iterable[Shown]:
+        if (total := self._total)["partitions"] > 1:
+            yield Shown(total, [_total_text(total)])
+
+    def facts(self, plan: SalvagePlan, report: SalvageReport) -> dict[str, object]:
         return {
-            "partitions": self.partitions,
-            "batches": self.batches,
-            "records": self.records,
-            "bytes": self.bytes,
-            "bytesMissing": self.bytes_missing,
-            "rangesMissing": self.ranges_missing,
+            "source": str(report.source),
+            "target": None if report.target is None else str(report.target),
+            "applied": report.target is not None,
+            **output.facts(report, "segments", "batches", "records", "bytes", "bytes_missing", "end_offset"),
+            "missing": [_range(each) for each in report.missing],
+            "openTransactions": report.open_transactions,
+            "wrongEpochs": report.wrong_epochs,
+            "replicas": {str(path): batches for path, batches in report.replicas.items()},
+            "dropped": [_dropped(each) for each in report.dropped],
+            "notes": report.notes,
         }
 
-    def text(self) -> str:
-        kept = f"{output.count(self.batches, 'batch', 'batches')}, {output.count(self.records, 'record')}"
-        missing = f"{output.size_of(self.bytes_missing)} in {output.count(self.ranges_missing, 'range')}"
-        parts = output.count(self.partitions, "topic-partition")
-        return f"{parts}: {kept}, {output.size_of(self.bytes)} kept, {missing} missing"
+    def text(self, plan: SalvagePlan, report: SalvageReport) -> list[str]:
+        name = report.source.name
+        lines = [
+            f"{path}: {output.count(batches, 'batch', 'batches')} taken"
+            for path, batches in report.replicas.items()
+        ]
+        lines += [
+            f"{each.path}: offsets {each.first_offset} to {each.last_offset} left out: {each.reason}"
+            for each in report.dropped
+        ]
+        lines += [f"note: {each}" for each in report.notes]
+        lines += report.wrong_epochs
+        if report.open_transactions:
+            producers = ", ".join(map(str, report.open_transactions))
+            lines.append(f"{name}: open transactions of producer {producers}")
+        kept = f"{output.count(report.batches, 'batch', 'batches')}, {output.count(report.records, 'record')}"
+        ranges = sum(each.start == each.end for each in report.missing)
+        lost = (
+            []
+            if report.replicas or (ranges and not report.bytes_missing)
+            else [output.size_of(report.bytes_missing)]
+        )
+        if report.replicas or ranges:
+            lost.append(f"{output.count(ranges, 'range')} of offsets")
+        where = "" if report.target is None else f" in {report.target}"
+        lines.append(
+            f"{name}: {kept}, {output.size_of(report.bytes)} kept, {' and '.join(lost)} missing: "
+            f"{output.ending(report.target is not None)}{where}"
+        )
+        return lines
 
 
-def _facts(report: SalvageReport) -> dict[str, object]:
-    return {
-        "source": str(report.source),
-        "target": None if report.target is None else str(report.target),
-        "applied": report.target is not None,
-        "segments": report.segments,
-        "batches": report.batches,
-        "records": report.records,
-        "bytes": report.bytes,
-        "bytesMissing": report.bytes_missing,
-        "endOffset": report.end_offset,
-        "missing": [_range(each) for each in report.missing],
-        "openTransactions": report.open_transactions,
-        "wrongEpochs": report.wrong_epochs,
-        "replicas": {str(path): batches for path, batches in report.replicas.items()},
-        "dropped": [_dropped(each) for each in report.dropped],
-        "notes": report.notes,
-    }
+def _total_text(total: Counter[str]) -> str:
+    kept = f"{output.count(total['batches'], 'batch', 'batches')}, {output.count(total['records'], 'record')}"
+    missing = f"{output.size_of(total['bytesMissing'])} in {output.count(total['rangesMissing'], 'range')}"
+    parts = output.count(total["partitions"], "topic-partition")
+    return f"{parts}: {kept}, {output.size_of(total['bytes'])} kept, {missing} missing"
 
 
 def _dropped(dropped: Dropped) -> dict[str, object]:
     return {
         "path": str(dropped.path),
-        "firstOffset": dropped.first_offset,
-        "lastOffset": dropped.last_offset,
-        "batches": dropped.batches,
-        "reason": dropped.reason,
+        **output.facts(dropped, "first_offset", "last_offset", "batches", "reason"),
     }
 
 
 def _range(missing: MissingRange) -> dict[str, object]:
     return {
         "file": str(missing.path),
-        "start": missing.start,
-        "end": missing.end,
-        "firstOffset": missing.first_offset,
-        "lastOffset": missing.last_offset,
+        **output.facts(missing, "start", "end", "first_offset", "last_offset"),
         "reasons": list(missing.reasons),
     }
-
-
-def _text(report: SalvageReport) -> list[str]:
-    name = report.source.name
-    lines = [
-        f"{path}: {output.count(batches, 'batch', 'batches')} taken"
-        for path, batches in report.replicas.items()
-    ]
-    lines += [
-        f"{each.path}: offsets {each.first_offset} to {each.last_offset} left out: {each.reason}"
-        for each in report.dropped
-    ]
-    lines += [f"note: {each}" for each in report.notes]
-    lines += report.wrong_epochs
-    if report.open_transactions:
-        producers = ", ".join(map(str, report.open_transactions))
-        lines.append(f"{name}: open transactions of producer {producers}")
-    kept = f"{output.count(report.batches, 'batch', 'batches')}, {output.count(report.records, 'record')}"
-    ranges = sum(each.start == each.end for each in report.missing)
-    lost = (
-        []
-        if report.replicas or (ranges and not report.bytes_missing)
-        else [output.size_of(report.bytes_missing)]
-    )
-    if report.replicas or ranges:
-        lost.append(f"{output.count(ranges, 'range')} of offsets")
-    where = "" if report.target is None else f" in {report.target}"
-    lines.append(
-        f"{name}: {kept}, {output.size_of(report.bytes)} kept, {' and '.join(lost)} missing: "
-        f"{output.ending(report.target is not None)}{where}"
-    )
-    return lines

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.outcome import LogShow, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
+from kodec.cli.plans import run_plans
 from kodec.cli.selection import PARTITIONS, TOPICS, folders
-from kodec.log.cleaning.retention import TrimPlan, plan_trim
+from kodec.log.cleaning.retention import DeletableSegment, TrimPlan, plan_trim
+from kodec.runtime.plan import StepReport
 
 __all__ = ["trim"]
 
@@ -40,62 +43,46 @@ def trim(
     """
     if before_offset is None and retention_bytes is None and retention_ms is None:
         raise BadParameter("give --before-offset, --retention-bytes or --retention-ms")
-    outcome = Outcome()
+    show = _Show()
+    plan = partial(
+        plan_trim, before_offset=before_offset, retention_bytes=retention_bytes, retention_ms=retention_ms
+    )
     with errors_reported():
         wanted = folders(paths, topic or [])
-        outcome.note_listing(paths)
-        for folder in wanted:
-            with outcome.each(folder):
-                plan = plan_trim(
-                    folder,
-                    before_offset=before_offset,
-                    retention_bytes=retention_bytes,
-                    retention_ms=retention_ms,
-                )
-                outcome.omissions.extend(plan.omissions)
-                if apply:
-                    plan.apply()
-                else:
-                    outcome.left_to_do += plan.has_changes
-                output.show(*([output.as_json(_facts(plan, apply))] if json else _text(plan, apply)))
-    raise Exit(outcome.end(json=json))
+        show.outcome.note_listing(paths)
+        raise Exit(run_plans(show.plans(wanted, plan), apply=apply, json=json, show=show))
 
 
-def _facts(plan: TrimPlan, applied: bool) -> dict[str, object]:
-    return output.named(plan.topic_partition, plan.path, applied) | {
-        "startOffset": plan.start_offset,
-        "endOffset": plan.end_offset,
-        "newStartOffset": plan.new_start_offset,
-        "segments": plan.segments,
-        "bytes": plan.bytes,
-        "bytesDeleted": plan.bytes_deleted,
-        "deleted": [
-            {
-                "baseOffset": each.base_offset,
-                "endOffset": each.end_offset,
-                "bytes": each.bytes,
-                "reason": each.reason.name.lower(),
-            }
+class _Show(LogShow[TrimPlan, StepReport[DeletableSegment]]):
+    def facts(self, plan: TrimPlan, report: StepReport[DeletableSegment]) -> dict[str, object]:
+        return output.named(plan.topic_partition, plan.path, report.applied) | {
+            **output.facts(
+                plan, "start_offset", "end_offset", "new_start_offset", "segments", "bytes", "bytes_deleted"
+            ),
+            "deleted": [
+                {
+                    **output.facts(each, "base_offset", "end_offset", "bytes"),
+                    "reason": each.reason.name.lower(),
+                }
+                for each in plan.deleted
+            ],
+            "newSegment": plan.new_segment,
+        }
+
+    def text(self, plan: TrimPlan, report: StepReport[DeletableSegment]) -> list[str]:
+        name = plan.topic_partition
+        lines = [
+            f"{name}: segment {each.base_offset}, up to {each.end_offset}, {output.size_of(each.bytes)}: "
+            f"{each.reason.value}"
             for each in plan.deleted
-        ],
-        "newSegment": plan.new_segment,
-    }
-
-
-def _text(plan: TrimPlan, applied: bool) -> list[str]:
-    name = plan.topic_partition
-    lines = [
-        f"{name}: segment {each.base_offset}, up to {each.end_offset}, {output.size_of(each.bytes)}: "
-        f"{each.reason.value}"
-        for each in plan.deleted
-    ]
-    if plan.new_segment is not None:
-        lines.append(f"{name}: a new empty segment {plan.new_segment} keeps the end offset")
-    if not plan.has_changes:
-        return [f"{name}: nothing to delete"]
-    part, whole = output.size_of(plan.bytes_deleted), output.size_of(plan.bytes)
-    lines.append(
-        f"{name}: {len(plan.deleted)} of {plan.segments} segments, {part} of {whole}, starts at "
-        f"{plan.new_start_offset} instead of {plan.start_offset}: {output.ending(applied)}"
-    )
-    return lines
+        ]
+        if plan.new_segment is not None:
+            lines.append(f"{name}: a new empty segment {plan.new_segment} keeps the end offset")
+        if not plan.has_changes:
+            return [f"{name}: nothing to delete"]
+        part, whole = output.size_of(plan.bytes_deleted), output.size_of(plan.bytes)
+        lines.append(
+            f"{name}: {len(plan.deleted)} of {plan.segments} segments, {part} of {whole}, starts at "
+            f"{plan.new_start_offset} instead of {plan.start_offset}: {output.ending(report.applied)}"
+        )
+        return lines

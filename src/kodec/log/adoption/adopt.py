@@ -14,7 +14,6 @@ import filecmp
 import os
 import shutil
 import time
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -31,7 +30,7 @@ from kodec.log.files.checkpoints import (
     write_offsets,
     write_partition_metadata,
 )
-from kodec.log.files.descriptors import keep_owner, open_file
+from kodec.log.files.descriptors import keep_owner, open_file, require_owner
 from kodec.log.files.durable import exchange, sync_folder
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.in_use import require_unused
@@ -52,6 +51,7 @@ from kodec.log.files.names import (
 from kodec.log.files.paths import partition_path, require_apart, require_no_link
 from kodec.log.files.quarantine import copy_from, move_away, quarantine_of
 from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
+from kodec.log.messages.as_json import uuid_text
 from kodec.log.omissions import Cause, Omissions
 from kodec.log.selection import Topics
 from kodec.log.verification.verify import verify
@@ -62,7 +62,7 @@ from kodec.log.writing.new_folder import working_name
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import StalePlan
 from kodec.runtime.near import meant
-from kodec.runtime.system import require_posix
+from kodec.runtime.plan import OnStep, Plan, StepReport, ignore, refuse
 
 __all__ = ["RETENTION_MS", "Adoption", "AdoptionPlan", "plan_adoption"]
 
@@ -116,7 +116,7 @@ class Adoption:
 
 
 @dataclass(frozen=True, slots=True)
-class AdoptionPlan:
+class AdoptionPlan(Plan[StepReport[Adoption]]):
     """The plan of an adoption; `apply` carries it out.
 
     Attributes:
@@ -125,6 +125,8 @@ class AdoptionPlan:
         omissions: what is in the source and is not adopted.
         planner: made this plan. fingerprints: of the folders that it read.
         progress: called with the bytes of logs copied since the last call.
+        allow_expired: adopt even if retention would delete segments at once.
+        quarantine: the folder for the broker's old files; None: `<log directory>.quarantine`, beside each.
 
     Example: see `plan_adoption`.
     """
@@ -136,24 +138,27 @@ class AdoptionPlan:
     planner: _Planner = field(repr=False)
     fingerprints: tuple[Fingerprint, ...] = field(repr=False)
     progress: Callable[[int], None] = field(default=lambda _: None, repr=False)
+    allow_expired: bool = False
+    quarantine: Path | None = None
 
     @property
     def problems(self) -> list[str]:
         """Why nothing can be adopted, one reason per line; empty if all can be."""
-        return [f"{each.topic_partition}: {text}" for each in self.partitions for text in each.problems]
+        problems = [f"{each.topic_partition}: {text}" for each in self.partitions for text in each.problems]
+        expired = ", ".join(str(each.topic_partition) for each in self.partitions if each.expired)
+        if expired and not problems and not self.allow_expired:
+            problems.append(f"retention would delete segments of {expired} at once: change it first")
+        return problems
 
     @property
     def has_changes(self) -> bool:
         """Whether there is something to adopt."""
         return not all(each.is_adopted for each in self.partitions)
 
-    def apply(
-        self,
-        *,
-        allow_expired: bool = False,
-        quarantine: Path | None = None,
-        done: Callable[[Adoption], None] = lambda _: None,
-    ) -> list[Path]:
+    def preview(self) -> StepReport[Adoption]:
+        return StepReport(list(self.partitions))
+
+    def apply(self, *, on_step: OnStep = ignore) -> StepReport[Adoption]:
         """Copy the logs into the broker's log directories; the source is only read. No broker may run.
 
         The locks of all directories are held. First everything is copied into folders that a broker deletes
@@ -164,41 +169,29 @@ class AdoptionPlan:
         A killed adoption leaves what is already in place: a new plan completes the rest.
 
         Args:
-            allow_expired: adopt even if retention would delete segments at once.
-            quarantine: the folder for the broker's old files; None: `<log directory>.quarantine`, beside
-                each.
-            done: called with each topic-partition once it is durably in place.
+            on_step: called with each topic-partition once it is durably in place.
 
-        Returns: the broker's old files, in quarantine.
-        Raises: ValueError for a plan with problems, and for segments that retention would delete; StalePlan
-        if anything that the plan was made from has changed, for example if the broker has appended records
-        since; BlockingIOError if a broker runs or another program writes to the source; PermissionError if
-        this user cannot give files to the broker's owner; OSError. If some were adopted before the error, its
-        note states how many.
+        Returns: the topic-partitions; `kept` has the folders in quarantine with the broker's old files.
+        Raises: ValueError for a plan with problems; StalePlan if anything that the plan was made from has
+        changed, for example if the broker has appended records since; BlockingIOError if a broker runs or
+        another program writes to the source; PermissionError if this user cannot give files to the broker's
+        owner; OSError. If some were adopted before the error, its note states how many.
         """
-        if self.problems:
-            raise ValueError("; ".join(self.problems))
-        if not allow_expired and (gone := [each for each in self.partitions if each.expired]):
-            names = ", ".join(str(each.topic_partition) for each in gone)
-            raise ValueError(f"retention would delete segments of {names} at once: change it first")
+        refuse(self.problems)
         for root in self.into:
-            require_posix(root)
-            owner = root.stat().st_uid
-            if os.geteuid() not in (0, owner):
-                text = f"belongs to the broker's user {owner}; run this as that user or as root"
-                raise PermissionError(f"{root} {text}")
-        places = [quarantine_of(each.target, quarantine) for each in self.partitions]
+            require_owner(root)
+        places = [quarantine_of(each.target, self.quarantine) for each in self.partitions]
         with ExitStack() as stack:
             self._hold(stack)
-            self._require_current()
+            self.require_current()
             with ExitStack() as made:
                 working = [self._copied(each, made) for each in self.partitions]
                 # Copying may have taken hours.
-                self._require_current()
+                self.require_current()
                 for root in self.into:
                     self._forget(root)
                 made.pop_all()
-            return self._exchange(working, places, done)
+            return self._exchange(working, places, on_step)
 
     def _hold(self, stack: ExitStack) -> None:
         """Exclude all other writers in these folders, in any process."""
@@ -218,8 +211,8 @@ class AdoptionPlan:
                     stack.enter_context(locks[folder.parent].claim(folder))
                 require_unused(folder)
 
-    def _require_current(self) -> None:
-        """Raises StalePlan if the plan would be different now."""
+    def require_current(self) -> None:
+        """Raises StalePlan if the plan would be different now; OSError."""
         for each in self.fingerprints:
             each.require()
         try:
@@ -265,6 +258,8 @@ class AdoptionPlan:
         }
         starts = LogRoot(self.source).log_start_offsets
         deleted = {owner: offset for owner, offset in starts.items() if owner in adopted}
+        if not adopted:
+            return
         # First: however this ends, the broker checks what it finds, and deleted records stay deleted.
         (root / CLEAN_SHUTDOWN).unlink(missing_ok=True)
         sync_folder(root)
@@ -278,10 +273,10 @@ class AdoptionPlan:
                 write_offsets(path, after)
 
     def _exchange(
-        self, working: Sequence[Path], places: Sequence[Path], done: Callable[[Adoption], None]
-    ) -> list[Path]:
-        """Exchange each folder with the broker's empty one; return where that is now."""
-        kept = []
+        self, working: Sequence[Path], places: Sequence[Path], on_step: OnStep
+    ) -> StepReport[Adoption]:
+        """Exchange each folder with the broker's empty one."""
+        report = StepReport[Adoption]([], applied=True)
         count = 0
         for each, made, place in zip(self.partitions, working, places, strict=True):
             try:
@@ -295,7 +290,7 @@ class AdoptionPlan:
                 count += 1
                 sync_folder(each.target.parent)
                 if empty is not None:
-                    kept.append(place)
+                    report.kept.append(place)
                     for path in sorted(empty.iterdir()):
                         move_away(path, place)
                     empty.rmdir()
@@ -306,8 +301,9 @@ class AdoptionPlan:
                         shutil.rmtree(left, ignore_errors=True)
                 error.add_note(f"{count} of {len(self.partitions)} topic-partitions were adopted")
                 raise
-            done(each)
-        return kept
+            report.steps.append(each)
+            on_step(each)
+        return report
 
 
 def _furnish(folder: Path, adoption: Adoption) -> None:
@@ -344,6 +340,8 @@ def plan_adoption(
     topics: Topics = None,
     topic_ids: Mapping[str, UUID] = {},
     retention_ms: int = RETENTION_MS,
+    allow_expired: bool = False,
+    quarantine: Path | None = None,
     now: int | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> AdoptionPlan:
@@ -363,6 +361,7 @@ def plan_adoption(
         topics: of `source`; None: all.
         topic_ids: by topic; must agree with the metadata, if that has the topic.
         retention_ms: for topics without their own setting: the broker's `log.retention.ms`.
+        allow_expired, quarantine: see `AdoptionPlan`.
         now: ms since epoch; the current time by default.
         progress: called with the bytes read since the last call, and by `apply` with those copied.
 
@@ -420,7 +419,9 @@ def plan_adoption(
         if each.topic_partition.is_internal:
             text = "not adopted: it is one of Kafka's own topics, and the cluster has its own"
             omissions.lose(each.path, text, Cause.ABSENT)
-    return AdoptionPlan(given, roots, partitions, omissions, planner, fingerprints, progress)
+    return AdoptionPlan(
+        given, roots, partitions, omissions, planner, fingerprints, progress, allow_expired, quarantine
+    )
 
 
 def _problems_in(folder: Path, progress: Callable[[int], None]) -> list[str]:
@@ -475,7 +476,7 @@ class _Planner:
             if metadata.omissions.unread:
                 raise ValueError(f"the metadata cannot be read completely: {metadata.omissions.unread[0]}")
             for broker in metadata.brokers:
-                known = {_shown(each) for each in broker.log_dirs}
+                known = {uuid_text(each) for each in broker.log_dirs}
                 for root, each in properties.items():
                     identity = each.directory_id
                     if broker.id == each.node_id and known and identity is not None and identity not in known:
@@ -504,11 +505,11 @@ class _Planner:
     def _root_for(self, name: str, known: UUID | None, held: dict[Path, int]) -> tuple[Path, list[str]]:
         """The target log directory of a partition, and reasons against it."""
         if known is not None:
-            of = [root for root, each in self.properties.items() if each.directory_id == _shown(known)]
+            of = [root for root, each in self.properties.items() if each.directory_id == uuid_text(known)]
             if of:
                 return of[0], []
             if all(each.directory_id is not None for each in self.properties.values()):
-                text = f"the broker has it in another of its log.dirs, {_shown(known)}"
+                text = f"the broker has it in another of its log.dirs, {uuid_text(known)}"
                 return self.into[0], [f"{text}: also give that with --into"]
         there = [root for root in self.into if (root / name).exists()]
         if len(there) > 1:
@@ -584,7 +585,9 @@ class _Planner:
         found = []
         given = self.topic_ids.get(owner.topic)
         if given is not None and given != topic.topic_id:
-            found.append(f"its id is {_shown(topic.topic_id)} in the cluster's metadata, not {_shown(given)}")
+            found.append(
+                f"its id is {uuid_text(topic.topic_id)} in the cluster's metadata, not {uuid_text(given)}"
+            )
         if place is None:
             return [*found, f"the topic has {len(topic.partitions)} partitions in the cluster"]
         if place.replicas != [self.node]:
@@ -623,11 +626,6 @@ def _place_of(topic: Topic, partition: int) -> PartitionAssignment | None:
     return next((each for each in topic.partitions if each.partition == partition), None)
 
 
-def _shown(topic_id: UUID) -> str:
-    """An id as Kafka shows it."""
-    return urlsafe_b64encode(topic_id.bytes).decode("ascii").rstrip("=")
-
-
 def _is_copy(source: Path, target: Path, topic_id: UUID | None) -> bool:
     """Whether a broker's folder holds the log of `source`, byte for byte, under the id of its topic."""
     if not target.is_dir() or target.is_symlink():
@@ -661,6 +659,6 @@ def _problems_of(target: Path, topic_id: UUID | None) -> list[str]:
             found.append(f"the broker's log is not empty: it ends at offset {end}")
         metadata = log.metadata()
         if metadata is not None and topic_id is not None and metadata.topic_id != topic_id:
-            have = _shown(metadata.topic_id)
-            found.append(f"the broker's folder has the id {have}, not {_shown(topic_id)}")
+            have = uuid_text(metadata.topic_id)
+            found.append(f"the broker's folder has the id {have}, not {uuid_text(topic_id)}")
     return found

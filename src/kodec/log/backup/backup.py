@@ -9,12 +9,12 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kodec.log.arguments import chosen_names
 from kodec.log.backup.capture import Changed, Listing, Taken, keep_file, read_whole, take_partition
-from kodec.log.backup.repository import RUNNING, Repository, point_name
+from kodec.log.backup.repository import RUNNING, Repository, UnchangedRepository, point_name
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
 from kodec.log.files.backup_point import BackupDirectory, BackupPoint
@@ -40,9 +40,10 @@ from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
 from kodec.log.omissions import Cause, Omissions
 from kodec.log.selection import Topics
 from kodec.log.views.contents import BOOTSTRAP
-from kodec.runtime.dataclass import dataclass, field
-from kodec.runtime.errors import FormatError, ReadFailed
+from kodec.runtime.dataclass import dataclass, field, replace
+from kodec.runtime.errors import FormatError, ReadFailed, StalePlan
 from kodec.runtime.near import meant
+from kodec.runtime.plan import OnStep, Plan, ignore
 from kodec.stores.modes import readable_as
 from kodec.stores.storage import StorePath, on_this_machine
 
@@ -92,6 +93,7 @@ class _Source:
     listings: list[Listing] = field(default_factory=list, repr=False)
     topics: set[str] = field(default_factory=set, repr=False)
     before: dict[str, tuple[bytes, os.stat_result]] = field(default_factory=dict, repr=False)
+    identity: _Identity | None = None
 
     def offsets(self, name: str) -> dict[TopicPartition, int]:
         """A checkpoint as it was before the logs were listed; nothing of one that is damaged."""
@@ -100,8 +102,21 @@ class _Source:
         return {}
 
 
+_Identity = tuple[int, int, bytes | None]
+
+
+def _identity(path: Path) -> _Identity | None:
+    """The device and inode of a log directory, and its `meta.properties`; None where it cannot be read."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    properties = read_whole(path / META_PROPERTIES, Omissions())
+    return status.st_dev, status.st_ino, None if properties is None else properties[0]
+
+
 @dataclass(frozen=True, slots=True)
-class BackupPlan:
+class BackupPlan(Plan[BackupReport]):
     """Log directories as they were listed; `apply` stores them.
 
     Attributes:
@@ -111,6 +126,8 @@ class BackupPlan:
         notes: what to know about the moment.
         limits: how much may be allocated for one batch.
         progress: called with the bytes that were read, or need not be, since the last call.
+        threads: topic-partitions at once. Each needs room for a copy of one segment.
+        check: read what the backup has and the point needs, too; an object that is damaged is stored again.
 
     Example: see `plan_backup`.
     """
@@ -121,14 +138,28 @@ class BackupPlan:
     notes: list[str] = field(default_factory=list)
     limits: Limits = field(default=Limits(), repr=False)
     progress: Callable[[int], None] = field(default=lambda _: None, repr=False)
+    threads: int = 4
+    check: bool = False
 
     @property
     def size(self) -> int:
         """The bytes of all logs."""
         return sum(one.size for each in self.sources for one in each.listings)
 
-    def apply(self, *, threads: int = 4, check: bool = False) -> BackupReport:
-        """Store a point. Log directories are only read, without a lock: brokers go on.
+    def require_current(self) -> None:
+        """Raises StalePlan if a log directory is another one; what a broker changes in it is no matter."""
+        for each in self.sources:
+            now = _identity(each.path)
+            if None not in (each.identity, now) and each.identity != now:
+                raise StalePlan(str(each.path), "was replaced")
+
+    def preview(self) -> BackupReport:
+        """Read what `apply` would store, and return the point; store nothing. Errors as in `apply`."""
+        with readable_as(*(each.path for each in self.sources)):
+            return self._store(UnchangedRepository(self.target))
+
+    def apply(self, *, on_step: OnStep = ignore) -> BackupReport:
+        """Store a point, and call `on_step` with it. Log directories are only read, without a lock.
 
         Each topic-partition is stored as it was when it was listed: closed segments, and the active one up
         to its last whole batch at that moment. One that the broker has changed meanwhile is listed and read
@@ -139,42 +170,47 @@ class BackupPlan:
         All that can be read is stored. What cannot be, what is damaged, and offsets that are lost are in the
         account of the point, which is not whole then; what reads the point reports them too.
 
-        Args:
-            threads: topic-partitions at once. Each needs room for a copy of one segment.
-            check: read what the backup has and the point needs, too; an object that is damaged is stored
-                again.
-
         Returns: the point, and what was new; `omissions` has what is missing or damaged.
-        Raises: FileExistsError where something else is at the target; BlockingIOError while old points are
-        deleted; OSError where nothing can be written.
+        Raises: StalePlan if a log directory is another one than the one that was listed; FileExistsError
+        where something else is at the target; BlockingIOError while old points are deleted; OSError where
+        nothing can be written.
         """
         repository = Repository(self.target)
-        with readable_as(*(each.path for each in self.sources)), ExitStack() as stack:
+        with readable_as(*(each.path for each in self.sources)):
+            self.require_current()
             repository.make()
-            stack.enter_context(repository.marked(RUNNING))
-            scratch = stack.enter_context(_scratch_folder())
-            host = socket.gethostname()
-            last, number = repository.newest_of(host, [each.directory.source for each in self.sources])
-            point = BackupPoint(point_name(self.begun), int(self.begun * 1000), 0, [], number + 1)
-            report = BackupReport(point)
-            for each in self.sources:
-                self._store(each, repository, _known(last, each.directory), scratch, threads, check, report)
-                point.directories.append(each.directory)
-            point.ended = time.time_ns() // 1_000_000
-            repository.add(point)
-            return report
+            with repository.marked(RUNNING):
+                self.require_current()
+                report = self._store(repository)
+                repository.add(report.point)
+        on_step(report.point)
+        return report
 
-    def _store(
+    def _store(self, repository: Repository) -> BackupReport:
+        """Store everything but the point itself."""
+        last, number = repository.newest_of(
+            socket.gethostname(), [each.directory.source for each in self.sources]
+        )
+        point = BackupPoint(point_name(self.begun), int(self.begun * 1000), 0, [], number + 1)
+        report = BackupReport(point)
+        with _scratch_folder() as scratch:
+            for each in self.sources:
+                known = _known(last, each.directory)
+                point.directories.append(self._store_directory(each, repository, known, scratch, report))
+        point.ended = time.time_ns() // 1_000_000
+        return report
+
+    def _store_directory(
         self,
         source: _Source,
         repository: Repository,
         known: BackupDirectory | None,
         scratch: Path,
-        threads: int,
-        check: bool,
         report: BackupReport,
-    ) -> None:
-        directory, omissions = source.directory, source.directory.omissions
+    ) -> BackupDirectory:
+        omissions = Omissions()
+        omissions.extend(source.directory.omissions)
+        directory = replace(source.directory, files={}, partitions=[], omissions=omissions)
 
         def keep(path: Path, content: tuple[bytes, os.stat_result]) -> None:
             directory.files[path.name] = keep_file(path, *content, repository, scratch, omissions)
@@ -196,7 +232,7 @@ class BackupPlan:
                     live=lambda: is_locked(source.path),
                     limits=self.limits,
                     was_whole=not any(each.is_relative_to(listing.folder) for each in not_whole),
-                    check=check,
+                    check=self.check,
                     progress=self.progress,
                 )
             except (FileNotFoundError, ReadFailed) as error:
@@ -209,7 +245,7 @@ class BackupPlan:
             finally:
                 shutil.rmtree(own, ignore_errors=True)
 
-        with ThreadPoolExecutor(threads, "kodec-backup") as pool:
+        with ThreadPoolExecutor(self.threads, "kodec-backup") as pool:
             for listing, found in zip(source.listings, pool.map(taken, source.listings), strict=True):
                 if isinstance(found, FileNotFoundError):
                     omissions.lose(listing.folder, _GONE, Cause.MISSING)
@@ -223,13 +259,14 @@ class BackupPlan:
                     found.partition.high_watermark = watermarks.get(owner)
                     directory.partitions.append(found.partition)
                     omissions.extend(found.omissions)
-                    _require_end(source, listing, owner, found)
+                    _require_end(source, listing, owner, found, omissions)
                     report.new += found.new
                     report.new_bytes += found.new_bytes
                     report.reused += found.reused
         for path in (source.path / name for name in _AFTER):
             if (after := read_whole(path, omissions)) is not None:
                 keep(path, after)
+        return directory
 
 
 _GONE = "it was deleted while the backup ran"
@@ -259,7 +296,9 @@ def _remove_left(folder: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _require_end(source: _Source, listing: Listing, owner: TopicPartition, found: Taken) -> None:
+def _require_end(
+    source: _Source, listing: Listing, owner: TopicPartition, found: Taken, omissions: Omissions
+) -> None:
     """Note offsets that checkpoints, which were read before the log was listed, show after its end."""
     if any(each.cause is Cause.UNREACHABLE for each in found.omissions):
         # the log may go on in what cannot be read
@@ -270,7 +309,7 @@ def _require_end(source: _Source, listing: Listing, owner: TopicPartition, found
     )
     if known > end:
         reason = f"the log ends before {known}, which {name} has"
-        source.directory.omissions.gap(listing.folder, end, known - 1, reason)
+        omissions.gap(listing.folder, end, known - 1, reason)
 
 
 def plan_backup(
@@ -278,6 +317,8 @@ def plan_backup(
     target: str | os.PathLike[str],
     *,
     topics: Topics = None,
+    threads: int = 4,
+    check: bool = False,
     limits: Limits = Limits(),
     progress: Callable[[int], None] = lambda _: None,
 ) -> BackupPlan:
@@ -290,6 +331,7 @@ def plan_backup(
         log_dirs: one or several entries of `log.dirs`, of one broker or of several, which may run.
         target: a new folder or URL (`s3:`, `gs:`, `az:`), or one with a backup.
         topics: only these, and Kafka's own; None: all.
+        threads, check: see `BackupPlan`.
         limits: how much may be allocated for one batch.
         progress: called with the bytes of logs that were read, or need not be, since the last call.
 
@@ -357,15 +399,15 @@ def plan_backup(
     for each in sources:
         if names.count(each.directory.name) > 1:
             each.directory.name += f"-{each.directory.directory_id or sources.index(each)}"
-    return BackupPlan(place.target, begun, sources, notes, limits, progress)
+    return BackupPlan(place.target, begun, sources, notes, limits, progress, threads, check)
 
 
 def _listed(
     path: Path, number: int, count: int, topics: Collection[str] | None, failure: OSError | None
 ) -> _Source:
     omissions = Omissions()
-    source = _Source(path, BackupDirectory("", socket.gethostname(), str(path), None, None, None))
-    directory = source.directory
+    directory = BackupDirectory("", socket.gethostname(), str(path), None, None, None)
+    source = _Source(path, directory, identity=_identity(path))
     directory.omissions = omissions
     if failure is not None:
         omissions.failed(path, failure)

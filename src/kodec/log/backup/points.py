@@ -10,8 +10,9 @@ from kodec.log.arguments import chosen_names
 from kodec.log.backup.repository import PRUNING, Repository, hash_of
 from kodec.log.files.backup_point import OBJECTS, POINTS, SUFFIX, BackupPart, BackupPoint
 from kodec.log.omissions import Omissions
-from kodec.runtime.dataclass import dataclass, field
+from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import FormatError, StalePlan
+from kodec.runtime.plan import OnStep, Plan, StepReport, ignore
 
 __all__ = ["BackupProblem", "PrunePlan", "check_backup", "list_points", "plan_prune"]
 
@@ -133,7 +134,7 @@ def _difference(path: Path, part: BackupPart, progress: Callable[[int], None]) -
 
 
 @dataclass(frozen=True, slots=True)
-class PrunePlan:
+class PrunePlan(Plan[StepReport[str]]):
     """Points to delete, and the objects that no other point needs; `apply` deletes them.
 
     Attributes:
@@ -159,21 +160,42 @@ class PrunePlan:
         """The bytes that are freed."""
         return sum(self.objects.values())
 
-    def apply(self) -> None:
-        """Delete the points, then the objects. A kill in between leaves objects that the next plan has.
+    @property
+    def has_changes(self) -> bool:
+        """Whether there is something to delete."""
+        return bool(self.points or self.objects)
+
+    def require_current(self) -> None:
+        """Raises StalePlan if points were added or deleted; OSError."""
+        names = Repository(self.target).names()
+        if not {*self.points} <= {*names} or [each for each in names if each not in self.points] != self.kept:
+            raise StalePlan(str(self.target), "has other points")
+
+    def preview(self) -> StepReport[str]:
+        """Return the points to delete, then the objects."""
+        return StepReport([*self.points, *self.objects])
+
+    def apply(self, *, on_step: OnStep = ignore) -> StepReport[str]:
+        """Delete the points, then the objects; call `on_step` with the name of each.
+
+        A kill in between leaves objects that the next plan has.
 
         Raises: BlockingIOError while a backup runs, or where the mark of a killed one is left; StalePlan if
         points were added or deleted since the plan was made; OSError.
         """
         repository = Repository(self.target)
         with repository.marked(PRUNING):
+            self.require_current()
+            # a backup that was killed meanwhile has left more objects
             now = _plan(repository, self.points)
-            if now.kept != self.kept or now.points != self.points:
-                raise StalePlan(str(self.target), "has other points")
-            for name in self.points:
-                repository.remove_point(name)
-            for key in now.objects:
-                repository.remove_object(key)
+            for remove, names in (
+                (repository.remove_point, now.points),
+                (repository.remove_object, now.objects),
+            ):
+                for name in names:
+                    remove(name)
+                    on_step(name)
+        return replace(now.preview(), applied=True)
 
 
 def plan_prune(

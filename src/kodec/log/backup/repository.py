@@ -39,7 +39,7 @@ from kodec.runtime.errors import ArgumentError, FormatError, ReadFailed
 from kodec.runtime.foreign_json import read_json, whole_number
 from kodec.stores.storage import StorePath, entries, files_below, path_of, storage_of
 
-__all__ = ["PRUNING", "RUNNING", "Repository", "hash_of", "point_name"]
+__all__ = ["PRUNING", "RUNNING", "Repository", "UnchangedRepository", "hash_of", "point_name"]
 
 RUNNING, PRUNING = "running", "pruning"
 _CHUNK = 8 << 20
@@ -280,6 +280,22 @@ class Repository:
         except (ValueError, KeyError, TypeError, OSError):
             return False
         return False
+
+
+class UnchangedRepository(Repository):
+    """A backup that only shows what would be new in it: nothing is stored."""
+
+    def __init__(self, target: str | os.PathLike[str]) -> None:
+        super().__init__(target)
+        self._new: set[Path] = set()
+
+    def put(self, folder: str, name: str, part: BackupPart, content: Path) -> bool:
+        """Return whether it would be new. Raises OSError."""
+        path = object_path(self.target, folder, name, part)
+        if path in self._new or self.is_right(folder, name, part):
+            return False
+        self._new.add(path)
+        return True
 
 
 def point_name(seconds: float) -> str:

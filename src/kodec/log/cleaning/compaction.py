@@ -47,6 +47,7 @@ from kodec.log.omissions import Omissions
 from kodec.log.tables.table import scan_table
 from kodec.runtime.dataclass import dataclass, field, fields
 from kodec.runtime.errors import FormatError
+from kodec.runtime.plan import OnStep, Plan, ignore
 
 __all__ = ["CompactionOptions", "CompactionPlan", "CompactionReport", "has_columns", "plan_compaction"]
 
@@ -79,7 +80,7 @@ class CompactionReport:
 
     topic_partition: TopicPartition
     path: Path
-    applied: bool
+    applied: bool = field(compare=False)
     first_dirty_offset: int
     first_uncleanable_offset: int
     end_offset: int
@@ -118,7 +119,7 @@ class CompactionOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class CompactionPlan:
+class CompactionPlan(Plan[CompactionReport]):
     """A planned compaction of a log; `preview` returns the result without writing, `apply` compacts.
 
     Attributes:
@@ -142,16 +143,20 @@ class CompactionPlan:
         """Whether there is a range to compact."""
         return self.first_dirty_offset < self.first_uncleanable_offset
 
+    def require_current(self) -> None:
+        self.fingerprint.require()
+
     def preview(self) -> CompactionReport:
         """Read the log and return what the first round would do; write nothing. Errors as in `apply`."""
-        return _compact(self.path, self.options, apply=False)
+        return _compact(self.path, self.options, None)
 
-    def apply(self) -> CompactionReport:
+    def apply(self, *, on_step: OnStep = ignore) -> CompactionReport:
         """Compact the log. No broker may run on the log directory.
 
         The log is exchanged some segments at a time; if it is killed at any moment, a starting broker, or
         `recover`, finds the old segments or the new ones. An exception from `progress` ends the compaction,
-        with the log as it was or with some of its segments compacted.
+        with the log as it was or with some of its segments compacted. `on_step` is called with the base
+        offsets of segments that were exchanged.
 
         Raises: StalePlan if the log, or its entries in checkpoints, have changed since the plan was
         made; OSError (BlockingIOError if a broker holds the directory's lock or has the log open);
@@ -160,8 +165,8 @@ class CompactionPlan:
         symbolic link. A note of the error states what was compacted before.
         """
         with changing(self.path) as folder:
-            self.fingerprint.require()
-            return _compact(folder.path, self.options, apply=True)
+            self.require_current()
+            return _compact(folder.path, self.options, on_step)
 
 
 def plan_compaction(
@@ -255,7 +260,9 @@ def _dirty_range(
     return known, dirty, first_uncleanable(log, known, dirty, now=options.now, min_compaction_lag_ms=lag)
 
 
-def _compact(path: Path, options: CompactionOptions, *, apply: bool) -> CompactionReport:
+def _compact(path: Path, options: CompactionOptions, on_step: OnStep | None) -> CompactionReport:
+    """Compact a log; with None only find out what that would do."""
+    apply = on_step is not None
     report: CompactionReport | None = None
     gaps: list[Gap] = []
     while True:
@@ -272,7 +279,7 @@ def _compact(path: Path, options: CompactionOptions, *, apply: bool) -> Compacti
                 hidden = [each for each in gaps if each.lost < end]
                 require_no_gaps(log, () if options.over_gaps else hidden, "over_gaps (--over-gaps)")
                 work = _Round(log, known, options, dirty, end, hidden)
-                work.run(apply)
+                work.run(on_step)
                 _add(report, work)
                 if apply and not report.complete:
                     continue
@@ -349,7 +356,7 @@ class _Round:
         )
         self.reached = dirty
 
-    def run(self, apply: bool) -> None:
+    def run(self, on_step: OnStep | None) -> None:
         self._map_keys()
         self.reached = self.newest.latest + 1
         segments = [segment for segment in self.log.segments if segment.base_offset < self.reached]
@@ -359,14 +366,15 @@ class _Round:
         behind = {gap.last + 1 for gap in self._lost}
         for group in _groups(self.log, segments, self._end, self.settings, behind):
             try:
-                output = self._clean(group, oldest, apply)
+                output = self._clean(group, oldest, on_step is not None)
                 made = output.made
-                if apply:
+                if on_step is not None:
                     self._note_omitted(output, group[-1])
                     old = [segment.base_offset for segment in group]
                     replace_segments(self.log.path, made, old, decided=partial(self._note, group[-1]))
+                    on_step(old)
             except BaseException as error:
-                if self.new_segments and apply:
+                if self.new_segments and on_step is not None:
                     base = group[0].base_offset
                     error.add_note(f"{self.log.path}: the segments below {base} were compacted before")
                 raise

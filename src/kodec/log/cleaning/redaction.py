@@ -43,6 +43,7 @@ from kodec.log.writing.rebuild import same_format, with_records
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import ArgumentError, FormatError
+from kodec.runtime.plan import OnStep, Plan, ignore
 
 __all__ = ["METADATA", "RedactionPlan", "RedactionReport", "plan_redaction"]
 
@@ -73,16 +74,16 @@ class RedactionReport:
 
     topic_partition: TopicPartition
     path: Path
-    applied: bool
+    applied: bool = field(compare=False)
     records: int = 0
     segments: int = 0
-    rewritten: int = 0
-    emptied: int = 0
-    removed: int = 0
+    rewritten: int = field(default=0, compare=False)
+    emptied: int = field(default=0, compare=False)
+    removed: int = field(default=0, compare=False)
     bytes_before: int = 0
-    bytes_after: int = 0
+    bytes_after: int = field(default=0, compare=False)
     deleted_files: list[Path] = field(default_factory=list)
-    holders: list[Holder] = field(default_factory=list)
+    holders: list[Holder] = field(default_factory=list, compare=False)
     rolls: bool = False
     finishes: bool = False
     omissions: Omissions = field(default_factory=Omissions)
@@ -107,7 +108,7 @@ class RedactionReport:
 
 
 @dataclass(frozen=True, slots=True)
-class RedactionPlan:
+class RedactionPlan(Plan[RedactionReport]):
     """A redaction of a topic-partition's log; `preview` returns what would be removed, `apply` erases it.
 
     Attributes:
@@ -129,18 +130,30 @@ class RedactionPlan:
     progress: Callable[[int], None] | None = None
     roll: bool = False
     over_gaps: bool = False
+    _previews: list[RedactionReport] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether there is something to remove, as `preview` finds."""
+        return self.preview().has_changes
+
+    def require_current(self) -> None:
+        self.fingerprint.require()
 
     def preview(self) -> RedactionReport:
-        """Read all of the log and return what would be removed; write nothing. Errors as in `apply`."""
-        return self._survey()[0]
+        """Read all of the log, once, and return what would be removed. Errors as in `apply`."""
+        if not self._previews:
+            self._previews.append(self._survey()[0])
+        return self._previews[0]
 
-    def apply(self) -> RedactionReport:
+    def apply(self, *, on_step: OnStep = ignore) -> RedactionReport:
         """Erase the records, then search for them again in all files. No broker may run on the log directory.
 
         Segments are exchanged one by one, each in the steps of `replace_segments`: if this is killed at any
         moment, a starting broker, or `recover`, finds the old segment or the new one, and a further redaction
         completes it. Old files are deleted before it returns. What is erased is listed in
         `kodec-omitted-offsets` first, so that it is not taken for compaction, nor brought back by a salvage.
+        `on_step` is called with the path of each segment that was exchanged.
 
         Raises: StalePlan if anything has changed since the plan was made; OSError (BlockingIOError if a
         broker holds the directory's lock or has the log open); FormatError for a damaged batch and
@@ -148,7 +161,7 @@ class RedactionPlan:
         offsets, without `over_gaps`; ValueError for a symbolic link.
         """
         with changing(self.path) as folder:
-            self.fingerprint.require()
+            self.require_current()
             report, affected = self._survey()
             if report.has_changes:
                 self._unfinished().end(folder.path)
@@ -164,6 +177,7 @@ class RedactionPlan:
                     if segment.path in affected:
                         assert known is not None
                         _Redaction(log, segment, self.wanted, known, report).run()
+                        on_step(segment.path)
             with PartitionLog(folder.path, limits=self.limits) as log:
                 report.holders = list(find_holders(log, self.wanted, self.progress))
                 sizes = {segment.path: segment.size for segment in log.segments}

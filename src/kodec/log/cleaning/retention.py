@@ -33,6 +33,7 @@ from kodec.log.omissions import Omissions
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import OffsetOutOfRange
+from kodec.runtime.plan import OnStep, Plan, StepReport, ignore
 
 __all__ = ["DeletableSegment", "Reason", "TrimOptions", "TrimPlan", "plan_trim"]
 
@@ -75,7 +76,7 @@ class TrimOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class TrimPlan:
+class TrimPlan(Plan[StepReport[DeletableSegment]]):
     """A planned trim; `apply` carries it out.
 
     Attributes:
@@ -113,8 +114,14 @@ class TrimPlan:
         """Bytes of the logs of the segments to delete."""
         return sum(each.bytes for each in self.deleted)
 
-    def apply(self) -> None:
-        """Delete the segments of the plan. No broker may run on the log directory.
+    def require_current(self) -> None:
+        self.fingerprint.require()
+
+    def preview(self) -> StepReport[DeletableSegment]:
+        return StepReport(list(self.deleted))
+
+    def apply(self, *, on_step: OnStep = ignore) -> StepReport[DeletableSegment]:
+        """Delete the segments; call `on_step` with each. No broker may run on the log directory.
 
         If all segments are deleted, an empty one is created, so that offsets continue: first, or on a full
         disk before the last one is deleted. A program that has a segment open can go on reading it. After a
@@ -125,9 +132,10 @@ class TrimPlan:
         note of what was deleted before; ValueError for a symbolic link.
         """
         with changing(self.path) as folder, PartitionLog(folder.path, limits=self.options.limits) as log:
-            self.fingerprint.require()
+            self.require_current()
             # Even if nothing is deleted: an interrupted trim is completed.
-            _Trim(log, self).run()
+            _Trim(log, self, on_step).run()
+        return StepReport(list(self.deleted), applied=True)
 
 
 def plan_trim(
@@ -266,9 +274,10 @@ def _older_than(
 class _Trim:
     """Carries a plan out. Segments are deleted before anything is written: that frees room on a full disk."""
 
-    def __init__(self, log: PartitionLog, plan: TrimPlan) -> None:
+    def __init__(self, log: PartitionLog, plan: TrimPlan, on_step: OnStep) -> None:
         self._log = log
         self._plan = plan
+        self._on_step = on_step
         self._doomed = deque(plan.deleted)
 
     def run(self) -> None:
@@ -289,7 +298,7 @@ class _Trim:
         folder, base = self._plan.path, self._doomed[0].base_offset
         snapshot = folder / file_name(base, "snapshot")
         delete_files(folder, [*segment_files(folder, base), *([snapshot] if snapshot.is_file() else [])])
-        self._doomed.popleft()
+        self._on_step(self._doomed.popleft())
 
     def _add_segment(self, base_offset: int) -> None:
         producers = _producers_at_end(self._log)

@@ -32,6 +32,7 @@ from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError, OffsetsMissing
+from kodec.runtime.plan import OnStep, Plan, ignore
 from kodec.stores.storage import on_this_machine, path_of
 
 __all__ = ["ConversionPlan", "plan_conversion"]
@@ -40,7 +41,7 @@ _ENOUGH = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class ConversionPlan:
+class ConversionPlan(Plan[ConversionReport]):
     """A conversion of a topic-partition's log; `preview` returns the result only, `apply` converts.
 
     Attributes:
@@ -59,6 +60,9 @@ class ConversionPlan:
     fingerprint: Fingerprint = field(repr=False)
     progress: Callable[[int], None] | None = None
 
+    def require_current(self) -> None:
+        self.fingerprint.require()
+
     def preview(self) -> ConversionReport:
         """Read the log and return what would be written and lost; write nothing. Errors as in `apply`."""
         with PartitionLog(self.path, limits=self.options.limits) as log:
@@ -66,8 +70,8 @@ class ConversionPlan:
             work.run(None)
             return work.report
 
-    def apply(self) -> ConversionReport:
-        """Write the target. The source is only read.
+    def apply(self, *, on_step: OnStep = ignore) -> ConversionReport:
+        """Write the target, and call `on_step` with it. The source is only read.
 
         The folder appears once all of it is durable, so that after a crash it is whole or absent; the lock
         of the log directory around it is held meanwhile. Files get the owner, group and permissions of the
@@ -88,6 +92,7 @@ class ConversionPlan:
                 if not self.options.keeps_markers or before is not None:
                     data = offset_ranges_bytes(joined_ranges([*(before or ()), *work.omitted]))
                     replace_file(folder / OMITTED_OFFSETS, data, folder=False)
+            on_step(self.target)
             work.report.target = self.target
             return work.report
 

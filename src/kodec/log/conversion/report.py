@@ -61,7 +61,7 @@ class ConversionReport:
     """
 
     source: Path | None = None
-    target: Path | None = None
+    target: Path | None = field(default=None, compare=False)
     segments: int = 0
     batches: int = 0
     records: int = 0

@@ -42,6 +42,7 @@ from kodec.log.writing.incoming import refuse_unfit
 from kodec.log.writing.writer import LogWriter
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError, StalePlan
+from kodec.runtime.plan import OnStep, Plan, ignore
 from kodec.stores.storage import on_this_machine
 
 __all__ = ["Lines", "LoadPlan", "LoadedLog", "lines_of", "plan_load"]
@@ -83,26 +84,15 @@ class LoadedLog:
     omissions: Omissions = field(default_factory=Omissions)
 
 
-@dataclass(slots=True)
-class LinesRead:
-    """The lines that a plan has read.
-
-    Attributes:
-        digest: their SHA-256; b"" before the first time.
-    """
-
-    digest: bytes = b""
-
-
 @dataclass(frozen=True, slots=True)
-class LoadPlan:
+class LoadPlan(Plan[list[LoadedLog]]):
     """A log directory to be written from lines; `preview` reads and checks them, `apply` writes it.
 
     Attributes:
         source: the name of the lines in errors. lines: yields them, from the first on.
         target: the folder to create. cluster_id, node_id: for its `meta.properties`; None for none.
         limits: how much may be allocated for one batch.
-        fingerprint: of the lines that `preview` has read: `apply` takes no others.
+        fingerprint: the SHA-256 of the lines that `preview` has read: `apply` takes no others. Empty before.
 
     Example: see `plan_load`.
     """
@@ -113,18 +103,32 @@ class LoadPlan:
     cluster_id: str | None = None
     node_id: int | None = None
     limits: Limits = field(default=Limits(), repr=False)
-    fingerprint: LinesRead = field(default_factory=LinesRead, repr=False)
+    fingerprint: bytearray = field(default_factory=bytearray, repr=False)
+
+    def require_current(self) -> None:
+        """Raises StalePlan if the lines, which are read again, are not those that `preview` has read.
+
+        `apply` compares them as it writes, before the log directory appears.
+        """
+        digest = hashlib.sha256()
+        for line in self.lines() if self.fingerprint else ():
+            digest.update(line)
+        self._require(digest.digest())
+
+    def _require(self, digest: bytes) -> None:
+        if self.fingerprint not in (b"", digest):
+            raise StalePlan(self.source, "has changed since the preview")
 
     def preview(self) -> list[LoadedLog]:
         """Read all lines and return what would be written; write nothing. Errors as in `apply`."""
         _require_free(self.target)
         load = _Load(self, None)
         found = load.run()
-        self.fingerprint.digest = load.digest.digest()
+        self.fingerprint[:] = load.digest.digest()
         return found
 
-    def apply(self) -> list[LoadedLog]:
-        """Write the log directory. It appears once it is durable, whole or not at all.
+    def apply(self, *, on_step: OnStep = ignore) -> list[LoadedLog]:
+        """Write the log directory, and call `on_step` with it. It appears once it is durable, or not at all.
 
         Raises: EncodeError that names the line and the field; StalePlan if the lines are not those that
         `preview` has read; FileExistsError if the target is not empty; OSError (BlockingIOError if another
@@ -143,8 +147,7 @@ class LoadPlan:
                 ) as directory:
                     load = _Load(self, directory)
                     loaded = load.run()
-                if self.fingerprint.digest not in (b"", load.digest.digest()):
-                    raise StalePlan(self.source, "has changed since the preview")
+                self._require(load.digest.digest())
                 load.note_offsets(working)
                 sync_folder(working)
                 _require_free(self.target)
@@ -153,6 +156,7 @@ class LoadPlan:
                 shutil.rmtree(working, ignore_errors=True)
                 raise
             sync_folder(self.target.parent)
+        on_step(self.target)
         return loaded
 
 

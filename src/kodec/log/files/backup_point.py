@@ -189,7 +189,7 @@ class BackupPoint:
 
     name: str
     begun: int
-    ended: int
+    ended: int = field(compare=False)
     directories: list[BackupDirectory]
     number: int = 0
 

@@ -22,6 +22,7 @@ __all__ = [
     "open_regular",
     "read_regular",
     "require_no_dangling_link",
+    "require_owner",
     "require_regular",
 ]
 
@@ -116,3 +117,15 @@ def keep_owner(fd: int, like: os.stat_result, mode: int | None = None) -> None:
             os.fchown(fd, owner, group)
     # Last: a change of the owner clears set-id bits.
     os.fchmod(fd, (like.st_mode if mode is None else mode) & 0o7777)
+
+
+def require_owner(root: Path) -> None:
+    """Refuse a user whose files in a log directory its broker could not read.
+
+    Raises: PermissionError unless this is the broker's user or root; OSError where the system has no locks.
+    """
+    require_posix(root)
+    owner = root.stat().st_uid
+    if os.geteuid() not in (0, owner):
+        text = f"belongs to the broker's user {owner}; run this as that user or as root"
+        raise PermissionError(f"{root} {text}")

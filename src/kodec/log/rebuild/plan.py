@@ -33,7 +33,7 @@ from kodec.log.files.checkpoints import (
     write_offsets,
     write_partition_metadata,
 )
-from kodec.log.files.descriptors import keep_owner, open_file
+from kodec.log.files.descriptors import keep_owner, open_file, require_owner
 from kodec.log.files.durable import exchange, replace_file, sync_folder
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.lock import locked
@@ -59,8 +59,8 @@ from kodec.log.recovery.salvage import SalvagePlan, SalvageReport
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.log.writing.writer import LogWriter
 from kodec.runtime.dataclass import dataclass, field
-from kodec.runtime.errors import StalePlan
-from kodec.runtime.system import require_posix
+from kodec.runtime.errors import FormatError, StalePlan
+from kodec.runtime.plan import OnStep, Plan, StepReport, ignore, refuse
 
 __all__ = ["RebuildPlan", "RebuiltPartition"]
 
@@ -144,7 +144,7 @@ class RebuiltPartition:
 
 
 @dataclass(frozen=True, slots=True)
-class RebuildPlan:
+class RebuildPlan(Plan[StepReport[RebuiltPartition]]):
     """The plan of a rebuild; `apply` carries it out.
 
     Attributes:
@@ -180,63 +180,78 @@ class RebuildPlan:
     @property
     def has_changes(self) -> bool:
         """Whether there is something to rebuild."""
-        return bool(self.topics)
+        return bool(self.topics or self._records) or any(records for _, records in self._appended.values())
 
-    def apply(self, done: Callable[[RebuiltPartition], None] = lambda _: None) -> list[Path]:
+    def require_current(self) -> None:
+        """Raises StalePlan if the sources or the cluster have changed; OSError."""
+        try:
+            target = read_target(*self._arguments)
+        except (ValueError, FormatError) as error:
+            raise StalePlan(str(self._target.newest), f"cannot be written to any more ({error})") from error
+        if target != self._target:
+            raise StalePlan(str(self._target.newest), "has changed")
+        for each in self.partitions:
+            if each._salvage is not None:
+                each._salvage.require_current()
+            if each.remote is not None and not each.remote.is_same():
+                raise StalePlan(str(each.remote.path), "has changed")
+
+    def preview(self) -> StepReport[RebuiltPartition]:
+        return StepReport(list(self.partitions))
+
+    def apply(self, *, on_step: OnStep = ignore) -> StepReport[RebuiltPartition]:
         """Write the logs and the metadata. Sources are only read; no broker of the cluster may run.
 
         The locks of all log directories are held. After a kill no broker starts there until the same plan,
         made again, has finished.
 
         Args:
-            done: called with each topic-partition once all its replicas are durable.
+            on_step: called with each topic-partition once all its replicas are durable.
 
-        Returns: the files that logs of a cluster with topics had before, in quarantine.
+        Returns: the topic-partitions; `kept` has the files in quarantine that logs of a cluster with topics
+        had before.
         Raises: ValueError for a plan with problems; StalePlan if the sources or the cluster have changed
         since; BlockingIOError if a broker runs; PermissionError unless this is the brokers' user or root;
         OSError.
         """
-        if self.problems:
-            raise ValueError("; ".join(self.problems))
+        refuse(self.problems)
+        report = StepReport[RebuiltPartition]([], applied=True)
         roots = self._target.roots
         for root in roots:
-            require_posix(root)
-            owner = root.stat().st_uid
-            if os.geteuid() not in (0, owner):
-                text = f"belongs to the broker's user {owner}; run this as that user or as root"
-                raise PermissionError(f"{root} {text}")
+            require_owner(root)
         with ExitStack() as stack:
             for root in roots:
                 lock = stack.enter_context(locked(root))
                 stack.enter_context(lock.claim(root))
-            if read_target(*self._arguments) != self._target:
-                raise StalePlan(str(self._target.newest), "has changed")
+            self.require_current()
+            if not self.has_changes:
+                return report
             for root in roots:
                 self._fence(root)
             for each in self.partitions:
                 self._write(each)
-                done(each)
-            kept = []
+                report.steps.append(each)
+                on_step(each)
             for broker in self._target.brokers:
                 for root in broker.roots:
                     self._checkpoints(root)
             if self.is_new:
                 self._shut_down_cleanly()
             for name, (replicas, records) in self._appended.items():
-                kept += self._extend(name, replicas, records)
+                report.kept += self._extend(name, replicas, records)
             known = self._target.metadata.topics if self._target.metadata is not None else []
             is_done = {each.topic_id for each in self.topics} <= {each.topic_id for each in known}
             now = time.time_ns() // 1_000_000
             records = [] if is_done else [Record(value=value, timestamp=now) for value in self._records]
             controllers = sorted(self._target.controllers, key=lambda each: each != self._target.newest)
-            kept += self._extend(METADATA_LOG, controllers, records)
+            report.kept += self._extend(METADATA_LOG, controllers, records)
             for root in roots:
                 # in one step: what is left after a kill a broker deletes
                 done_with = root / f"kodec-0.{uuid4().hex}-delete"
                 (root / FENCE).rename(done_with)
                 sync_folder(root)
                 shutil.rmtree(done_with)
-        return kept
+        return report
 
     # -- the fence --------------------------------------------------------------------------------
 
@@ -272,16 +287,14 @@ class RebuildPlan:
         if not first.exists():
             made = self._made(partition, topic.topic_id)
             write_partition_metadata(made / PARTITION_METADATA, topic.topic_id)
-            for path in (*made.iterdir(), made):
-                _own(path, first.parent)
+            _own_all(made, first.parent)
             made.rename(first)
             sync_folder(first.parent)
         for target in others:
             if not target.exists():
                 made = target.parent / FENCE / target.name
                 _copy(first, made, self._progress)
-                for path in (*made.iterdir(), made):
-                    _own(path, target.parent)
+                _own_all(made, target.parent)
                 made.rename(target)
                 sync_folder(target.parent)
 
@@ -370,8 +383,7 @@ class RebuildPlan:
                 topic_id = METADATA_ID if name == METADATA_LOG else None
                 with LogWriter(made, topic_id=topic_id, leader_epoch=max(epoch, *batches)) as writer:
                     writer.append(data, keep_offsets=True)
-                for path in (*made.iterdir(), made):
-                    _own(path, root)
+                _own_all(made, root)
                 if not place.exists():
                     made.rename(place)
                 elif not exchange(made, place):
@@ -399,6 +411,11 @@ def _own(path: Path, root: Path) -> None:
     with open_file(path, os.O_RDONLY) as fd:
         keep_owner(fd, like, None if path.is_dir() else like.st_mode & 0o666)
         os.fsync(fd)
+
+
+def _own_all(folder: Path, root: Path) -> None:
+    for path in (*folder.iterdir(), folder):
+        _own(path, root)
 
 
 def _copy(folder: Path, made: Path, progress: Callable[[int], None] = lambda _: None) -> None:

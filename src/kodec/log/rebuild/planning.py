@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import time
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -40,6 +39,7 @@ from kodec.log.files.resolve import (
 )
 from kodec.log.files.tier_view import TierPath
 from kodec.log.files.tiered import REMOTE_TOPIC, holds_metadata
+from kodec.log.messages.as_json import uuid_text
 from kodec.log.messages.decoding import framed
 from kodec.log.omissions import Cause, Omissions
 from kodec.log.rebuild.plan import RebuildPlan, RebuiltPartition
@@ -403,7 +403,7 @@ class _Planner:
         }
         if len(ids) > 1:
             self.problems.append(
-                f"{topic}: the sources have it with several ids: {', '.join(map(_shown, ids))}"
+                f"{topic}: the sources have it with several ids: {', '.join(map(uuid_text, ids))}"
             )
         if not ids:
             # the same each time, so that an unfinished rebuild is recognized
@@ -476,7 +476,9 @@ class _Planner:
                     self.problems.append(f"{folder} cannot be read: --allow-missing goes on without it")
                 continue
             if identity is not None and identity != topic.topic_id:
-                self.notes.append(f"{folder}: left out: its topic id is {_shown(identity)}, of another topic")
+                self.notes.append(
+                    f"{folder}: left out: its topic id is {uuid_text(identity)}, of another topic"
+                )
                 continue
             sources.append(folder)
         found = RebuiltPartition(owner, sources)
@@ -577,7 +579,7 @@ class _Planner:
         self._require_end(found, sources)
         found.local_start = max(min(starts, default=0), report.start_offset)
         self.problems += [
-            f"{owner}: {each}: --lineage with one of the sources decides" for each in report.conflicts
+            f"{owner}: {each}: --lineage with one of the sources decides" for each in report.problems
         ]
         self.notes += [f"{owner}: {each}" for each in (*report.notes, *report.wrong_epochs)]
 
@@ -910,10 +912,6 @@ def _read_topic_id(folder: Path) -> UUID | None:
     with PartitionLog(folder) as log:
         found = log.metadata()
         return None if found is None else found.topic_id
-
-
-def _shown(topic_id: UUID) -> str:
-    return urlsafe_b64encode(topic_id.bytes).decode("ascii").rstrip("=")
 
 
 def _number(configs: Mapping[str, str], name: str, default: int) -> int:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
+from kodec.log.files.durable import sync_file, sync_folder
+from kodec.log.files.exclusive import changing
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition
+from kodec.log.files.names import CLEAN_SHUTDOWN, INDEXES
+from kodec.log.files.quarantine import quarantine_of
 from kodec.log.omissions import Omissions
-from kodec.log.recovery.apply import apply_steps
-from kodec.log.recovery.steps import Quarantine, Step, Truncate
+from kodec.log.recovery.steps import Step
 from kodec.runtime.dataclass import dataclass, field
+from kodec.runtime.plan import OnStep, Plan, StepReport, ignore, refuse
 
-__all__ = ["GoodAfterCut", "RecoveryPlan", "truncated_by"]
+__all__ = ["GoodAfterCut", "RecoveryPlan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +36,14 @@ class GoodAfterCut:
     last_offset: int
 
 
-def truncated_by(step: Step) -> int:
-    """Bytes that a step removes from a log; zeros and leftovers do not count."""
-    if isinstance(step, Truncate):
-        return 0 if step.zeros else step.size - step.position
-    return step.size if isinstance(step, Quarantine) and step.path.suffix == ".log" else 0
-
-
 @dataclass(slots=True)
-class RecoveryPlan:
+class RecoveryPlan(Plan[StepReport[Step]]):
     """The plan of a recovery of a topic-partition's folder.
 
     Attributes:
         path: the folder, whose name is its `topic_partition`; its parent is the log directory.
         steps: the changes in order; [] if there are none.
-        refused: why nothing is planned although something is wrong; "" otherwise.
+        problems: why nothing is planned although something is wrong; empty otherwise.
         start_offset, end_offset: of the log afterwards.
         segments: how many there are afterwards.
         damage_below_recovery_point: whether a log ends before the recovery point, up to which all data was
@@ -59,6 +55,9 @@ class RecoveryPlan:
         scanned: the logs that were read to validate them, and their bytes.
         fingerprint: what was there when the plan was made; None where that could not be listed.
         bytes_scanned: how many bytes of logs were read.
+        quarantine: the folder for removed data; None: `<log directory>.quarantine`, beside the log directory.
+            Each topic-partition has a folder there. An existing name gets a number as a suffix. Files there
+            keep the owner, group and permissions of the log.
 
     Example: see `plan_recovery`.
     """
@@ -66,7 +65,7 @@ class RecoveryPlan:
     path: Path
     topic_partition: TopicPartition
     steps: list[Step] = field(default_factory=list)
-    refused: str = ""
+    problems: list[str] = field(default_factory=list)
     start_offset: int = 0
     end_offset: int = 0
     segments: int = 0
@@ -77,6 +76,7 @@ class RecoveryPlan:
     scanned: list[Path] = field(default_factory=list)
     bytes_scanned: int = 0
     fingerprint: Fingerprint | None = field(default=None, repr=False)
+    quarantine: Path | None = None
 
     @property
     def has_changes(self) -> bool:
@@ -85,13 +85,18 @@ class RecoveryPlan:
 
     @property
     def truncated_bytes(self) -> int:
-        """Bytes that the plan removes from logs; see `truncated_by`."""
-        return sum(map(truncated_by, self.steps))
+        """Bytes that the plan removes from logs; zeros and leftovers do not count."""
+        return sum(each.truncated_bytes for each in self.steps)
 
-    def apply(
-        self, quarantine: Path | None = None, *, done: Callable[[Step], None] = lambda _: None
-    ) -> list[Path]:
-        """Carry out the plan; return the files in quarantine with the removed data.
+    def require_current(self) -> None:
+        if self.fingerprint is not None:
+            self.fingerprint.require()
+
+    def preview(self) -> StepReport[Step]:
+        return StepReport(list(self.steps))
+
+    def apply(self, *, on_step: OnStep = ignore) -> StepReport[Step]:
+        """Carry out the plan.
 
         All logs that were read for the plan are durable afterwards, even if there was nothing to do. If
         anything is changed, the log directory's clean-shutdown marker (`.kafka_cleanshutdown`) is removed, so
@@ -99,17 +104,36 @@ class RecoveryPlan:
         continues.
 
         Args:
-            quarantine: the folder for removed data; None: `<log directory>.quarantine`, beside
-                the log directory. Each topic-partition has a folder there. An existing name gets a number
-                as a suffix. Files there keep the owner, group and permissions of the log.
-            done: called with each step once it is durably done.
+            on_step: called with each step once it is durably done.
 
-        Raises: ValueError for a plan that was refused, a quarantine folder in a log directory, and a symbolic
+        Returns: the steps; `kept` has the files in quarantine with the removed data.
+        Raises: ValueError for a plan with problems, a quarantine folder in a log directory, and a symbolic
         link; StalePlan if anything in the folder, or its entries in checkpoints, have changed since the
         plan was made, for example by another `apply`; BlockingIOError if a broker runs there; OSError: then
         plan again. If some steps were done before, the error's note states how many.
         """
-        if self.refused:
-            raise ValueError(self.refused)
-        assert self.fingerprint is not None, "only a plan that was refused has none"
-        return apply_steps(self.fingerprint, self.steps, self.scanned, quarantine, done)
+        refuse(self.problems)
+        place = quarantine_of(self.path, self.quarantine)
+        report = StepReport[Step]([], applied=True)
+        with changing(self.path) as folder:
+            self.require_current()
+            if self.steps:
+                (folder.root / CLEAN_SHUTDOWN).unlink(missing_ok=True)
+            # The plan relies on the checkpoints: one that was replaced without fsync could come back.
+            sync_folder(folder.root)
+            for step in self.steps:
+                try:
+                    report.kept += step.apply(place)
+                except BaseException as error:
+                    done = f"{len(report.steps)} of {len(self.steps)} changes were made, the rest were not"
+                    where = f"; removed data is in {place}" if report.kept else ""
+                    error.add_note(f"{self.path}: {done}{where}")
+                    raise
+                report.steps.append(step)
+                on_step(step)
+            for path in self.scanned:
+                for each in (path, *(path.with_suffix(f".{kind}") for kind in INDEXES)):
+                    if each.exists():
+                        sync_file(each)
+            sync_folder(self.path)
+        return report

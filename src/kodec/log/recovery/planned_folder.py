@@ -74,13 +74,13 @@ class PlannedFolder:
         Also pipes, sockets and devices, and folders with the names of files: none of them can be recovered.
         """
         for path in self._irregular:
-            self.plan.refused = f"{path} is not a regular file: remove it first"
+            self.plan.problems.append(f"{path} is not a regular file: remove it first")
             return True
         for path in (self.plan.path, *self.names.values()):
             try:
                 require_no_link(path)
             except ValueError as error:
-                self.plan.refused = str(error)
+                self.plan.problems.append(str(error))
                 return True
         return False
 

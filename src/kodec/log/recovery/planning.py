@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
@@ -45,13 +46,14 @@ def plan_recoveries(
     index_interval_bytes: int = INDEX_INTERVAL,
     max_index_bytes: int = MAX_INDEX,
     allow_empty: bool = False,
+    quarantine: Path | None = None,
     limits: Limits = Limits(),
     progress: Progress = None,
 ) -> Iterator[RecoveryPlan]:
     """A plan for each topic-partition of an entry of `log.dirs`, live or moving in; see `plan_recovery`.
 
     Deleted and stray replicas are left alone. Each plan is made on demand, so that
-    the previous one may have been applied. An unreadable one is refused (`RecoveryPlan.refused`). Raises
+    the previous one may have been applied. An unreadable one is refused (`RecoveryPlan.problems`). Raises
     OSError where the log directory cannot be listed.
 
     Args:
@@ -83,7 +85,7 @@ def plan_recoveries(
                 given = _given(
                     folder, from_start, index_interval_bytes, max_index_bytes, limits, progress, allow_empty
                 )
-                yield _recovery(replica.path, replica.topic_partition, given)
+                yield _recovery(replica.path, replica.topic_partition, given, quarantine)
             except OSError as error:
                 # A dying disk, or a broker that deletes: the other topic-partitions are still planned.
                 yield unreadable_plan(replica.path, error)
@@ -91,9 +93,8 @@ def plan_recoveries(
 
 def unreadable_plan(folder: Path, error: OSError) -> RecoveryPlan:
     """The plan for a topic-partition's folder that cannot be read: it is refused."""
-    plan = RecoveryPlan(folder, partition_path(folder).topic_partition)
-    plan.refused = str(error) if isinstance(error, ReadFailed) else f"cannot be read: {error}"
-    return plan
+    problem = str(error) if isinstance(error, ReadFailed) else f"cannot be read: {error}"
+    return RecoveryPlan(folder, partition_path(folder).topic_partition, problems=[problem])
 
 
 def plan_recovery(
@@ -103,6 +104,7 @@ def plan_recovery(
     index_interval_bytes: int = INDEX_INTERVAL,
     max_index_bytes: int = MAX_INDEX,
     allow_empty: bool = False,
+    quarantine: Path | None = None,
     limits: Limits = Limits(),
     progress: Progress = None,
 ) -> RecoveryPlan:
@@ -124,7 +126,7 @@ def plan_recovery(
 
     Removed data is kept in quarantine when the plan is applied. If a batch has a right checksum but
     cannot be read by this version, or if the folder or a file in it is a symbolic link, nothing is
-    planned (`RecoveryPlan.refused`).
+    planned (`RecoveryPlan.problems`).
 
     Args:
         path: the folder. The files of its log directory apply.
@@ -134,6 +136,7 @@ def plan_recovery(
         from_start: read all segments, whatever the checkpoints are.
         allow_empty: also cut to nothing a log in which no batch is right and that does not begin like one, as
             an encrypted file; else it is refused.
+        quarantine: see `RecoveryPlan`.
 
     Returns: a plan; `apply` changes the folder.
     Raises: OSError; ValueError for a folder that is not a topic-partition's.
@@ -144,7 +147,7 @@ def plan_recovery(
         >>> _ = shutil.copytree("/data/crashed", "logs")
         >>> folder = next(each.path for each in kodec.repair.plan_recoveries("logs") if each.has_changes)
         >>> plan = kodec.repair.plan_recovery(folder)
-        >>> kept = plan.apply()  # what was truncated is in the quarantine
+        >>> kept = plan.apply().kept  # what was truncated is in the quarantine
         >>> kodec.repair.plan_recovery(folder).has_changes
         False
     """
@@ -154,7 +157,7 @@ def plan_recovery(
     given = _given(
         folder.root, from_start, index_interval_bytes, max_index_bytes, limits, progress, allow_empty
     )
-    return _recovery(folder.path, folder.topic_partition, given)
+    return _recovery(folder.path, folder.topic_partition, given, quarantine)
 
 
 def plan_reindex(
@@ -173,7 +176,7 @@ def plan_reindex(
         segments: the base offsets of the segments to read; None: all.
         index_interval_bytes, max_index_bytes, limits, progress: as in `plan_recovery`.
 
-    If a segment is damaged, nothing is planned (`RecoveryPlan.refused`): recover it first. The same applies
+    If a segment is damaged, nothing is planned (`RecoveryPlan.problems`): recover it first. The same applies
     if the folder or a file in it is a symbolic link.
 
     Returns: a plan; `apply` writes indexes and snapshots.
@@ -199,26 +202,10 @@ def plan_reindex(
     return _reindex(PlannedFolder(folder.path, folder.topic_partition, given), segments)
 
 
-def _given(
-    root: Path,
-    from_start: bool,
-    index_interval_bytes: int,
-    max_index_bytes: int,
-    limits: Limits,
-    progress: Progress,
-    allow_empty: bool = False,
-) -> Given:
-    return Given(
-        (root / CLEAN_SHUTDOWN).exists(),
-        _offsets(root / RECOVERY_POINTS),
-        _offsets(root / LOG_START_OFFSETS),
-        from_start,
-        index_interval_bytes,
-        max_index_bytes,
-        limits,
-        progress,
-        allow_empty,
-    )
+def _given(root: Path, *options: Any) -> Given:
+    """The state of a log directory, and the options."""
+    points, starts = _offsets(root / RECOVERY_POINTS), _offsets(root / LOG_START_OFFSETS)
+    return Given((root / CLEAN_SHUTDOWN).exists(), points, starts, *options)
 
 
 def _offsets(path: Path) -> dict[TopicPartition, int]:
@@ -229,11 +216,14 @@ def _offsets(path: Path) -> dict[TopicPartition, int]:
         return {}
 
 
-def _recovery(path: Path, topic_partition: TopicPartition, given: Given) -> RecoveryPlan:
+def _recovery(
+    path: Path, topic_partition: TopicPartition, given: Given, quarantine: Path | None
+) -> RecoveryPlan:
     plan = _recovered(PlannedFolder(path, topic_partition, given))
     if plan.steps and given.clean:
         # They take the clean-shutdown marker away, and what is to be done without it belongs to them.
         plan = _recovered(PlannedFolder(path, topic_partition, replace(given, clean=False)))
+    plan.quarantine = quarantine
     return plan
 
 
@@ -249,7 +239,7 @@ def _recovered(draft: PlannedFolder) -> RecoveryPlan:
         write_leader_epochs(draft, end)
         lower_recovery_point(draft, end)
     except Unsupported as error:
-        plan.refused = str(error)
+        plan.problems.append(str(error))
         plan.steps.clear()
         return plan
     draft.finish()
@@ -320,10 +310,10 @@ def _reindex(draft: PlannedFolder, wanted: Collection[int] | None) -> RecoveryPl
         try:
             scan = scan_one(draft, each, state, before)
         except Unsupported as error:
-            plan.refused = str(error)
+            plan.problems.append(str(error))
             return plan
         if scan.fault:
-            plan.refused = f"{each.log}: byte {scan.valid_bytes}: recover it first: {scan.fault}"
+            plan.problems.append(f"{each.log}: byte {scan.valid_bytes}: recover it first: {scan.fault}")
             return plan
         write_indexes(draft, each.base_offset, scan)
         plan.end_offset = scan.next_offset

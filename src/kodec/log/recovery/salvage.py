@@ -7,8 +7,8 @@ mostly good: salvage keeps it, with its offsets.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import chain, takewhile
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -38,6 +38,7 @@ from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import FormatError
+from kodec.runtime.plan import OnStep, Plan, ignore, refuse
 from kodec.stores.storage import on_this_machine, path_of
 
 __all__ = ["Dropped", "MissingRange", "SalvagePlan", "SalvageReport", "plan_salvage"]
@@ -78,14 +79,13 @@ class SalvageReport:
         leader_epochs: of the new log, as its checkpoint has them.
         kept: the segments of the new log that have batches, by base offset.
         notes: what nothing proves, and what a broker would do with it.
-        conflicts: why it cannot be known which replica is right; then `apply` refuses, unless the plan has a
-            `lineage`.
+        problems: those of the plan: why it cannot be known which replica is right, unless it has a `lineage`.
 
     Example: see `plan_salvage`.
     """
 
     source: Path
-    target: Path | None = None
+    target: Path | None = field(default=None, compare=False)
     segments: int = 0
     batches: int = 0
     records: int = 0
@@ -101,7 +101,7 @@ class SalvageReport:
     leader_epochs: list[LeaderEpoch] = field(default_factory=list)
     kept: dict[int, KeptSegment] = field(default_factory=dict, repr=False)
     notes: list[str] = field(default_factory=list)
-    conflicts: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     @property
     def bytes_missing(self) -> int:
@@ -120,7 +120,7 @@ class LogBefore(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SalvagePlan:
+class SalvagePlan(Plan[SalvageReport]):
     """A planned copy of the good batches of a log; `preview` returns only the result, `apply` copies.
 
     Attributes:
@@ -148,47 +148,60 @@ class SalvagePlan:
     lineage: Path | None = None
     after: LogBefore | None = None
     dropped: Path | None = None
+    _previews: list[SalvageReport] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @property
+    def problems(self) -> list[str]:
+        """Why `apply` refuses, as `preview` finds; a log without other replicas has no problems."""
+        return self.preview().problems if self.others or self.after is not None else []
+
+    def require_current(self) -> None:
+        for each in (self.fingerprint, *self.others):
+            each.require()
 
     def preview(self) -> SalvageReport:
-        """Read the log and return what would be kept; write nothing.
+        """Read the log, once, and return what would be kept; write nothing.
 
         Raises: OSError; Unsupported if another system has written the log.
         """
-        if self.others:
-            with self._merge() as merge:
-                return merge.run(None)
-        with PartitionLog(self.path, limits=self.limits) as log:
-            return _Salvage(log, self.progress, self.after).run(None)
+        if not self._previews:
+            with self._work() as work:
+                self._previews.append(work.run(None))
+        return self._previews[0]
 
-    def apply(self) -> SalvageReport:
-        """Write the target; the source is only read. After a crash the folder is whole or absent.
+    def apply(self, *, on_step: OnStep = ignore) -> SalvageReport:
+        """Write the target, and call `on_step` with it; the source is only read.
+
+        After a crash the folder is whole or absent.
 
         A broker that starts there reads the whole log once, as after any crash, and serves it.
 
         Raises: FileExistsError; StalePlan if the source has changed since the plan was made;
         OSError (BlockingIOError if a broker or another program writes into the target's log directory);
-        ValueError if the report has conflicts.
+        ValueError for a plan with problems.
         """
-        if self.others:
-            with self._merge() as merge, PartitionLog(self.path, limits=self.limits) as log:
-                sources = self.fingerprint, *self.others
-                if self.dropped is not None:
-                    merge.set_aside(self.dropped, sources)
-                with new_folder(log, self.target, *sources, offsets=merge.offsets) as folder:
-                    report = merge.run(folder)
-                report.target = self.target
-                return report
-        with PartitionLog(self.path, limits=self.limits) as log:
-            salvage = _Salvage(log, self.progress, self.after)
-            with new_folder(log, self.target, self.fingerprint, offsets=salvage.offsets) as folder:
-                report = salvage.run(folder)
-            report.target = self.target
-            return report
+        sources = self.fingerprint, *self.others
+        with self._work() as work, PartitionLog(self.path, limits=self.limits) as log:
+            refuse(work.report.problems)
+            if self.dropped is not None and isinstance(work, _Merge):
+                work.set_aside(self.dropped, sources)
+            with new_folder(log, self.target, *sources, offsets=work.offsets) as folder:
+                report = work.run(folder)
+                refuse(report.problems)
+        on_step(self.target)
+        report.target = self.target
+        return report
 
-    def _merge(self) -> _Merge:
-        folders = [self.path, *(each.folder for each in self.others)]
-        chosen = None if self.lineage is None else _number_of(self.lineage, folders)
-        return _Merge(folders, chosen, self.limits, self.progress, self.after)
+    @contextmanager
+    def _work(self) -> Iterator[_Salvage | _Merge]:
+        if self.others:
+            folders = [self.path, *(each.folder for each in self.others)]
+            chosen = None if self.lineage is None else _number_of(self.lineage, folders)
+            with _Merge(folders, chosen, self.limits, self.progress, self.after) as merge:
+                yield merge
+        else:
+            with PartitionLog(self.path, limits=self.limits) as log:
+                yield _Salvage(log, self.progress, self.after)
 
 
 def plan_salvage(
@@ -316,7 +329,7 @@ class _Copy:
         """Whether a batch is kept elsewhere."""
         if first < self._first <= last:
             why = f"offsets {first} to {last} of one batch, and what is kept elsewhere ends at {self._first}"
-            self.report.conflicts.append(f"{segment}: {why}")
+            self.report.problems.append(f"{segment}: {why}")
         return first < self._first
 
     def _told_missing(self, missing: Iterable[MissingRange]) -> list[MissingRange]:
@@ -485,6 +498,7 @@ class _Merge(_Copy):
         require_one_topic(replicas)
         self._merged = Merged(replicas, chosen)
         super().__init__(replicas[self._merged.lineage.winner].log, after)
+        self.report.problems = self._merged.conflicts
 
     def __enter__(self) -> Self:
         return self
@@ -500,9 +514,6 @@ class _Merge(_Copy):
 
     def run(self, folder: Path | None) -> SalvageReport:
         merged, report = self._merged, self.report
-        report.conflicts = merged.conflicts
-        if merged.conflicts and folder is not None:
-            raise ValueError(f"refused: {'; '.join(merged.conflicts)}")
         report.segments = sum(len(each.segments) for each in merged.replicas)
         report.missing = self._told_missing(merged.missing)
         report.dropped = merged.dropped
@@ -561,8 +572,6 @@ class _Merge(_Copy):
     def set_aside(self, dropped: Path, sources: Sequence[Fingerprint]) -> None:
         """Write the batches that do not count, those of each replica as a log of its own."""
         merged = self._merged
-        if merged.conflicts:
-            raise ValueError(f"refused: {'; '.join(merged.conflicts)}")
         for number, each in enumerate(merged.replicas):
             numbers = list(merged.numbers_dropped(number))
             if not numbers:
