@@ -85,7 +85,7 @@ class Entry:
 
 
 def read_entry(path: Path) -> dict[str, Any]:
-    """What `write_entry` wrote; nothing if that is not there, not whole, or not the user's alone."""
+    """What `write_entry` wrote; nothing if that is missing, not whole, or not the user's alone."""
     try:
         with path.open("rb") as file:
             if not is_own(os.fstat(file.fileno())) or not is_own(path.parent.stat()):

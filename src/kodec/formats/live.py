@@ -194,7 +194,7 @@ class LiveSource(_Held):
     def seek(self, pos: int, name: str) -> ByteSource:
         before = super().seek(pos, name)
         found = LiveSource(self.feed, self.state, self.base, self.nodes)
-        found.at, found._stand = before.at, before._stand
+        found.at, found._stand, found._main = before.at, before._stand, before._main
         assert found._stand is not None
         found._stand[0] = found
         return found
