@@ -1600,9 +1600,14 @@ def _release() -> None:
     """
     native = native_module("streams")
     is_free = _is_free if native is None else native.is_free
-    for _ in range(len(_staying)):
-        entry = _staying.pop(0)
+    entries: list[list[Any]] = []
+    # whoever looks meanwhile, in another thread or in a collection, looks at others
+    with contextlib.suppress(IndexError):
+        while True:
+            entries.append(_staying.pop())
+    for entry in entries:
         if is_free(entry):
+            entry.clear()
             continue
         entry[1] += 1
         if entry[1] < _MOST_LOOKS:
@@ -1845,6 +1850,14 @@ class StreamNode(_Base):
         state["_root"] = self if self._outer is None else _target(self._outer)
         return own, state
 
+    def __setstate__(self, state: tuple[dict[str, Any] | None, dict[str, Any]]) -> None:
+        own, members = state
+        self.__post_init__()
+        if own:
+            self.__dict__.update(own)
+        for name, value in members.items():
+            setattr(self, name, value)
+
     def _read_spans(self) -> dict[str, tuple[Any, int, int]] | None:
         """Where its fields were read, without where they are written."""
         if self._spans is None:
@@ -1893,9 +1906,15 @@ class StreamNode(_Base):
             raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
         if _staying:
             _release()
-        io = ByteSource.of(_whole(data), opt)
-        found = io.read(cls._made(arguments), None, "")
-        io.state.check()
+        native = cls._native
+        found = None if native is None or arguments else native.whole(cls, data, opt)
+        if found is None:
+            io = ByteSource.of(_whole(data), opt)
+            found = io.read(cls._made(arguments), None, "")
+        else:
+            io = found._io
+        if io.state.unchecked:
+            io.state.check()
         if exact is not False and not (cls._seeks or cls._tail_moves):
             ends_whole(found._stop, io.end)
         if exact:

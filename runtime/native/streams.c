@@ -39,7 +39,8 @@ static ks_node *ks_node_of(PyObject *object) { return (ks_node *)object; }
 static struct {
   PyTypeObject *source, *state, *node, *rare;
   struct { Py_ssize_t bits, left, main, stand, at, base, buf, end, state; } in_source;
-  struct { Py_ssize_t depth, empty, native, opt, room, unchecked; } in_state;
+  struct { Py_ssize_t depth, empty, inflated, native, opt, room, sought, stored, unchecked; } in_state;
+  Py_ssize_t spare;
   struct { Py_ssize_t marks, out, places, spans, taught, values; } in_rare;
   PyObject *stay, *native, *depth, *elements, *pos, *size, *eof, *read, *root, *check, *made, *zero;
 } ks;
@@ -1634,6 +1635,48 @@ static PyObject *ks_unit_read(PyObject *self, PyObject *const *args, Py_ssize_t 
   return status < 0 ? NULL : PyBool_FromLong(status);
 }
 
+/* What the streams of one reading have in common (`ReadingState`). */
+static PyObject *ks_new_state(PyObject *options) {
+  PyObject *const state = ks.state->tp_alloc(ks.state, 0);
+  if (state == NULL) return NULL;
+  ks_initial(state, ks.in_state.opt, options);
+  ks_initial(state, ks.in_state.native, Py_True);
+  ks_initial(state, ks.in_state.inflated, ks.zero);
+  if (kd_put(kd_in(state, ks.in_state.sought), PyList_New(0)) < 0 ||
+      kd_put(kd_in(state, ks.in_state.stored), PyDict_New()) < 0 ||
+      kd_put(kd_in(state, ks.in_state.unchecked), PyList_New(0)) < 0) {
+    Py_DECREF(state);
+    return NULL;
+  }
+  return state;
+}
+
+/* `whole(cls, data, options)`: an object read from bytes that are a stream; None if Python must do it. */
+static PyObject *ks_unit_whole(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  ks_unit *const unit = (ks_unit *)self;
+  PyObject *node = NULL;
+  ks_stream io;
+  if (count != 3) return PyErr_Format(PyExc_TypeError, "whole takes a class, bytes and options");
+  if (args[0] != unit->cls || !PyBytes_CheckExact(args[1])) Py_RETURN_NONE;
+  if (ks_begin(unit) < 0) return NULL;
+  if (unit->parameters) Py_RETURN_NONE;
+  const Py_ssize_t size = PyBytes_GET_SIZE(args[1]);
+  ks_element outermost = {.kind = KS_E_OBJECT, .cls = (PyTypeObject *)unit->cls, .unit = unit};
+  ks_run run = {.whole = args[1], .bytes = (const uint8_t *)PyBytes_AS_STRING(args[1]), .room = size + ks.spare};
+  if (ks_option(args[2], ks.depth, &run.deepest) < 0 || ks_option(args[2], ks.elements, &run.elements) < 0) return NULL;
+  if ((run.state = ks_new_state(args[2])) == NULL) return NULL;
+  const int collects = PyGC_Disable();
+  if (ks_sync(&run) == 0 && ks_open(&run, &io, args[1], run.bytes, 0, size) == 0) {
+    node = ks_made(&run, NULL, &io, &outermost, -1);
+    if (ks_close(&run, &io, node == NULL ? -1 : ks_sync(&run)) < 0) Py_CLEAR(node);
+  }
+  if (collects) PyGC_Enable();
+  Py_DECREF(run.state);
+  if (node != NULL) return node;
+  if (!ks_given_up(&run)) return NULL;
+  Py_RETURN_NONE;
+}
+
 static PyObject *ks_unit_instance(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   ks_unit *const unit = (ks_unit *)self;
   PyObject *found = NULL;
@@ -1780,6 +1823,7 @@ static PyType_Spec ks_node_spec = {"kodec.runtime.native.streams.Node", sizeof(k
 
 static PyMethodDef ks_unit_methods[] = {
     {"read", (PyCFunction)(void (*)(void))ks_unit_read, METH_FASTCALL, NULL},
+    {"whole", (PyCFunction)(void (*)(void))ks_unit_whole, METH_FASTCALL, NULL},
     {"instance", (PyCFunction)(void (*)(void))ks_unit_instance, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -1829,6 +1873,8 @@ static int ks_import(PyObject *module) {
       {&ks.state, "depth", &ks.in_state.depth},    {&ks.state, "empty", &ks.in_state.empty},
       {&ks.state, "native", &ks.in_state.native},  {&ks.state, "opt", &ks.in_state.opt},
       {&ks.state, "room", &ks.in_state.room},      {&ks.state, "unchecked", &ks.in_state.unchecked},
+      {&ks.state, "inflated", &ks.in_state.inflated}, {&ks.state, "sought", &ks.in_state.sought},
+      {&ks.state, "stored", &ks.in_state.stored},
       {&ks.rare, "marks", &ks.in_rare.marks},      {&ks.rare, "out", &ks.in_rare.out},
       {&ks.rare, "places", &ks.in_rare.places},    {&ks.rare, "spans", &ks.in_rare.spans},
       {&ks.rare, "taught", &ks.in_rare.taught},    {&ks.rare, "values", &ks.in_rare.values},
@@ -1840,6 +1886,7 @@ static int ks_import(PyObject *module) {
                {"size", &ks.size},      {"eof", &ks.eof},     {"read", &ks.read},         {"root", &ks.root},
                {"_check", &ks.check},
                {"_made", &ks.made}};
+  PyObject *spare;
   if (ks_set_class(module, "ByteSource", &ks.source) < 0 || ks_set_class(module, "ReadingState", &ks.state) < 0 ||
       ks_set_class(module, "StreamNode", &ks.node) < 0 || ks_set_class(module, "_Rare", &ks.rare) < 0)
     return -1;
@@ -1849,6 +1896,9 @@ static int ks_import(PyObject *module) {
     if ((*names[i].to = PyUnicode_InternFromString(names[i].text)) == NULL) return -1;
   ks.zero = PyLong_FromLong(0);
   ks.stay = PyObject_GetAttrString(module, "_stay");
+  if ((spare = PyObject_GetAttrString(module, "_SPARE")) == NULL) return -1;
+  ks.spare = PyLong_AsSsize_t(spare);
+  Py_DECREF(spare);
   return ks.zero == NULL || ks.stay == NULL ? -1 : 0;
 }
 

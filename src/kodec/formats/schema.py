@@ -248,10 +248,10 @@ class Format:
             >>> message.to_bytes()
             b'\\x05hello'
         """
+        if parameters is None and exact is None and type(source) is bytes and not self._about.parameters:
+            # a small message is read in less time than all of this takes
+            return self._kind.from_bytes(source, opt=options)
         arguments = self._arguments(parameters)
-        if type(source) is bytes:
-            # what small messages are read from: nothing else has to be looked at
-            return self._read(self._kind, source, options, arguments, exact)
         data, name = bytes_of(source)
         with _whole(data):
             try:
