@@ -157,14 +157,20 @@ static int ks_open(ks_run *run, ks_stream *io, PyObject *buf, const uint8_t *byt
 static int ks_close(ks_run *run, ks_stream *io, int status) {
   run->top = io->outer;
   if (status == 0) status = ks_store(io);
+  /* it holds bytes, and what streams have in common: the collector need not look at it */
+  PyObject_GC_UnTrack(io->source);
   Py_CLEAR(io->source);
   return status;
 }
 
 /* ------------------------------------------------------------------ what is around an object */
 
-/* A weak reference to an object. */
-static PyObject *ks_weakly(PyObject *node) { return PyWeakref_NewRef(node, NULL); }
+/* A weak reference to an object. Without a callback it is in no cycle. */
+static PyObject *ks_weakly(PyObject *node) {
+  PyObject *const found = PyWeakref_NewRef(node, NULL);
+  if (found != NULL) PyObject_GC_UnTrack(found);
+  return found;
+}
 
 /* The object that a link leads to, a new reference; NULL if it was freed, or there is no link. */
 static PyObject *ks_target(PyObject *link) {
@@ -1041,6 +1047,16 @@ static void ks_initial(PyObject *node, Py_ssize_t slot, PyObject *value) {
   kd_put(kd_in(node, slot), value);
 }
 
+/* Whether an object holds nothing that could hold it: no objects, and no lists. Members of an enum are numbers. */
+static int ks_is_leaf(const ks_unit *unit, PyObject *node) {
+  if (ks_node_of(node)->rare != NULL || unit->parameters) return 0;
+  for (Py_ssize_t i = 0; i < unit->fields; i++) {
+    PyObject *const value = *kd_in(node, unit->field[i]);
+    if (value != NULL && PyType_IS_GC(Py_TYPE(value)) && !PyLong_Check(value)) return 0;
+  }
+  return 1;
+}
+
 /* The next object of a unit in a stream. */
 static PyObject *ks_made(ks_run *run, const ks_at *at, ks_stream *io, ks_element *element, Py_ssize_t index) {
   ks_unit *const unit = element->unit;
@@ -1090,6 +1106,8 @@ static PyObject *ks_made(ks_run *run, const ks_at *at, ks_stream *io, ks_element
     if (status < 0) goto failed;
     made->stop = io->at;
     if (unit->checks && ks_checked(run, unit, node) < 0) goto failed;
+    /* the collector need not look at it, until an attribute is set (`ks_node_set`) */
+    if (ks_is_leaf(unit, node)) PyObject_GC_UnTrack(node);
   }
   (void)index;
   return node;
@@ -1784,6 +1802,12 @@ static int ks_node_set_order(PyObject *object, PyObject *value, void *closure) {
   return 0;
 }
 
+/* Set an attribute. Then the object may be part of a cycle. */
+static int ks_node_set(PyObject *object, PyObject *name, PyObject *value) {
+  if (!PyObject_GC_IsTracked(object)) PyObject_GC_Track(object);
+  return PyObject_GenericSetAttr(object, name, value);
+}
+
 static PyMemberDef ks_node_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(ks_node, weak), READONLY, NULL},
     {"_around", T_OBJECT, offsetof(ks_node, around), 0, NULL},
@@ -1812,6 +1836,7 @@ static PyType_Slot ks_node_slots[] = {
     {Py_tp_traverse, ks_node_traverse},
     {Py_tp_clear, ks_node_clear},
     {Py_tp_finalize, ks_finalize},
+    {Py_tp_setattro, ks_node_set},
     {Py_tp_members, ks_node_members},
     {Py_tp_getset, ks_node_getset},
     {Py_tp_methods, ks_node_methods},

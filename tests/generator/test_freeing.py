@@ -213,6 +213,20 @@ def test_deep_objects_are_freed(codec: Callable[[dict[str, str]], ModuleType]) -
     assert gone() is None
 
 
+def test_cycles_that_users_make_are_collected(x: Any) -> None:
+    """Of objects that hold numbers and bytes alone, too, which the collector does not look at."""
+    found = x.from_bytes(DATA)
+    inner = found.rows[0].body.part.d
+    gone = weakref.ref(inner)
+    inner.e = [inner]
+    del found, inner
+    x.from_bytes(b"\0")
+    assert gone() is not None
+    for _ in range(4):
+        gc.collect()
+    assert gone() is None
+
+
 def test_threads_that_keep_parts(x: Any) -> None:
     problems: list[BaseException] = []
 
