@@ -8,6 +8,7 @@ stream; `at` of an error counts from the start of the bytes.
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import re
 import sys
@@ -16,7 +17,8 @@ from functools import cache, partial
 from mmap import mmap
 from struct import Struct
 from struct import error as StructError
-from typing import Any, ClassVar, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast
+from weakref import ref
 
 from kodec.runtime.checksums import CHECKSUMS, unpacked
 from kodec.runtime.dataclass import fields
@@ -165,7 +167,7 @@ class ByteSource:
     Every method that reads names the field for its error. Raises: FormatError.
     """
 
-    __slots__ = ("_bits", "_left", "_stand", "at", "base", "buf", "end", "state")
+    __slots__ = ("_bits", "_left", "_main", "_stand", "at", "base", "buf", "end", "state")
 
     def __init__(self, buf: bytes, base: int, end: int, state: ReadingState) -> None:
         self.buf = buf
@@ -173,8 +175,10 @@ class ByteSource:
         self.end = end
         self.state = state
         self._bits = self._left = 0
-        # made by the first `seek`, which most streams never see
-        self._stand: list[ByteSource] | None = None
+        # Made by the first `seek`, which most streams never see: what is read at the moment, None for the
+        # source that the stream began with, which the others know. So no source holds itself.
+        self._stand: list[ByteSource | None] | None = None
+        self._main: ByteSource | None = None
 
     @classmethod
     def of(cls, buf: bytes, opt: ReadOptions = DEFAULT_READ) -> ByteSource:
@@ -184,7 +188,13 @@ class ByteSource:
     @property
     def current(self) -> ByteSource:
         """The source of this stream that is read at the moment."""
-        return self if self._stand is None else self._stand[0]
+        found = None if self._stand is None else self._stand[0]
+        return self._first if found is None else found
+
+    @property
+    def _first(self) -> ByteSource:
+        """The source that the stream began with."""
+        return self if self._main is None else self._main
 
     def is_stream_of(self, other: ByteSource) -> bool:
         """Whether both read one stream, at their own positions."""
@@ -290,8 +300,8 @@ class ByteSource:
         """The same stream, read from `pos` on; who calls it has the stream stand where it did again."""
         stand = self._stand
         if stand is None:
-            stand = self._stand = [self]
-        before = stand[0]
+            stand = self._stand = [None]
+        before = self.current
         if before._left:
             # Stock Kaitai forgets bits that are left: whoever goes on with them is given.
             before._bits, before._left = 0, _FORGOTTEN
@@ -299,14 +309,14 @@ class ByteSource:
             raise Malformed(name, "negative position", at=self.base, need="at least 0", have=pos)
         found = ByteSource(self.buf, self.base, self.end, self.state)
         found.at = self.base + pos
-        found._stand = stand
+        found._stand, found._main = stand, self._first
         stand[0] = found
         return found
 
     def leave(self, before: ByteSource) -> None:
         """End what `seek` began: the stream stands where `before` does."""
         if self._stand is not None:
-            self._stand[0] = before
+            self._stand[0] = None if before._main is None else before
 
     def bits_be(self, width: int, name: str) -> int:
         """The next `width` bits, the most significant of a byte first."""
@@ -485,9 +495,14 @@ class ByteSource:
             yield from found or ()
             return
         state = self._enter(node, parent, name, root)
+        node._keep()
         state.stored = None
         try:
-            yield from node._read_each(self, path[0], path[1:])
+            for each in node._read_each(self, path[0], path[1:]):
+                if isinstance(each, StreamNode):
+                    # nothing else holds what is around it
+                    each._keep()
+                yield each
             if node._calculated is not None:
                 state.unchecked.append(node)
         except FormatError as error:
@@ -514,12 +529,12 @@ class ByteSource:
         node._io = self
         node._start = self.at
         node._depth = state.depth = state.depth + 1
-        node._parent = parent
         if parent is not None:
-            node._root = parent._root
+            link = node._around = _weakly(parent)
+            node._outer = link if parent._outer is None else parent._outer
             node._is_le = parent._is_le
         if root is not None:
-            node._root = root
+            node._outer = _weakly(root)
         return state
 
 
@@ -577,6 +592,7 @@ class _Writing(Settling):
         calculated: the objects with fields to compute of the bytes.
         shrunk: the texts, by object and field, that no longer shrink the size that they had.
         stored: the bytes that were read of what processes make.
+        written: all objects that were written, by their identity.
     """
 
     __slots__ = (
@@ -598,6 +614,7 @@ class _Writing(Settling):
         "stored",
         "touched",
         "unread",
+        "written",
     )
 
     def __init__(self, opt: WriteOptions, stored: _Stored | None = None) -> None:
@@ -612,6 +629,7 @@ class _Writing(Settling):
         self.inserted: dict[int, dict[Key, _Placed]] = {}
         self.touched: set[int] = set()
         self.shrunk: set[Key] = set()
+        self.written: dict[int, StreamNode] = {}
         super().__init__()
 
     def begin(self) -> None:
@@ -624,6 +642,18 @@ class _Writing(Settling):
         self.calculated: list[StreamNode] = []
         self.placed: list[StreamNode] = []
         self.unread: list[StreamNode] = []
+
+    def end(self) -> None:
+        """End the writing: nothing of it is left in the objects, which would hold each other."""
+        self.active = False
+        for node in self.written.values():
+            node._out = node._taught = None
+            node._spans = node._read_spans()
+        for each in (
+            self.written, self.starts, self.known, self.inserted, self.later, self.calculated, self.placed,
+            self.unread, self.journal, self.taught, self.changes,
+        ):  # fmt: skip
+            each.clear()
 
     def resumes(self) -> bool:
         """Whether instances were not read yet that have to move: then all that were read are written."""
@@ -730,6 +760,7 @@ class ByteSink:
         "_left",
         "_little",
         "_open",
+        "_owner",
         "_unnamed",
         "_used",
         "after",
@@ -738,7 +769,6 @@ class ByteSink:
         "due",
         "limit",
         "out",
-        "owner",
         "placed",
         "state",
         "value",
@@ -753,7 +783,7 @@ class ByteSink:
         self.out = bytearray()
         self.base = base
         self.limit = limit
-        self.owner = self if owner is None else owner
+        self._owner = owner
         self.placed: list[_Placed] = []
         self.due: list[tuple[int, bytes, bool, str]] = []
         self._used = False
@@ -763,6 +793,11 @@ class ByteSink:
         # where something ends that is read to the end of the stream
         self._open: list[tuple[int, EncodeError]] = []
         self.after = b""
+
+    @property
+    def owner(self) -> ByteSink:
+        """What the whole stream is written to."""
+        return self if self._owner is None else self._owner
 
     @property
     def pos(self) -> int:
@@ -1036,6 +1071,7 @@ class ByteSink:
         node._out = self
         node._taught = solve
         state = self.state
+        state.written[id(node)] = node
         state.nodes.add(id(node))
         for field in node._blank_fields():
             state.fill(node, field, node._follows[field])
@@ -1475,27 +1511,216 @@ def fitting(value: Any, width: int, name: str) -> int:
 _READING = object()
 
 
-class StreamNode:
+def _weakly(node: StreamNode | None) -> Any:
+    return node if node is None or not _WEAK else ref(node)
+
+
+def _target(link: Any) -> Any:
+    """The object that a link leads to; None if it was freed."""
+    return link() if link.__class__ is ref else link
+
+
+def _strong(link: Any) -> Any:
+    found = _target(link)
+    return link if found is None else found
+
+
+def _inside(node: StreamNode) -> list[Any]:
+    """What an object holds, and what the lists in it do."""
+    found = [getattr(node, each.name, None) for each in fields(node)]
+    found += (node._values or {}).values()
+    for each in found:
+        if each.__class__ is list:
+            # the lists in it come after
+            found += each
+    return found
+
+
+def _is_unshared(top: StreamNode) -> bool:
+    """Whether nobody has any part of an object. Then its parts need not look again when they are freed."""
+    todo, done = [top], list[StreamNode]()
+    while todo:
+        node = todo.pop()
+        parts = _inside(node)
+        for part in parts:
+            inner = isinstance(part, StreamNode)
+            if (inner or part.__class__ is list) and getrefcount(part) > _UNSHARED:
+                for each in done:
+                    each._freed = False
+                return False
+            if inner and _target(part._around) is node:
+                part._freed = True
+                todo.append(part)
+                done.append(part)
+    return True
+
+
+getrefcount: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: 0)
+
+
+def _count_unshared() -> int:
+    """How many references are counted to what one list has alone, in a loop as that of `_is_unshared`."""
+    owner = [object()]
+    parts = [owner[0]]
+    for part in parts:
+        return getrefcount(part)
+    raise AssertionError
+
+
+def _is_free(entry: list[Any]) -> bool:
+    """Whether an entry of those that stay alone has its object, and nobody any part of that."""
+    return getrefcount(entry[0]) <= _ENTRY and _is_unshared(entry[0])
+
+
+_entry: list[object] = [object()]
+_UNSHARED, _ENTRY = _count_unshared(), getrefcount(_entry[0])
+# without counts of references an object holds what is around it
+_WEAK = _UNSHARED > 0
+
+
+# Objects that stay because somebody has a part of them, each with how often that was looked at.
+_staying: list[list[Any]] = []
+_MOST_LOOKS = 3
+
+
+def _stay(node: StreamNode) -> None:
+    _staying.append([node, 0])
+    if _collected not in gc.callbacks:
+        gc.callbacks.append(_collected)
+
+
+def _collected(phase: str, _: dict[str, int]) -> None:
+    if phase == "start" and _staying:
+        _release()
+
+
+def _release() -> None:
+    """Free the objects of which nobody has a part any more.
+
+    Of one that somebody still has after some looks, the parts hold it: the collector of cycles frees them.
+    """
+    native = native_module("streams")
+    is_free = _is_free if native is None else native.is_free
+    entries: list[list[Any]] = []
+    # whoever looks meanwhile, in another thread or in a collection, looks at others
+    with contextlib.suppress(IndexError):
+        while True:
+            entries.append(_staying.pop())
+    for entry in entries:
+        if is_free(entry):
+            entry.clear()
+            continue
+        entry[1] += 1
+        if entry[1] < _MOST_LOOKS:
+            _staying.append(entry)
+        else:
+            entry[0]._hold()
+
+
+class _Rare:
+    """What few objects have.
+
+    Attributes:
+        marks: values that depend on where the stream stood at their first use.
+        out: the stream that the object is written to.
+        places: where instances were read.
+        spans: where the bytes of fields are.
+        taught: how its parameters are changed.
+        values: its instances.
+    """
+
+    __slots__ = ("marks", "out", "places", "spans", "taught", "values")
+
+    def __init__(self) -> None:
+        self.marks: dict[str, Any] | None = None
+        self.out: ByteSink | None = None
+        self.places: dict[str, tuple[int, ByteSource]] | None = None
+        self.spans: dict[str, tuple[Any, int, int]] | None = None
+        self.taught: dict[str, Solve] | None = None
+        self.values: dict[str, Any] | None = None
+
+
+class _Rarely(Generic[T]):
+    """An attribute of `_Rare`; None in objects that have none."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, node: Any, owner: type) -> T:
+        rare = None if node is None else node._rare
+        found: Any = None if rare is None else getattr(rare, self.name)
+        return cast("T", found)
+
+    def __set__(self, node: Any, value: T) -> None:
+        if node._rare is None:
+            if value is None:
+                return
+            node._rare = _Rare()
+        setattr(node._rare, self.name, value)
+
+
+# What is copied and pickled of an object besides its fields.
+_KEPT = ("_depth", "_io", "_is_le", "_marks", "_places", "_start", "_stop", "_values")
+
+
+class _Node:
+    """What every object has besides its fields; natively a structure in C."""
+
+    __slots__ = (
+        "__weakref__",
+        "_around",
+        "_depth",
+        "_freed",
+        "_io",
+        "_is_le",
+        "_outer",
+        "_rare",
+        "_start",
+        "_stop",
+    )
+
+    # what is around it, and the outermost object: the objects, or weak references to them
+    _around: Any
+    _outer: Any
+    _io: ByteSource | None
+    _is_le: bool | None
+    _rare: _Rare | None
+
+    def __post_init__(self) -> None:
+        self._around = self._outer = self._io = self._rare = self._is_le = None
+        self._start = self._stop = self._depth = 0
+        # whether nobody has it, nor a part of it, and it is being freed with what it is in
+        self._freed = False
+
+    def __del__(self) -> None:
+        """Stay while somebody has a part of this object."""
+        _end(self)
+
+
+def _end(node: Any) -> None:
+    """As `ks_finalize`. Of what the collector of cycles frees it has cleared the weak references."""
+    if node.__weakref__ is not None and not getattr(node, "_freed", True) and not _is_unshared(node):
+        _stay(node)
+
+
+_streams = native_module("streams")
+if TYPE_CHECKING or _streams is None:  # noqa: SIM108 - type checkers see one base
+    _Base = _Node
+else:
+    _Base = _streams.Node
+
+
+class StreamNode(_Base):
     """An object of a schema: its attributes are the fields, its properties the instances.
 
     An instance is read when it is first asked for, and kept; one that was given is written at its position.
+
+    An object holds what is in it, and knows what is around it by a weak reference, so that nothing is left to
+    the collector of cycles. An object that is about to be freed while somebody has a part of it stays
+    (`__del__`) until nobody has: the next reading looks, or the collector.
     """
 
-    __slots__ = (
-        "_depth",
-        "_io",
-        "_is_le",
-        "_marks",
-        "_out",
-        "_parent",
-        "_places",
-        "_root",
-        "_spans",
-        "_start",
-        "_stop",
-        "_taught",
-        "_values",
-    )
+    __slots__ = ()
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
     _part: ClassVar[bool] = False
@@ -1511,22 +1736,48 @@ class StreamNode:
     _positions: ClassVar[dict[str, tuple[Any, Any, Any, Any]]] = {}
     # whether fields are derived of bytes: True where these are the object's own
     _calculated: ClassVar[bool | None] = None
-    _io: ByteSource | None
-    _out: ByteSink | None
-    _parent: Any
-    _root: Any
+    # of few objects, as `_Rare` says
+    _marks = _Rarely[dict[str, Any] | None]("marks")
+    _out = _Rarely[ByteSink | None]("out")
+    _places = _Rarely[dict[str, tuple[int, ByteSource]] | None]("places")
+    _spans = _Rarely[dict[str, tuple[Any, int, int]] | None]("spans")
+    _taught = _Rarely[dict[str, Solve] | None]("taught")
+    _values = _Rarely[dict[str, Any] | None]("values")
 
-    def __post_init__(self) -> None:
-        self._io = self._out = self._parent = None
-        self._root = self
-        self._start = self._stop = self._depth = 0
-        self._is_le: bool | None = None
-        # these are made when they are needed, which is seldom
-        self._values: dict[str, Any] | None = None
-        self._places: dict[str, tuple[int, ByteSource]] | None = None
-        self._spans: dict[str, tuple[Any, int, int]] | None = None
-        self._taught: dict[str, Solve] | None = None
-        self._marks: dict[str, Any] | None = None
+    @property
+    def _parent(self) -> Any:
+        """The object around this one; None if there is none."""
+        return self._reached(self._around, "_parent")
+
+    @_parent.setter
+    def _parent(self, parent: Any) -> None:
+        self._around = parent
+
+    @property
+    def _root(self) -> Any:
+        """The outermost object."""
+        return self if self._outer is None else self._reached(self._outer, "_root")
+
+    @_root.setter
+    def _root(self, root: Any) -> None:
+        self._outer = None if root is self else root
+
+    def _reached(self, link: Any, name: str) -> Any:
+        if link.__class__ is not ref:
+            return link
+        found = link()
+        if found is None:
+            raise Malformed(name, "it was freed after this object had been taken out of it", at=self._start)
+        return found
+
+    def _keep(self) -> None:
+        """Hold what is around this object."""
+        self._around, self._outer = _strong(self._around), _strong(self._outer)
+
+    def _hold(self) -> None:
+        """Have this object, and all that it holds, hold what is around them."""
+        for node in self._nodes():
+            node._keep()
 
     def __eq__(self, other: object) -> bool:
         """Whether both are of one class and have the same fields, however deep these are."""
@@ -1589,15 +1840,30 @@ class StreamNode:
 
     def __getstate__(self) -> Any:
         """Without what is left of writing the object, which cannot be pickled."""
-        own: Any
-        state: dict[str, Any]
-        own, state = super().__getstate__()  # type: ignore[misc]  # of objects with slots
-        state |= {"_out": None, "_taught": None}
-        if self._spans is not None:
-            state["_spans"] = {
-                name: span for name, span in self._spans.items() if not isinstance(span[0], ByteSink)
-            }
+        found: Any = super().__getstate__()
+        own, state = found if isinstance(found, tuple) else (found, {})
+        for name in _KEPT:
+            state[name] = getattr(self, name)
+        for name in ("_around", "_outer", "_freed", "_rare", "_out", "_taught"):
+            state.pop(name, None)
+        state["_spans"] = self._read_spans()
+        state["_parent"] = _target(self._around)
+        state["_root"] = self if self._outer is None else _target(self._outer)
         return own, state
+
+    def __setstate__(self, state: tuple[dict[str, Any] | None, dict[str, Any]]) -> None:
+        own, members = state
+        self.__post_init__()
+        if own:
+            self.__dict__.update(own)
+        for name, value in members.items():
+            setattr(self, name, value)
+
+    def _read_spans(self) -> dict[str, tuple[Any, int, int]] | None:
+        """Where its fields were read, without where they are written."""
+        if self._spans is None:
+            return None
+        return {name: span for name, span in self._spans.items() if not isinstance(span[0], ByteSink)} or None
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """For pickle and copy, which go into objects as deep as they are. Raises: LimitExceeded."""
@@ -1609,8 +1875,13 @@ class StreamNode:
         return super().__reduce_ex__(protocol)
 
     def _link(self, parent: StreamNode | None, root: StreamNode | None) -> None:
-        self._parent = parent
-        self._root = root if root is not None else self if parent is None else parent._root
+        outer = root if root is not None or parent is None else parent._root
+        if _target(self._around) is not parent:
+            self._around = _weakly(parent)
+        if outer is self or outer is None:
+            self._outer = None
+        elif _target(self._outer) is not outer:
+            self._outer = _weakly(outer)
         if parent is not None:
             self._is_le = parent._is_le
 
@@ -1634,9 +1905,17 @@ class StreamNode:
     ) -> Self:
         if cls._part:
             raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
-        io = ByteSource.of(_whole(data), opt)
-        found = io.read(cls._made(arguments), None, "")
-        io.state.check()
+        if _staying:
+            _release()
+        native = cls._native
+        found = None if native is None or arguments else native.whole(cls, data, opt)
+        if found is None:
+            io = ByteSource.of(_whole(data), opt)
+            found = io.read(cls._made(arguments), None, "")
+        else:
+            io = found._io
+        if io.state.unchecked:
+            io.state.check()
         if exact is not False and not (cls._seeks or cls._tail_moves):
             ends_whole(found._stop, io.end)
         if exact:
@@ -1656,6 +1935,8 @@ class StreamNode:
     ) -> tuple[Self, int]:
         if cls._part:
             raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=pos)
+        if _staying:
+            _release()
         whole = _whole(buf)
         end = len(whole) if end is None else end
         io = ByteSource(whole, pos, end, ReadingState(opt, end - pos))
@@ -1678,7 +1959,7 @@ class StreamNode:
 
     def _to_bytes(self, opt: WriteOptions, arguments: tuple[Any, ...]) -> bytes:
         """The bytes, with the object's own parameters where no others are passed."""
-        if self._part and self._parent is None and self._root is self:
+        if self._part and self._around is None and self._outer is None:
             raise EncodeError("", f"a {type(self).__name__} is written as a part of what holds it")
         before = {name: getattr(self, name) for name in self._parameters}
         passed = dict(zip(self._parameters, arguments, strict=True))
@@ -1694,7 +1975,7 @@ class StreamNode:
             raise EncodeError("", f"a value is missing, or of another type: {error}") from error
         finally:
             state.restore()
-            state.active = False
+            state.end()
             for name, own in before.items():
                 setattr(self, name, own)
 
@@ -1755,14 +2036,14 @@ class StreamNode:
         return data
 
     def _pass(self, state: _Writing) -> bytes:
-        known = own_bytes(self) if self._parent is None else None
+        known = own_bytes(self) if self._around is None else None
         limit = state.sizes.get(id(self), None if known is None else len(known))
         out = ByteSink(state, limit)
         out.write(self, type(self), self._parent, "", root=self._root)
         # instances in other streams, which are there now
         for write in state.later:
             write()
-        data = out.finish(self, part=self._parent is not None and not self._has_stream())
+        data = out.finish(self, part=self._around is not None and not self._has_stream())
         out.closed(len(data))
         return data
 
@@ -1800,7 +2081,7 @@ class StreamNode:
     def _ranges(self, data: bytes) -> list[tuple[int, int]]:
         """Where instances stand in the bytes that this object was read from, whatever became of it since."""
         assert self._io is not None
-        if self._part or self._parent is not None:
+        if self._part or self._around is not None:
             return []
         try:
             given_ = tuple(getattr(self, name) for name in self._parameters)
@@ -1877,7 +2158,7 @@ class StreamNode:
         for each in fields(self):
             setattr(again, each.name, getattr(self, each.name))
         again.__post_init__()
-        io._enter(again, self._parent, "", None if self._root is self else self._root)
+        io._enter(again, _target(self._around), "", _target(self._outer))
         with contextlib.suppress(FormatError, EncodeError):
             again._read(io)
         return io.found
@@ -2203,3 +2484,7 @@ def use_native_reading(table: Callable[[], dict[type, dict[str, Any]]], *classes
     once = cache(table)
     for cls in classes:
         cls._native = native.Unit(cls, once)
+
+
+if _streams is not None:
+    _streams.begin(sys.modules[__name__])

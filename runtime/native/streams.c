@@ -12,18 +12,37 @@
 enum {
   KS_MOST_NESTED = 300, /* nested objects, as the C stack is finite; deeper ones are read in Python */
   KS_MOST_ASKED = 100,  /* instances that need each other */
+  KS_MOST_FREED = 2000, /* nested objects that are freed at once; the collector frees deeper ones */
   KS_FORGOTTEN = -1     /* what `_left` is where bits were lost */
 };
 
-static PyTypeObject *ks_unit_type;
+static PyTypeObject *ks_unit_type, *ks_node_type;
+
+/* What every object has besides its fields, the base of `StreamNode`. */
+typedef struct {
+  PyObject_HEAD
+  PyObject *weak;           /* weak references to it */
+  PyObject *around, *outer; /* its parent and the outermost object, or weak references to them; NULL: none, and itself */
+  PyObject *io;             /* the stream that it was read from; NULL: none */
+  PyObject *rare;           /* of few objects: instances, places (`_Rare` in runtime/streams.py); NULL: nothing */
+  Py_ssize_t start, stop;   /* where it was read */
+  int depth;
+  signed char order; /* 1: little-endian, 0: big-endian, -1: neither, as `ks_little` */
+  char freed;        /* whether nobody has it or a part of it, and it is being freed with what it is in */
+} ks_node;
+
+static signed char ks_order_of(PyObject *little) { return little == Py_True ? 1 : little == Py_False ? 0 : -1; }
+
+static ks_node *ks_node_of(PyObject *object) { return (ks_node *)object; }
 
 /* What of `kodec.runtime.streams` is used, and where its objects keep their attributes. */
 static struct {
-  PyTypeObject *source, *state, *node;
-  struct { Py_ssize_t bits, left, stand, at, base, buf, end, state; } in_source;
-  struct { Py_ssize_t depth, empty, native, opt, room, unchecked; } in_state;
-  struct { Py_ssize_t depth, io, is_le, marks, out, parent, places, root, spans, start, stop, taught, values; } in_node;
-  PyObject *native, *depth, *elements, *pos, *size, *eof, *read, *root, *check, *made, *zero;
+  PyTypeObject *source, *state, *node, *rare;
+  struct { Py_ssize_t bits, left, main, stand, at, base, buf, end, state; } in_source;
+  struct { Py_ssize_t depth, empty, inflated, native, opt, room, sought, stored, unchecked; } in_state;
+  Py_ssize_t spare;
+  struct { Py_ssize_t marks, out, places, spans, taught, values; } in_rare;
+  PyObject *stay, *native, *depth, *elements, *pos, *size, *eof, *read, *root, *check, *made, *zero;
 } ks;
 
 /* ------------------------------------------------------------------ streams */
@@ -118,6 +137,8 @@ static int ks_open(ks_run *run, ks_stream *io, PyObject *buf, const uint8_t *byt
   *kd_in(source, ks.in_source.state) = run->state;
   Py_INCREF(Py_None);
   *kd_in(source, ks.in_source.stand) = Py_None;
+  Py_INCREF(Py_None);
+  *kd_in(source, ks.in_source.main) = Py_None;
   Py_INCREF(ks.zero);
   *kd_in(source, ks.in_source.bits) = ks.zero;
   Py_INCREF(ks.zero);
@@ -136,8 +157,178 @@ static int ks_open(ks_run *run, ks_stream *io, PyObject *buf, const uint8_t *byt
 static int ks_close(ks_run *run, ks_stream *io, int status) {
   run->top = io->outer;
   if (status == 0) status = ks_store(io);
+  /* it holds bytes, and what streams have in common: the collector need not look at it */
+  PyObject_GC_UnTrack(io->source);
   Py_CLEAR(io->source);
   return status;
+}
+
+/* ------------------------------------------------------------------ what is around an object */
+
+/* A weak reference to an object. Without a callback it is in no cycle. */
+static PyObject *ks_weakly(PyObject *node) {
+  PyObject *const found = PyWeakref_NewRef(node, NULL);
+  if (found != NULL) PyObject_GC_UnTrack(found);
+  return found;
+}
+
+/* The object that a link leads to, a new reference; NULL if it was freed, or there is no link. */
+static PyObject *ks_target(PyObject *link) {
+  PyObject *found = link;
+  if (found != NULL && PyWeakref_CheckRefExact(found)) {
+#if PY_VERSION_HEX >= 0x030D0000
+    return PyWeakref_GetRef(link, &found) == 1 ? found : NULL;
+#else
+    found = PyWeakref_GET_OBJECT(link);
+    if (found == Py_None) return NULL;
+#endif
+  }
+  Py_XINCREF(found);
+  return found;
+}
+
+/* Whether a link is a weak reference to an object. */
+static int ks_leads_to(PyObject *link, PyObject *node) {
+  PyObject *const found = link != NULL && PyWeakref_CheckRefExact(link) ? ks_target(link) : NULL;
+  Py_XDECREF(found);
+  return found == node;
+}
+
+/* The outermost object around one, a new reference; NULL if it was freed. */
+static PyObject *ks_root_of(PyObject *node) {
+  PyObject *const outer = ks_node_of(node)->outer;
+  return ks_target(outer == NULL || outer == Py_None ? node : outer);
+}
+
+/* Its parent, or None, a new reference; NULL if it was freed. */
+static PyObject *ks_parent_of(PyObject *node) {
+  PyObject *const around = ks_node_of(node)->around;
+  return ks_target(around == NULL ? Py_None : around);
+}
+
+/* A link to the outermost object around one, of which `weak` is a link. */
+static PyObject *ks_outer_of(PyObject *node, PyObject *weak) {
+  PyObject *const outer = ks_node_of(node)->outer;
+  PyObject *const found = outer == NULL || outer == Py_None ? weak : outer;
+  Py_XINCREF(found);
+  return found;
+}
+
+/* Link an object with its parent, or NULL; the outermost object is that of `root`, or that of the parent if it is NULL. */
+static int ks_link(PyObject *object, PyObject *parent, PyObject *root) {
+  ks_node *const node = ks_node_of(object);
+  if (parent != NULL) {
+    if ((node->around = ks_weakly(parent)) == NULL) return -1;
+    if (root == NULL) node->outer = ks_outer_of(parent, node->around);
+  }
+  if (root != NULL) {
+    PyObject *const weak = ks_weakly(root);
+    if (weak == NULL) return -1;
+    node->outer = ks_outer_of(root, weak);
+    Py_DECREF(weak);
+  }
+  return 0;
+}
+
+static void ks_finalize(PyObject *self);
+
+static int ks_is_node(PyObject *value) {
+  PyTypeObject *const type = Py_TYPE(value);
+  /* derived classes may have a method of their own */
+  return type->tp_finalize == ks_finalize || (PyType_IS_GC(type) && PyType_IsSubtype(type, ks_node_type));
+}
+
+/* The instances that an object has, borrowed; NULL: none. */
+static PyObject *ks_values(PyObject *node) {
+  PyObject *const rare = ks_node_of(node)->rare;
+  PyObject *const found = rare == NULL || rare == Py_None ? NULL : *kd_in(rare, ks.in_rare.values);
+  return found == NULL || !PyDict_CheckExact(found) ? NULL : found;
+}
+
+static int ks_is_unshared(PyObject *node, int depth);
+
+/* Whether nobody else has a value that `node` has, or a part of it. */
+static int ks_holds_unshared(PyObject *node, PyObject *value, int depth) {
+  if (value == NULL || !PyType_IS_GC(Py_TYPE(value))) return 1;
+  if (PyList_CheckExact(value)) {
+    if (Py_REFCNT(value) > 1 || depth > KS_MOST_FREED) return 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value); i++)
+      if (!ks_holds_unshared(node, PyList_GET_ITEM(value, i), depth + 1)) return 0;
+    return 1;
+  }
+  if (!ks_is_node(value)) return 1;
+  if (Py_REFCNT(value) > 1) return 0;
+  if (!ks_leads_to(ks_node_of(value)->around, node)) return 1;
+  ks_node_of(value)->freed = 1;
+  return ks_is_unshared(value, depth + 1);
+}
+
+/* Whether nobody has any part of an object. They are marked: they need not look again when they are freed. */
+static int ks_is_unshared(PyObject *node, int depth) {
+  const Py_ssize_t stop = Py_TYPE(node)->tp_basicsize;
+  PyObject *const values = ks_values(node);
+  PyObject *name, *value;
+  Py_ssize_t at = 0;
+  if (depth > KS_MOST_FREED) return 0;
+  for (Py_ssize_t i = ks.node->tp_basicsize; i < stop; i += (Py_ssize_t)sizeof(PyObject *))
+    if (!ks_holds_unshared(node, *kd_in(node, i), depth)) return 0;
+  if (values == NULL) return 1;
+  while (PyDict_Next(values, &at, &name, &value))
+    if (!ks_holds_unshared(node, value, depth)) return 0;
+  return 1;
+}
+
+static void ks_unmark(PyObject *node);
+
+/* Take the marks from the objects in a value. */
+static void ks_unmark_in(PyObject *value) {
+  if (value == NULL || !PyType_IS_GC(Py_TYPE(value))) return;
+  if (PyList_CheckExact(value)) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value); i++) ks_unmark_in(PyList_GET_ITEM(value, i));
+  } else if (ks_is_node(value) && ks_node_of(value)->freed) {
+    ks_node_of(value)->freed = 0;
+    ks_unmark(value);
+  }
+}
+
+/* Undo what `ks_is_unshared` did before it met what somebody has. */
+static void ks_unmark(PyObject *node) {
+  const Py_ssize_t stop = Py_TYPE(node)->tp_basicsize;
+  PyObject *const values = ks_values(node);
+  PyObject *name, *value;
+  Py_ssize_t at = 0;
+  for (Py_ssize_t i = ks.node->tp_basicsize; i < stop; i += (Py_ssize_t)sizeof(PyObject *))
+    ks_unmark_in(*kd_in(node, i));
+  if (values == NULL) return;
+  while (PyDict_Next(values, &at, &name, &value)) ks_unmark_in(value);
+}
+
+/* Whether nobody has any part of an object; else none is marked. */
+static int ks_is_free_inside(PyObject *node) {
+  if (ks_is_unshared(node, 0)) return 1;
+  ks_unmark(node);
+  return 0;
+}
+
+/* `StreamNode.__del__`: an object stays while somebody has a part of it. */
+static void ks_finalize(PyObject *self) {
+  PyObject *type, *value, *traceback, *found;
+  /* nothing asks for it; or the collector of cycles frees it, which has cleared all weak references */
+  if (ks_node_of(self)->weak == NULL || ks_node_of(self)->freed || ks_is_free_inside(self)) return;
+  PyErr_Fetch(&type, &value, &traceback);
+  found = PyObject_CallOneArg(ks.stay, self);
+  if (found == NULL) PyErr_WriteUnraisable(self);
+  Py_XDECREF(found);
+  PyErr_Restore(type, value, traceback);
+}
+
+/* `_is_free` of runtime/streams.py. */
+static PyObject *ks_is_free(PyObject *module, PyObject *entry) {
+  PyObject *node;
+  (void)module;
+  if (!PyList_CheckExact(entry) || PyList_GET_SIZE(entry) < 1 || !ks_is_node(node = PyList_GET_ITEM(entry, 0)))
+    return PyErr_Format(PyExc_TypeError, "is_free takes a list of an object of a stream");
+  return PyBool_FromLong(Py_REFCNT(node) == 1 && ks_is_free_inside(node));
 }
 
 /* ------------------------------------------------------------------ values */
@@ -284,7 +475,7 @@ static int ks_asked(ks_run *run, const ks_at *at, ks_expr *expr, ks_val *to) {
   if (expr->part[0] != NULL) {
     node = ks_eval_object(run, at, expr->part[0]);
     if (node == NULL) return -1;
-    source = Py_TYPE(node) == ks.source ? node : PyType_IsSubtype(Py_TYPE(node), ks.node) ? *kd_in(node, ks.in_node.io) : NULL;
+    source = Py_TYPE(node) == ks.source ? node : PyType_IsSubtype(Py_TYPE(node), ks.node) ? ks_node_of(node)->io : NULL;
     if (source == NULL || Py_TYPE(source) != ks.source) {
       Py_DECREF(node);
       return -1;
@@ -311,7 +502,7 @@ static int ks_asked(ks_run *run, const ks_at *at, ks_expr *expr, ks_val *to) {
 
 static PyObject *ks_call(ks_run *run, const ks_at *at, PyObject *function, PyObject *data) {
   PyObject *item = Py_None, *index, *found = NULL, *io;
-  io = at->io != NULL ? at->io->source : *kd_in(at->node, ks.in_node.io);
+  io = at->io != NULL ? at->io->source : ks_node_of(at->node)->io;
   if (io == NULL || ks_sync(run) < 0) return NULL;
   Py_INCREF(item);
   if (at->item != NULL) {
@@ -513,8 +704,7 @@ static int ks_around(ks_run *run, const ks_at *at, ks_expr *expr, ks_val *to) {
   }
   found = NULL;
   if (PyType_IsSubtype(Py_TYPE(node), ks.node))
-    found = *kd_in(node, expr->op == KS_ROOT ? ks.in_node.root : ks.in_node.parent);
-  Py_XINCREF(found);
+    found = expr->op == KS_ROOT ? ks_root_of(node) : ks_parent_of(node);
   Py_DECREF(node);
   return ks_set_object(to, found);
 }
@@ -665,10 +855,7 @@ static PyObject *ks_cast_of(const ks_cast *cast, int64_t value) {
 
 /* 1 for little-endian, 0 for big-endian, -1 if unset. */
 static int ks_little(const ks_at *at, ks_order order) {
-  if (order == KS_BY) {
-    PyObject *const little = *kd_in(at->node, ks.in_node.is_le);
-    return little == Py_True ? 1 : little == Py_False ? 0 : -1;
-  }
+  if (order == KS_BY) return ks_node_of(at->node)->order;
   return order == KS_LE;
 }
 
@@ -809,11 +996,25 @@ static PyObject *ks_processed(ks_run *run, const ks_at *at, const ks_bounds *bou
 static int ks_steps(ks_run *run, const ks_at *at, const ks_step *steps, Py_ssize_t count);
 static PyObject *ks_element_at(ks_run *run, const ks_at *at, ks_stream *io, ks_element *element, Py_ssize_t index);
 
+/* Have an object keep what few do. */
+static int ks_begin_rare(PyObject **rare) {
+  const Py_ssize_t slots[] = {ks.in_rare.marks, ks.in_rare.out,    ks.in_rare.places,
+                              ks.in_rare.spans, ks.in_rare.taught, ks.in_rare.values};
+  if (*rare != NULL && *rare != Py_None) return 0;
+  if (kd_put(rare, ks.rare->tp_alloc(ks.rare, 0)) < 0) return -1;
+  for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
+    Py_INCREF(Py_None);
+    *kd_in(*rare, slots[i]) = Py_None;
+  }
+  return 0;
+}
+
 /* A field whose bytes are asked for begins or ends. */
 static int ks_mark(const ks_at *at, PyObject *name, int ends) {
-  PyObject **const spans = kd_in(at->node, ks.in_node.spans);
-  PyObject *place, *span, *before;
+  PyObject *place, *span, *before, **spans, **const rare = &ks_node_of(at->node)->rare;
   int status = -1;
+  if (ks_begin_rare(rare) < 0) return -1;
+  spans = kd_in(*rare, ks.in_rare.spans);
   if ((*spans == NULL || *spans == Py_None) && kd_put(spans, PyDict_New()) < 0) return -1;
   if (!PyDict_Check(*spans) || (place = PyLong_FromSsize_t(at->io->at - at->io->base)) == NULL) return -1;
   before = ends ? PyDict_GetItemWithError(*spans, name) : NULL;
@@ -846,48 +1047,54 @@ static void ks_initial(PyObject *node, Py_ssize_t slot, PyObject *value) {
   kd_put(kd_in(node, slot), value);
 }
 
+/* Whether an object holds nothing that could hold it: no objects, and no lists. Members of an enum are numbers. */
+static int ks_is_leaf(const ks_unit *unit, PyObject *node) {
+  if (ks_node_of(node)->rare != NULL || unit->parameters) return 0;
+  for (Py_ssize_t i = 0; i < unit->fields; i++) {
+    PyObject *const value = *kd_in(node, unit->field[i]);
+    if (value != NULL && PyType_IS_GC(Py_TYPE(value)) && !PyLong_Check(value)) return 0;
+  }
+  return 1;
+}
+
 /* The next object of a unit in a stream. */
 static PyObject *ks_made(ks_run *run, const ks_at *at, ks_stream *io, ks_element *element, Py_ssize_t index) {
   ks_unit *const unit = element->unit;
-  PyObject *parent = Py_None, *root, *node, *little;
-  const Py_ssize_t start = io->at;
+  PyObject *parent = NULL, *node;
   if (run->depth >= run->deepest || run->nested >= KS_MOST_NESTED) return NULL;
   node = element->cls->tp_alloc(element->cls, 0);
   if (node == NULL) return NULL;
+  ks_node *const made = ks_node_of(node);
+  made->start = io->at;
+  made->depth = (int)run->depth + 1;
+  made->order = -1;
+  Py_INCREF(io->source);
+  made->io = io->source;
   for (Py_ssize_t i = 0; i < unit->fields; i++) ks_initial(node, unit->field[i], unit->initial[i]);
   for (Py_ssize_t i = 0; i < unit->parameters; i++) {
     PyObject *const given = ks_eval_object(run, at, element->argument[i]);
     if (given == NULL) goto failed;
     kd_put(kd_in(node, unit->parameter[i]), given);
   }
-  if (element->own)
+  if (element->own) {
     parent = at->node;
-  else if (element->parent != NULL && (parent = ks_eval_object(run, at, element->parent)) == NULL)
-    goto failed;
-  if (element->own || element->parent == NULL) Py_INCREF(parent);
-  root = !element->own && element->rooted ? *kd_in(at->node, ks.in_node.root) : NULL;
-  little = Py_None;
-  if (parent != Py_None) {
+    Py_INCREF(parent);
+  } else if (element->parent != NULL) {
+    if ((parent = ks_eval_object(run, at, element->parent)) == NULL) goto failed;
+    if (parent == Py_None) Py_CLEAR(parent);
+  }
+  if (parent != NULL) {
     if (!PyType_IsSubtype(Py_TYPE(parent), ks.node)) {
       Py_DECREF(parent);
       goto failed;
     }
-    if (root == NULL) root = *kd_in(parent, ks.in_node.root);
-    little = *kd_in(parent, ks.in_node.is_le);
+    made->order = ks_node_of(parent)->order;
   }
-  *kd_in(node, ks.in_node.parent) = parent;
-  ks_initial(node, ks.in_node.root, root == NULL ? node : root);
-  ks_initial(node, ks.in_node.is_le, little == NULL ? Py_None : little);
-  ks_initial(node, ks.in_node.io, io->source);
-  ks_initial(node, ks.in_node.out, Py_None);
-  ks_initial(node, ks.in_node.values, Py_None);
-  ks_initial(node, ks.in_node.places, Py_None);
-  ks_initial(node, ks.in_node.marks, Py_None);
-  ks_initial(node, ks.in_node.spans, Py_None);
-  ks_initial(node, ks.in_node.taught, Py_None);
-  if (ks_put_whole(node, ks.in_node.start, start) < 0 || ks_put_whole(node, ks.in_node.depth, run->depth + 1) < 0)
-    goto failed;
-  ks_initial(node, ks.in_node.stop, ks.zero);
+  {
+    const int status = ks_link(node, parent, !element->own && element->rooted ? at->node : NULL);
+    Py_XDECREF(parent);
+    if (status < 0) goto failed;
+  }
   {
     const ks_at inner = {node, unit, io, NULL, 0};
     int status;
@@ -896,8 +1103,11 @@ static PyObject *ks_made(ks_run *run, const ks_at *at, ks_stream *io, ks_element
     status = ks_steps(run, &inner, unit->step, unit->steps);
     run->nested--;
     run->depth--;
-    if (status < 0 || ks_put_whole(node, ks.in_node.stop, io->at) < 0) goto failed;
+    if (status < 0) goto failed;
+    made->stop = io->at;
     if (unit->checks && ks_checked(run, unit, node) < 0) goto failed;
+    /* the collector need not look at it, until an attribute is set (`ks_node_set`) */
+    if (ks_is_leaf(unit, node)) PyObject_GC_UnTrack(node);
   }
   (void)index;
   return node;
@@ -909,7 +1119,7 @@ failed:
 /* The same of a class that is read in Python. */
 static PyObject *ks_by_python(ks_run *run, const ks_at *at, ks_stream *io, ks_element *element, Py_ssize_t index) {
   PyObject *const given = PyTuple_New(element->arguments);
-  PyObject *node = NULL, *parent = NULL, *number = NULL, *root = Py_None, *found = NULL;
+  PyObject *node = NULL, *parent = NULL, *number = NULL, *root = NULL, *found = NULL;
   if (given == NULL) return NULL;
   for (Py_ssize_t i = 0; i < element->arguments; i++) {
     PyObject *const each = ks_eval_object(run, at, element->argument[i]);
@@ -928,16 +1138,17 @@ static PyObject *ks_by_python(ks_run *run, const ks_at *at, ks_stream *io, ks_el
   } else if ((number = PyLong_FromSsize_t(index)) == NULL) {
     goto done;
   }
-  if (!element->own && element->rooted && *kd_in(at->node, ks.in_node.root) != NULL) root = *kd_in(at->node, ks.in_node.root);
+  if (!element->own && element->rooted && (root = ks_root_of(at->node)) == NULL) goto done;
   node = PyObject_CallMethodOneArg((PyObject *)element->cls, ks.made, given);
   if (node != NULL && ks_sync(run) == 0) {
-    PyObject *const arguments[] = {io->source, node, parent == NULL ? Py_None : parent, element->name, number, root};
+    PyObject *const arguments[] = {io->source, node, parent == NULL ? Py_None : parent, element->name, number, root == NULL ? Py_None : root};
     found = ks_back(run, PyObject_VectorcallMethod(ks.read, arguments, 6, NULL));
   }
 done:
   Py_DECREF(given);
   Py_XDECREF(node);
   Py_XDECREF(parent);
+  Py_XDECREF(root);
   Py_XDECREF(number);
   return found;
 }
@@ -1260,7 +1471,7 @@ static int ks_set_order(ks_run *run, const ks_at *at, const ks_step *step) {
     }
   }
   ks_drop(&on);
-  ks_initial(at->node, ks.in_node.is_le, little);
+  ks_node_of(at->node)->order = ks_order_of(little);
   return 0;
 }
 
@@ -1341,7 +1552,7 @@ static PyObject *ks_sought(ks_run *run, const ks_at *at, const ks_step *step) {
  * -1. */
 static int ks_read(ks_unit *unit, PyObject *node, PyObject *source, PyObject *of_instance, PyObject **to) {
   PyObject *const stand = *kd_in(source, ks.in_source.stand), *const buf = *kd_in(source, ks.in_source.buf);
-  PyObject *options, *bits, *little;
+  PyObject *options, *bits;
   ks_run run = {NULL, NULL, buf, 0, 0, 0, 0, 0, 0, 0, 0, NULL};
   ks_stream io = {NULL, NULL, 0, 0, 0, 0, 0, source};
   const ks_at at = {node, unit, &io, NULL, 0};
@@ -1350,8 +1561,12 @@ static int ks_read(ks_unit *unit, PyObject *node, PyObject *source, PyObject *of
   const ks_step *step = NULL;
   Py_buffer view;
   int status;
-  if (stand != Py_None && (!PyList_Check(stand) || PyList_GET_SIZE(stand) != 1 || PyList_GET_ITEM(stand, 0) != source))
-    return 0;
+  if (stand != Py_None) {
+    PyObject *current;
+    if (!PyList_Check(stand) || PyList_GET_SIZE(stand) != 1) return 0;
+    current = PyList_GET_ITEM(stand, 0);
+    if (current != source && (current != Py_None || *kd_in(source, ks.in_source.main) != Py_None)) return 0;
+  }
   run.state = *kd_in(source, ks.in_source.state);
   bits = *kd_in(source, ks.in_source.bits);
   if (run.state == NULL || Py_TYPE(run.state) != ks.state || buf == NULL || bits == NULL || !PyLong_CheckExact(bits))
@@ -1393,8 +1608,7 @@ static int ks_read(ks_unit *unit, PyObject *node, PyObject *source, PyObject *of
   PyObject *const later = *kd_in(run.state, ks.in_state.unchecked);
   const Py_ssize_t unchecked = later == NULL || !PyList_Check(later) ? 0 : PyList_GET_SIZE(later);
   Py_INCREF(source);
-  little = *kd_in(node, ks.in_node.is_le);
-  Py_XINCREF(little);
+  const signed char order = ks_node_of(node)->order;
   {
     const int collects = PyGC_Disable();
     if (step == NULL) {
@@ -1414,22 +1628,18 @@ static int ks_read(ks_unit *unit, PyObject *node, PyObject *source, PyObject *of
     run.top = &io;
     if (step == NULL) {
       for (Py_ssize_t i = 0; i < unit->fields; i++) ks_initial(node, unit->field[i], unit->initial[i]);
-      ks_initial(node, ks.in_node.values, Py_None);
-      ks_initial(node, ks.in_node.places, Py_None);
-      ks_initial(node, ks.in_node.marks, Py_None);
-      ks_initial(node, ks.in_node.spans, Py_None);
+      Py_CLEAR(ks_node_of(node)->rare);
     }
     if (later != NULL && PyList_Check(later) && PyList_GET_SIZE(later) > unchecked &&
         PyList_SetSlice(later, unchecked, PyList_GET_SIZE(later), NULL) < 0)
       PyErr_Clear();
-    ks_initial(node, ks.in_node.is_le, little == NULL ? Py_None : little);
+    ks_node_of(node)->order = order;
     ks_initial(run.state, ks.in_state.native, Py_False);
     status = ks_sync(&run) < 0 ? -1 : 0;
   } else {
     status = -1;
   }
   if (status <= 0 && to != NULL) Py_CLEAR(*to);
-  Py_XDECREF(little);
   Py_DECREF(source);
   PyBuffer_Release(&view);
   return status;
@@ -1441,6 +1651,48 @@ static PyObject *ks_unit_read(PyObject *self, PyObject *const *args, Py_ssize_t 
   if (count != 2) return PyErr_Format(PyExc_TypeError, "read takes an object and a stream");
   if ((PyObject *)Py_TYPE(args[0]) == unit->cls && Py_TYPE(args[1]) == ks.source) status = ks_read(unit, args[0], args[1], NULL, NULL);
   return status < 0 ? NULL : PyBool_FromLong(status);
+}
+
+/* What the streams of one reading have in common (`ReadingState`). */
+static PyObject *ks_new_state(PyObject *options) {
+  PyObject *const state = ks.state->tp_alloc(ks.state, 0);
+  if (state == NULL) return NULL;
+  ks_initial(state, ks.in_state.opt, options);
+  ks_initial(state, ks.in_state.native, Py_True);
+  ks_initial(state, ks.in_state.inflated, ks.zero);
+  if (kd_put(kd_in(state, ks.in_state.sought), PyList_New(0)) < 0 ||
+      kd_put(kd_in(state, ks.in_state.stored), PyDict_New()) < 0 ||
+      kd_put(kd_in(state, ks.in_state.unchecked), PyList_New(0)) < 0) {
+    Py_DECREF(state);
+    return NULL;
+  }
+  return state;
+}
+
+/* `whole(cls, data, options)`: an object read from bytes that are a stream; None if Python must do it. */
+static PyObject *ks_unit_whole(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  ks_unit *const unit = (ks_unit *)self;
+  PyObject *node = NULL;
+  ks_stream io;
+  if (count != 3) return PyErr_Format(PyExc_TypeError, "whole takes a class, bytes and options");
+  if (args[0] != unit->cls || !PyBytes_CheckExact(args[1])) Py_RETURN_NONE;
+  if (ks_begin(unit) < 0) return NULL;
+  if (unit->parameters) Py_RETURN_NONE;
+  const Py_ssize_t size = PyBytes_GET_SIZE(args[1]);
+  ks_element outermost = {.kind = KS_E_OBJECT, .cls = (PyTypeObject *)unit->cls, .unit = unit};
+  ks_run run = {.whole = args[1], .bytes = (const uint8_t *)PyBytes_AS_STRING(args[1]), .room = size + ks.spare};
+  if (ks_option(args[2], ks.depth, &run.deepest) < 0 || ks_option(args[2], ks.elements, &run.elements) < 0) return NULL;
+  if ((run.state = ks_new_state(args[2])) == NULL) return NULL;
+  const int collects = PyGC_Disable();
+  if (ks_sync(&run) == 0 && ks_open(&run, &io, args[1], run.bytes, 0, size) == 0) {
+    node = ks_made(&run, NULL, &io, &outermost, -1);
+    if (ks_close(&run, &io, node == NULL ? -1 : ks_sync(&run)) < 0) Py_CLEAR(node);
+  }
+  if (collects) PyGC_Enable();
+  Py_DECREF(run.state);
+  if (node != NULL) return node;
+  if (!ks_given_up(&run)) return NULL;
+  Py_RETURN_NONE;
 }
 
 static PyObject *ks_unit_instance(PyObject *self, PyObject *const *args, Py_ssize_t count) {
@@ -1461,6 +1713,7 @@ static PyObject *ks_unit_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   static char *names[] = {"cls", "table", NULL};
   PyObject *cls, *table;
   ks_unit *self;
+  if (ks.node == NULL) return PyErr_Format(PyExc_RuntimeError, "kodec.runtime.streams was not imported");
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O", names, &PyType_Type, &cls, &table)) return NULL;
   if (!PyType_IsSubtype((PyTypeObject *)cls, ks.node) || !PyCallable_Check(table))
     return PyErr_Format(PyExc_TypeError, "a unit is made of a class of streamed objects and a function");
@@ -1496,8 +1749,106 @@ static void ks_unit_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
+/* ------------------------------------------------------------------ the base of objects */
+
+static int ks_node_traverse(PyObject *object, visitproc visit, void *arg) {
+  const ks_node *const self = ks_node_of(object);
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->around);
+  Py_VISIT(self->outer);
+  Py_VISIT(self->io);
+  Py_VISIT(self->rare);
+  return 0;
+}
+
+static int ks_node_clear(PyObject *object) {
+  ks_node *const self = ks_node_of(object);
+  Py_CLEAR(self->around);
+  Py_CLEAR(self->outer);
+  Py_CLEAR(self->io);
+  Py_CLEAR(self->rare);
+  return 0;
+}
+
+static void ks_node_dealloc(PyObject *object) {
+  PyTypeObject *const type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  if (ks_node_of(object)->weak != NULL) PyObject_ClearWeakRefs(object);
+  ks_node_clear(object);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+/* `__post_init__`: as it is before it is read. */
+static PyObject *ks_node_begin(PyObject *object, PyObject *nothing) {
+  ks_node *const self = ks_node_of(object);
+  (void)nothing;
+  ks_node_clear(object);
+  self->start = self->stop = 0;
+  self->depth = 0;
+  self->order = -1;
+  Py_RETURN_NONE;
+}
+
+static PyObject *ks_node_order(PyObject *object, void *closure) {
+  const int order = ks_node_of(object)->order;
+  (void)closure;
+  return Py_NewRef(order < 0 ? Py_None : order ? Py_True : Py_False);
+}
+
+static int ks_node_set_order(PyObject *object, PyObject *value, void *closure) {
+  (void)closure;
+  ks_node_of(object)->order = ks_order_of(value);
+  return 0;
+}
+
+/* Set an attribute. Then the object may be part of a cycle. */
+static int ks_node_set(PyObject *object, PyObject *name, PyObject *value) {
+  if (!PyObject_GC_IsTracked(object)) PyObject_GC_Track(object);
+  return PyObject_GenericSetAttr(object, name, value);
+}
+
+static PyMemberDef ks_node_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(ks_node, weak), READONLY, NULL},
+    {"_around", T_OBJECT, offsetof(ks_node, around), 0, NULL},
+    {"_outer", T_OBJECT, offsetof(ks_node, outer), 0, NULL},
+    {"_io", T_OBJECT, offsetof(ks_node, io), 0, NULL},
+    {"_rare", T_OBJECT, offsetof(ks_node, rare), 0, NULL},
+    {"_start", T_PYSSIZET, offsetof(ks_node, start), 0, NULL},
+    {"_stop", T_PYSSIZET, offsetof(ks_node, stop), 0, NULL},
+    {"_depth", T_INT, offsetof(ks_node, depth), 0, NULL},
+    {"_freed", T_BOOL, offsetof(ks_node, freed), 0, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef ks_node_getset[] = {
+    {"_is_le", ks_node_order, ks_node_set_order, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef ks_node_methods[] = {
+    {"__post_init__", ks_node_begin, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot ks_node_slots[] = {
+    {Py_tp_dealloc, ks_node_dealloc},
+    {Py_tp_traverse, ks_node_traverse},
+    {Py_tp_clear, ks_node_clear},
+    {Py_tp_finalize, ks_finalize},
+    {Py_tp_setattro, ks_node_set},
+    {Py_tp_members, ks_node_members},
+    {Py_tp_getset, ks_node_getset},
+    {Py_tp_methods, ks_node_methods},
+    {0, NULL},
+};
+
+static PyType_Spec ks_node_spec = {"kodec.runtime.native.streams.Node", sizeof(ks_node), 0,
+                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, ks_node_slots};
+
 static PyMethodDef ks_unit_methods[] = {
     {"read", (PyCFunction)(void (*)(void))ks_unit_read, METH_FASTCALL, NULL},
+    {"whole", (PyCFunction)(void (*)(void))ks_unit_whole, METH_FASTCALL, NULL},
     {"instance", (PyCFunction)(void (*)(void))ks_unit_instance, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -1533,26 +1884,25 @@ static int ks_set_class(PyObject *module, const char *name, PyTypeObject **to) {
   return PyType_Check(found) ? 0 : -1;
 }
 
-static int ks_import(void) {
+static int ks_import(PyObject *module) {
   static const struct {
     PyTypeObject **cls;
     const char *name;
     Py_ssize_t *slot;
   } slots[] = {
       {&ks.source, "_bits", &ks.in_source.bits},   {&ks.source, "_left", &ks.in_source.left},
+      {&ks.source, "_main", &ks.in_source.main},
       {&ks.source, "_stand", &ks.in_source.stand}, {&ks.source, "at", &ks.in_source.at},
       {&ks.source, "base", &ks.in_source.base},    {&ks.source, "buf", &ks.in_source.buf},
       {&ks.source, "end", &ks.in_source.end},      {&ks.source, "state", &ks.in_source.state},
       {&ks.state, "depth", &ks.in_state.depth},    {&ks.state, "empty", &ks.in_state.empty},
       {&ks.state, "native", &ks.in_state.native},  {&ks.state, "opt", &ks.in_state.opt},
       {&ks.state, "room", &ks.in_state.room},      {&ks.state, "unchecked", &ks.in_state.unchecked},
-      {&ks.node, "_depth", &ks.in_node.depth},
-      {&ks.node, "_io", &ks.in_node.io},           {&ks.node, "_is_le", &ks.in_node.is_le},
-      {&ks.node, "_marks", &ks.in_node.marks},     {&ks.node, "_out", &ks.in_node.out},
-      {&ks.node, "_parent", &ks.in_node.parent},   {&ks.node, "_places", &ks.in_node.places},
-      {&ks.node, "_root", &ks.in_node.root},       {&ks.node, "_start", &ks.in_node.start},
-      {&ks.node, "_stop", &ks.in_node.stop},       {&ks.node, "_values", &ks.in_node.values},
-      {&ks.node, "_spans", &ks.in_node.spans},     {&ks.node, "_taught", &ks.in_node.taught},
+      {&ks.state, "inflated", &ks.in_state.inflated}, {&ks.state, "sought", &ks.in_state.sought},
+      {&ks.state, "stored", &ks.in_state.stored},
+      {&ks.rare, "marks", &ks.in_rare.marks},      {&ks.rare, "out", &ks.in_rare.out},
+      {&ks.rare, "places", &ks.in_rare.places},    {&ks.rare, "spans", &ks.in_rare.spans},
+      {&ks.rare, "taught", &ks.in_rare.taught},    {&ks.rare, "values", &ks.in_rare.values},
   };
   static const struct {
     const char *text;
@@ -1561,35 +1911,45 @@ static int ks_import(void) {
                {"size", &ks.size},      {"eof", &ks.eof},     {"read", &ks.read},         {"root", &ks.root},
                {"_check", &ks.check},
                {"_made", &ks.made}};
-  PyObject *const module = PyImport_ImportModule("kodec.runtime.streams");
-  int status = -1;
-  if (module == NULL) return -1;
+  PyObject *spare;
   if (ks_set_class(module, "ByteSource", &ks.source) < 0 || ks_set_class(module, "ReadingState", &ks.state) < 0 ||
-      ks_set_class(module, "StreamNode", &ks.node) < 0)
-    goto done;
+      ks_set_class(module, "StreamNode", &ks.node) < 0 || ks_set_class(module, "_Rare", &ks.rare) < 0)
+    return -1;
   for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
-    if (ks_set_slot(*slots[i].cls, slots[i].name, slots[i].slot) < 0) goto done;
+    if (ks_set_slot(*slots[i].cls, slots[i].name, slots[i].slot) < 0) return -1;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if ((*names[i].to = PyUnicode_InternFromString(names[i].text)) == NULL) goto done;
-  if ((ks.zero = PyLong_FromLong(0)) == NULL) goto done;
-  status = 0;
-done:
-  Py_DECREF(module);
-  return status;
+    if ((*names[i].to = PyUnicode_InternFromString(names[i].text)) == NULL) return -1;
+  ks.zero = PyLong_FromLong(0);
+  ks.stay = PyObject_GetAttrString(module, "_stay");
+  if ((spare = PyObject_GetAttrString(module, "_SPARE")) == NULL) return -1;
+  ks.spare = PyLong_AsSsize_t(spare);
+  Py_DECREF(spare);
+  return ks.zero == NULL || ks.stay == NULL ? -1 : 0;
 }
+
+/* `begin(module)`: use the classes of `kodec.runtime.streams`, which is derived from this module. */
+static PyObject *ks_begin_module(PyObject *self, PyObject *module) {
+  (void)self;
+  if (ks_import(module) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef ks_methods[] = {
+    {"begin", ks_begin_module, METH_O, NULL}, {"is_free", ks_is_free, METH_O, NULL}, {NULL, NULL, 0, NULL}};
 
 static PyModuleDef ks_module = {
     PyModuleDef_HEAD_INIT, "streams", "Objects of streamed schemas read natively, by what the generator wrote of them.",
-    -1, NULL, NULL, NULL, NULL, NULL};
+    -1, ks_methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_streams(void) {
   PyObject *module, *rows;
-  if (ks_import() < 0) return NULL;
   module = PyModule_Create(&ks_module);
   if (module == NULL) return NULL;
   ks_unit_type = (PyTypeObject *)PyType_FromSpec(&ks_unit_spec);
+  ks_node_type = (PyTypeObject *)PyType_FromSpec(&ks_node_spec);
   rows = PyType_FromSpec(&kr_spec);
-  if (ks_unit_type == NULL || rows == NULL || PyModule_AddObjectRef(module, "Unit", (PyObject *)ks_unit_type) < 0 ||
+  if (ks_unit_type == NULL || ks_node_type == NULL || rows == NULL ||
+      PyModule_AddObjectRef(module, "Node", (PyObject *)ks_node_type) < 0 || PyModule_AddObjectRef(module, "Unit", (PyObject *)ks_unit_type) < 0 ||
       PyModule_AddObjectRef(module, "Rows", rows) < 0)
     Py_CLEAR(module);
   Py_XDECREF(rows);

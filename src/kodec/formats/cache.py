@@ -3,7 +3,8 @@
 A folder is named by the hash of all its inputs: schemas, generator, Python, compiler. It is
 created under another name and renamed when complete: of two processes one is first, and both are right. It
 holds the hash of each of its files: an incomplete one, as left by cleaners of temporary files,
-is created again.
+is created again. What loading a schema needs to know of its model stands in `about.json`, so that files are
+read without the generator (`kodec.formats.index`).
 """
 
 from __future__ import annotations
@@ -16,29 +17,47 @@ import importlib.machinery
 import importlib.util
 import json
 import os
-import pickle
-import shlex
-import shutil
 import stat
-import subprocess
 import sys
 import sysconfig
-import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-from kodec.generator.schema.model import Model
-from kodec.runtime.logger import logger
+from kodec.formats.index import Entry, read_entry, write_entry
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.native import include_dir
 
-__all__ = ["Modules", "cache_folder", "made_by", "modules_of", "unpacked"]
+if TYPE_CHECKING:
+    from kodec.generator.schema.model import Model
+
+__all__ = ["About", "Modules", "cache_folder", "has_streams", "indexed", "made_by", "modules_of", "unpacked"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 _COMPILE_SECONDS = 300
 _WHOLE = "whole.json"
 _MODEL = "model.pickle"
+_ABOUT = "about.json"
+# the form of a folder: another number where what stands in it changes
+_FORM = 2
 _TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is known of a schema without its model.
+
+    Attributes:
+        module: the path of its module.
+        name: the name of the class of its outermost type.
+        parameters: how many that type has.
+    """
+
+    id: str
+    module: str
+    name: str
+    parameters: int
 
 
 class Modules:
@@ -47,7 +66,7 @@ class Modules:
     def __init__(self, folder: Path, make: Callable[[], None], *, streams: bool = True) -> None:
         self.whole = folder
         self._streams = streams
-        self._make = make
+        self.make = make
         self.schemas = folder / "schemas"
         self.folder = folder / "modules"
         self.package = f"kodec_cached_{folder.name}"
@@ -56,7 +75,7 @@ class Modules:
         """A module by its path in the folder: `network/pcap`, `kernels/weather`."""
         wanted = f"{self.package}.{name.replace('/', '.')}"
         if wanted not in sys.modules and not _is_whole(self.whole):
-            self._make()
+            self.make()
         for inner in ("", "kernels"):
             full = f"{self.package}.{inner}".rstrip(".")
             if full not in sys.modules:
@@ -65,8 +84,19 @@ class Modules:
                 sys.modules[full] = importlib.util.module_from_spec(spec)
         return importlib.import_module(wanted)
 
+    def about(self, path: str) -> About:
+        """What reading files of a schema needs to know of it."""
+        try:
+            return About(*json.loads((self.whole / _ABOUT).read_bytes())[path])
+        except (OSError, ValueError, KeyError, TypeError):
+            return _abouts(self.model())[path]
+
     def model(self) -> Model:
         """The checked model of the schemas, as it was when the modules were generated."""
+        import pickle
+
+        from kodec.generator.schema.model import Model
+
         with contextlib.suppress(OSError, pickle.UnpicklingError, AttributeError, ImportError, EOFError):
             with (self.whole / _MODEL).open("rb") as file:
                 found = pickle.load(file)  # the folder is the user's alone, and is imported from
@@ -83,8 +113,21 @@ class Modules:
         try:
             return self.module(f"kernels/{ident}")
         except ImportError as error:
+            from kodec.runtime.logger import logger
+
             logger("kodec.formats").warning("the kernel of %s cannot be loaded: %s", ident, error)
             return None
+
+
+def _abouts(model: Model) -> dict[str, About]:
+    """What is known of each schema, by its path."""
+    from kodec.generator.targets.python.names import ClassNames
+
+    classes = ClassNames(model).classes
+    return {
+        each.path: About(each.id, each.module, classes[each.root.name], len(each.root.params))
+        for each in model.schemas
+    }
 
 
 def cache_folder() -> Path:
@@ -100,6 +143,25 @@ def cache_folder() -> Path:
     return base / "kodec"
 
 
+def has_streams(files: dict[str, bytes]) -> bool:
+    """Whether schemas are streamed: a type with `-row` has a kernel, which is made of layouts."""
+    return not any(b"-row" in data for data in files.values())
+
+
+def indexed(entry: Entry) -> tuple[str, Modules] | None:
+    """The path of a schema and its modules, if they are in the cache and no file of the schema has changed.
+
+    Raises: as `modules_of`.
+    """
+    folder = _private(cache_folder())
+    found = entry.files()
+    if found is None:
+        return None
+    name, files = found
+    made = folder / _key(files, streams=has_streams(files))
+    return (name, _modules(_private(made), files, streams=has_streams(files))) if _is_whole(made) else None
+
+
 def modules_of(files: dict[str, bytes], *, streams: bool = False) -> Modules:
     """The modules of schemas by their path, with kernels of those that can have one, if there is a compiler.
 
@@ -107,16 +169,20 @@ def modules_of(files: dict[str, bytes], *, streams: bool = False) -> Modules:
     They are generated if missing or incomplete. Raises: SchemaError; OSError, also for a folder that
     others can write to, or exchange.
     """
-    compiler = None if streams else _compiler()
-    made = _private(cache_folder()) / _digest(files, compiler, streams)
+    made = _private(cache_folder()) / _key(files, streams=streams)
+    found = _modules(made, files, streams=streams)
+    if not _is_whole(made):
+        found.make()
+    _private(made)
+    return found
 
+
+def _modules(made: Path, files: dict[str, bytes], *, streams: bool) -> Modules:
     def make() -> None:
-        _make(files, compiler, made, streams)
+        _make(files, made, streams)
         importlib.invalidate_caches()
 
-    if not _is_whole(made):
-        make()
-    return Modules(_private(made), make, streams=streams)
+    return Modules(made, make, streams=streams)
 
 
 def unpacked(name: str, files: dict[str, bytes]) -> Modules:
@@ -124,7 +190,9 @@ def unpacked(name: str, files: dict[str, bytes]) -> Modules:
     made = _private(cache_folder()) / name
 
     def make() -> None:
-        work = Path(tempfile.mkdtemp(prefix="making-", dir=made.parent))
+        import shutil
+
+        work = _work_folder(made)
         try:
             for path, data in files.items():
                 place = work / path
@@ -174,10 +242,20 @@ def _is_whole(made: Path) -> bool:
         return False
 
 
-def _make(files: dict[str, bytes], compiler: list[str] | None, made: Path, streams: bool) -> None:
+def _work_folder(made: Path, prefix: str = "making-") -> Path:
+    import tempfile
+
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=made.parent))
+
+
+def _make(files: dict[str, bytes], made: Path, streams: bool) -> None:
+    import pickle
+    import shutil
+
     from kodec.generator.driver import generate, load
 
-    work = Path(tempfile.mkdtemp(prefix="making-", dir=made.parent))
+    compiler = None if streams else _compiler()
+    work = _work_folder(made)
     try:
         for name, data in files.items():
             place = work / "schemas" / name
@@ -193,6 +271,10 @@ def _make(files: dict[str, bytes], compiler: list[str] | None, made: Path, strea
             _compile(compiler, out / "kernels", name)
         with contextlib.suppress(RecursionError):
             (work / _MODEL).write_bytes(pickle.dumps(model))
+        about = {
+            path: [each.id, each.module, each.name, each.parameters] for path, each in _abouts(model).items()
+        }
+        (work / _ABOUT).write_text(json.dumps(about))
         _complete(work, made)
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -214,13 +296,15 @@ def _complete(work: Path, made: Path) -> None:
 
 def _publish(work: Path, made: Path) -> None:
     """Rename a complete folder. If another process was first, its folder is the same."""
+    import shutil
+
     for _ in range(_TRIES):
         with contextlib.suppress(OSError):
             work.rename(made)
             return
         if _is_whole(made):
             return
-        aside = Path(tempfile.mkdtemp(prefix="broken-", dir=made.parent))
+        aside = _work_folder(made, "broken-")
         with contextlib.suppress(OSError):
             made.rename(aside / made.name)
         shutil.rmtree(aside, ignore_errors=True)
@@ -229,6 +313,8 @@ def _publish(work: Path, made: Path) -> None:
 
 def _compile(compiler: list[str], kernels: Path, name: str) -> None:
     """Build the kernel. If that fails, pure Python does the same, and a warning gives the reason."""
+    import subprocess
+
     link = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
     include = [f"-I{path}" for path in (sysconfig.get_paths()["include"], kernels, include_dir())]
     flags = ["-fPIC", "-O3", "-g0", "-fvisibility=hidden"]
@@ -243,6 +329,8 @@ def _compile(compiler: list[str], kernels: Path, name: str) -> None:
         failed = str(error)
     if failed:
         target.unlink(missing_ok=True)
+        from kodec.runtime.logger import logger
+
         text = "the kernel of %s cannot be built, pure Python reads it: %s"
         logger("kodec.formats").warning(text, name, failed.strip()[:500])
 
@@ -255,6 +343,9 @@ def _compiler() -> list[str] | None:
     """$CC, or the first C compiler found; None without one, or without Python's headers."""
     if not Path(sysconfig.get_paths()["include"], "Python.h").is_file():
         return None
+    import shlex
+    import shutil
+
     given = shlex.split(os.environ.get("CC", ""))
     for command in [given] if given else [["cc"], ["gcc"], ["clang"]]:
         if shutil.which(command[0]):
@@ -262,9 +353,11 @@ def _compiler() -> list[str] | None:
     return None
 
 
-def _digest(files: dict[str, bytes], compiler: list[str] | None, streams: bool) -> str:
+def _key(files: dict[str, bytes], *, streams: bool) -> str:
+    """The name of the folder of schemas: a hash of all that their modules follow from."""
+    compiler = None if streams else _compiler()
     digest = hashlib.sha256(made_by())
-    digest.update(repr((sys.version, sysconfig.get_platform(), compiler, streams)).encode())
+    digest.update(repr((_FORM, sys.version, sysconfig.get_platform(), compiler, streams)).encode())
     for name, data in sorted(files.items()):
         digest.update(b"%d %s %d\n" % (len(name.encode()), name.encode(), len(data)) + data)
     return digest.hexdigest()[:32]
@@ -272,11 +365,35 @@ def _digest(files: dict[str, bytes], compiler: list[str] | None, streams: bool) 
 
 @functools.cache
 def made_by() -> bytes:
-    """A hash of the generator, and of the runtime of its modules: which determine the generated modules."""
+    """A hash of the generator, and of the runtime of its modules: which determine the generated modules.
+
+    The files are read only if one of them is another one, or was changed, since they were read last.
+    """
+    files = sorted(_code(), key=lambda each: each.path)
+    facts = hashlib.sha256()
+    for each in files:
+        found = each.stat()
+        facts.update(f"{each.path}\0{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}\0".encode())
+    known = cache_folder() / "index" / f"code-{hashlib.sha256(str(_ROOT).encode()).hexdigest()[:16]}.json"
+    with contextlib.suppress(KeyError, TypeError, ValueError):
+        entry = read_entry(known)
+        if entry["facts"] == facts.hexdigest():
+            return bytes.fromhex(entry["made_by"])
     digest = hashlib.sha256()
-    for folder in ("generator", "runtime"):
-        for path in sorted((_ROOT / folder).rglob("*")):
-            if path.suffix in (".py", ".j2", ".h", ".pyx", ".pxi") and path.is_file():
-                digest.update(path.relative_to(_ROOT).as_posix().encode())
-                digest.update(hashlib.sha256(path.read_bytes()).digest())
+    for path in sorted(Path(each.path) for each in files):
+        digest.update(path.relative_to(_ROOT).as_posix().encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    write_entry(known, {"facts": facts.hexdigest(), "made_by": digest.hexdigest()})
     return digest.digest()
+
+
+def _code() -> Iterator[os.DirEntry[str]]:
+    """The files of the generator and the runtime."""
+    todo = [str(_ROOT / "generator"), str(_ROOT / "runtime")]
+    while todo:
+        with os.scandir(todo.pop()) as entries:
+            for each in entries:
+                if each.name.endswith((".py", ".j2", ".h", ".pyx", ".pxi")):
+                    yield each
+                elif each.is_dir(follow_symlinks=False) and each.name != "__pycache__":
+                    todo.append(each.path)

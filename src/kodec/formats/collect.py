@@ -7,46 +7,52 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from kodec.formats.index import Lookups
 from kodec.generator.problems import Problems, SchemaError
 from kodec.generator.schema.files import found_in, imported, opaque
 from kodec.generator.schema.load import load_file
 from kodec.generator.schema.model import Model, Schema
-from kodec.generator.schema.overlay import overlay_beside, overlay_files
+from kodec.generator.schema.overlay import SUFFIX, overlay_beside, overlay_files
 
 __all__ = ["add_overlays", "collect", "collected"]
 
 MOST_FILES = 1000
 
 
-def collect(schema: Path, import_path: Sequence[Path] = ()) -> tuple[str, dict[str, bytes]]:
+def collect(
+    schema: Path, import_path: Sequence[Path] = (), looked: Lookups | None = None
+) -> tuple[str, dict[str, bytes]]:
     """A schema's path in its folder of schemas, and the bytes of each file that belongs to it, by path.
 
     The folder is the nearest one around the file from which every import can be found: an import that starts
     with a slash counts from there. If no folder has all, imports are found in several of the folders around
-    the file, the nearest first, and then in those of `import_path`. Raises: SchemaError for an import that is
-    nowhere; OSError.
+    the file, the nearest first, and then in those of `import_path`. What was looked at is noted in `looked`.
+    Raises: SchemaError for an import that is nowhere; OSError.
     """
     schema = schema.resolve()
+    looked = Lookups() if looked is None else looked
     problems: list[SchemaError] = []
-    found: list[tuple[str, dict[str, bytes]]] = []
+    whole = False
+    found: list[tuple[str, dict[str, bytes], dict[str, Path]]] = []
     around = list(schema.parents)
     ways = [[folder] for folder in around]
     ways += [[*around[index:], *import_path] for index in range(len(around) if import_path else 0)]
     for folders in ways:
         try:
             name = schema.relative_to(folders[0]).as_posix()
-            files, whole = _closure(folders, name)
-            found.append((name, files))
+            files, whole, places = _closure(folders, name, looked)
+            found.append((name, files, places))
             if whole:
-                return found[-1]
+                break
         except SchemaError as error:
             problems.append(error)
-    if found:
-        return found[0]
-    raise problems[0]
+    if not found:
+        raise problems[0]
+    name, files, looked.files = found[-1] if whole else found[0]
+    return name, files
 
 
-def add_overlays(files: dict[str, bytes], overlays: Iterable[str]) -> None:
+def add_overlays(files: dict[str, bytes], overlays: Iterable[str], looked: Lookups | None = None) -> None:
     """Put overlays beside the schemas that they are of. Raises: ValueError for one of another schema."""
     # a text is one name, not the letters of it
     chosen = [overlays] if isinstance(overlays, str) else list(overlays)
@@ -54,7 +60,10 @@ def add_overlays(files: dict[str, bytes], overlays: Iterable[str]) -> None:
         found = [name for name in files if posixpath.basename(name) == f"{ident}.ksy"]
         if not found:
             raise ValueError(f"{place} is an overlay of `{ident}`, which the schema does not use")
-        files[posixpath.join(posixpath.dirname(found[0]), place.name)] = place.read_bytes()
+        name = posixpath.join(posixpath.dirname(found[0]), place.name)
+        files[name] = place.read_bytes()
+        if looked is not None:
+            looked.files[name] = place
 
 
 def collected(
@@ -76,34 +85,49 @@ def collected(
     return model, next(each for each in model.schemas if each.path == name)
 
 
-def _closure(folders: Sequence[Path], first: str) -> tuple[dict[str, bytes], bool]:
-    """The files, and whether all opaque types are among them. Raises: SchemaError for a missing import."""
+def _closure(
+    folders: Sequence[Path], first: str, looked: Lookups
+) -> tuple[dict[str, bytes], bool, dict[str, Path]]:
+    """The files, whether all opaque types are among them, and where the files are.
+
+    Raises: SchemaError for a missing import.
+    """
     found: dict[str, bytes] = {}
+    places: dict[str, Path] = {}
     whole = True
     todo = [first]
     problems = Problems()
+
+    def folder_of(name: str) -> Path | None:
+        folder = found_in(name, folders)
+        before = folders if folder is None else folders[: folders.index(folder) + 1]
+        looked.others.update(each / name for each in before if not name.startswith(".."))
+        return folder
+
     while todo:
         name = todo.pop()
         if name in found:
             continue
-        folder = found_in(name, folders) or folders[0]
-        root, data = load_file(folder / name, name, problems)
-        found[name] = data
-        beside = overlay_beside(folder / name)
+        place = (folder_of(name) or folders[0]) / name
+        root, data = load_file(place, name, problems)
+        found[name], places[name] = data, place
+        beside = overlay_beside(place)
+        looked.others.add(place.with_name(place.stem + SUFFIX))
         if beside is not None:
-            found[posixpath.join(posixpath.dirname(name), beside.name)] = beside.read_bytes()
+            overlay = posixpath.join(posixpath.dirname(name), beside.name)
+            found[overlay], places[overlay] = beside.read_bytes(), beside
         meta = root.get("meta") if root else None
         imports = meta.get("imports") if meta else None
         paths = {str(item.value).rpartition("/")[2] for item in imports.items} if imports else set()
         for each in sorted(opaque(root) - paths) if root else ():
             target = imported(name, each)
-            there = found_in(target, folders) is not None
+            there = folder_of(target) is not None
             todo += [target] if there else []
             whole = whole and there
         for item in imports.items if imports else []:
             path = str(item.value)
             target = imported(name, path)
-            if found_in(target, folders) is None:
+            if folder_of(target) is None:
                 text = f"`{path}`: there is no such schema"
                 problems.add(item.place, "meta/imports", text, "-I DIR names a further folder of schemas")
             elif len(found) + len(todo) > MOST_FILES:
@@ -111,4 +135,4 @@ def _closure(folders: Sequence[Path], first: str) -> tuple[dict[str, bytes], boo
             else:
                 todo.append(target)
         problems.raise_if_any()
-    return found, whole
+    return found, whole, places

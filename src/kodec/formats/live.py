@@ -6,9 +6,8 @@ the objects that were read from them keep those that they need.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator
-from typing import IO, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from kodec.runtime.errors import (
     FormatError,
@@ -26,7 +25,12 @@ MOST_BYTES = 64 << 20
 """The most bytes of one element."""
 # few, so that objects do not outlive the collector's young generations
 _PIECE, _DROPPED = 1 << 14, 1 << 12
-Readable = IO[bytes] | socket.socket
+if TYPE_CHECKING:
+    import socket
+
+    Readable = IO[bytes] | socket.socket
+else:
+    Readable = IO[bytes]
 
 
 class _Feed:
@@ -61,6 +65,8 @@ class _Feed:
 
 def _reader(source: Readable) -> Callable[[int], bytes]:
     """What returns the next bytes, as soon as there are some; none at the end."""
+    import socket
+
     if isinstance(source, socket.socket):
         return source.recv
     read: Callable[[int], bytes] = getattr(source, "read1", source.read)
@@ -188,7 +194,7 @@ class LiveSource(_Held):
     def seek(self, pos: int, name: str) -> ByteSource:
         before = super().seek(pos, name)
         found = LiveSource(self.feed, self.state, self.base, self.nodes)
-        found.at, found._stand = before.at, before._stand
+        found.at, found._stand, found._main = before.at, before._stand, before._main
         assert found._stand is not None
         found._stand[0] = found
         return found

@@ -14,14 +14,16 @@ import posixpath
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kodec.formats.cache import Modules, made_by, modules_of, unpacked
-from kodec.generator.schema.model import Model, Schema
+from kodec.formats.cache import Modules, has_streams, made_by, modules_of, unpacked
 from kodec.runtime.errors import FormatError, Malformed, MissingDependency, Unsupported
 from kodec.runtime.extras import install_command
 from kodec.runtime.foreign_json import read_json
 from kodec.runtime.permission import ALLOW, is_allowed
+
+if TYPE_CHECKING:
+    from kodec.generator.schema.model import Model, Schema
 
 __all__ = ["is_plan", "model_of_plan", "opened", "packed"]
 
@@ -38,7 +40,8 @@ def packed(name: str, modules: Modules) -> bytes:
     parts = {
         path.relative_to(modules.whole).as_posix(): path.read_bytes()
         for path in sorted(modules.whole.rglob("*"))
-        if path.suffix in (".py", ".ksy", ".yaml", ".pickle") and path.is_file()
+        if (path.suffix in (".py", ".ksy", ".yaml", ".pickle") or path.name == "about.json")
+        and path.is_file()
     }
     about = {
         "form": FORM,
@@ -89,9 +92,8 @@ def opened(path: Path, *, chosen: bool = False, trusted: bool = False) -> tuple[
     schemas = {
         path.removeprefix("schemas/"): data for path, data in parts.items() if path.startswith("schemas/")
     }
-    streams = not any(b"-row" in data for data in schemas.values())
     try:
-        return about["schema"], modules_of(schemas, streams=streams)
+        return about["schema"], modules_of(schemas, streams=has_streams(schemas))
     except ImportError as missing:
         if missing.name not in ("jinja2", "yaml", "ruff"):
             raise

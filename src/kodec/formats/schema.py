@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
-import shutil
 import stat
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count, islice
 from mmap import ACCESS_READ, mmap
@@ -19,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from kodec.formats.live import MOST_BYTES, Readable, each_live
+from kodec.runtime.dataclass import dataclass, replace
 from kodec.runtime.errors import FormatError, Malformed, MissingDependency, ReadFailed, Unsupported
 from kodec.runtime.extras import install_command
 from kodec.runtime.fields import DEFAULT_READ, AnyBuffer, ReadOptions, too_many
@@ -31,13 +28,15 @@ from kodec.stores.storage import StorePath, as_stored, readable
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kodec.formats.cache import Modules
     from kodec.formats.conditions import Comparison, Test, Where
     from kodec.formats.filling import Filling
     from kodec.formats.shapes import Column, Shapes
-    from kodec.generator.schema.model import Ref, Schema
+    from kodec.generator.schema.model import Model, Ref, Schema
 
 __all__ = ["Format", "FormatReader", "load_schema", "objects_of"]
 
+PLAN_SUFFIX = ".kodec"
 BATCH_ROWS = 16_384
 BATCH_BYTES = 32 << 20
 MAPPED_BYTES = 64 << 20
@@ -141,25 +140,17 @@ class Format:
         *,
         trusted: bool = False,
     ) -> None:
-        from kodec.formats.plans import is_plan, opened
+        if path.suffix == PLAN_SUFFIX:
+            from kodec.formats.plans import opened
 
-        if is_plan(path):
-            name, self._modules = opened(path, chosen=bool(overlays or import_path), trusted=trusted)
+            found = opened(path, chosen=bool(overlays or import_path), trusted=trusted)
         else:
-            from kodec.formats.cache import modules_of
-            from kodec.formats.collect import add_overlays, collect
-
-            name, files = collect(path, import_path)
-            add_overlays(files, overlays)
-            # a type with `-row` has a kernel, which is made of layouts
-            streams = not any(b"-row" in data for data in files.values())
-            self._modules = modules_of(files, streams=streams)
-        self._model = self._modules.model()
-        self._name = name
-        self._schema: Schema = next(each for each in self._model.schemas if each.path == name)
+            found = _loaded(path, overlays, import_path)
+        self._name, self._modules = found
+        self._about = self._modules.about(self._name)
         self._by_enums: dict[str, Shapes] = {}
         self._plans: dict[tuple[Any, ...], _Plan] = {}
-        self.id = self._schema.id
+        self.id = self._about.id
 
     def __repr__(self) -> str:
         return f"<Format {self.id}: rows of {', '.join(map(repr, self.lists)) or 'the whole file'}>"
@@ -169,8 +160,16 @@ class Format:
         return table(("type", "description"), types, repr(self), len(types))
 
     @cached_property
+    def _model(self) -> Model:
+        return self._modules.model()
+
+    @cached_property
+    def _schema(self) -> Schema:
+        return next(each for each in self._model.schemas if each.path == self._name)
+
+    @cached_property
     def module(self) -> ModuleType:
-        return self._modules.module(self._schema.module)
+        return self._modules.module(self._about.module)
 
     @cached_property
     def lists(self) -> tuple[str, ...]:
@@ -203,9 +202,7 @@ class Format:
     @cached_property
     def _kind(self) -> Any:
         """The class of the outermost type."""
-        from kodec.generator.targets.python.names import ClassNames
-
-        return getattr(self.module, ClassNames(self._model).classes[self._schema.root.name])
+        return getattr(self.module, self._about.name)
 
     def _shapes(self, enums: str) -> Shapes:
         _require_pyarrow()
@@ -251,6 +248,9 @@ class Format:
             >>> message.to_bytes()
             b'\\x05hello'
         """
+        if parameters is None and exact is None and type(source) is bytes and not self._about.parameters:
+            # a small message is read in less time than all of this takes
+            return self._kind.from_bytes(source, opt=options)
         arguments = self._arguments(parameters)
         data, name = bytes_of(source)
         with _whole(data):
@@ -336,9 +336,11 @@ class Format:
 
         Raises: ValueError for another name, OSError.
         """
-        from kodec.formats.plans import is_plan, packed
+        import secrets
 
-        if not is_plan(Path(to)):
+        from kodec.formats.plans import packed
+
+        if Path(to).suffix != PLAN_SUFFIX:
             raise ValueError(f"{to}: the name of a plan ends in .kodec")
         made = Path(to).with_name(f".{Path(to).name}.{secrets.token_hex(8)}")
         try:
@@ -501,6 +503,8 @@ class Format:
 
     def _arguments(self, given: Mapping[str, Any] | None) -> tuple[Any, ...]:
         """The values of the outermost type's parameters, in their order. Raises: ValueError."""
+        if not given and not self._about.parameters:
+            return ()
         from kodec.formats.parameters import values_of
 
         root = self._schema.root
@@ -556,9 +560,10 @@ class Format:
         arguments: tuple[Any, ...] = (),
         exact: bool | None = None,
     ) -> Any:
-        how: dict[str, Any] = {"opt": options} if exact is None else {"opt": options, "exact": exact}
         # in their order: a parameter may be called `opt`
-        return kind.from_bytes(data, *arguments, **how)
+        if exact is None:
+            return kind.from_bytes(data, *arguments, opt=options)
+        return kind.from_bytes(data, *arguments, opt=options, exact=exact)
 
     def _of_file(
         self, kind: Any, data: AnyBuffer, options: ReadOptions, arguments: tuple[Any, ...] = ()
@@ -761,6 +766,26 @@ class _Scan:
             reader.through_objects = self.format._reason(rows.stopped())
 
 
+def _loaded(path: Path, overlays: Iterable[str], import_path: Sequence[Path]) -> tuple[str, Modules]:
+    """The path of a schema among its files, and its modules: those of the cache, if nothing has changed."""
+    from kodec.formats.cache import cache_folder, has_streams, indexed, modules_of
+    from kodec.formats.index import Entry, Lookups
+
+    chosen = [overlays] if isinstance(overlays, str) else list(overlays)
+    entry = Entry(cache_folder(), path.resolve(), chosen, import_path)
+    found = indexed(entry)
+    if found is not None:
+        return found
+    from kodec.formats.collect import add_overlays, collect
+
+    looked = Lookups()
+    name, files = collect(path, import_path, looked)
+    add_overlays(files, chosen, looked)
+    modules = modules_of(files, streams=has_streams(files))
+    entry.write(name, files, looked)
+    return name, modules
+
+
 def load_schema(
     path: str | os.PathLike[str],
     overlays: Iterable[str] = (),
@@ -874,6 +899,9 @@ def _content(file: BinaryIO, path: Path) -> AnyBuffer:
     if isinstance(path, StorePath):
         if path.stat().st_size < MAPPED_BYTES:
             return _all_of(file, str(path))
+        import shutil
+        import tempfile
+
         with tempfile.TemporaryFile(prefix="kodec-object-") as copy:
             shutil.copyfileobj(file, copy, MAPPED_BYTES >> 3)
             copy.flush()

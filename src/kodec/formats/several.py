@@ -6,11 +6,11 @@ import fnmatch
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kodec.formats.schema import Format, FormatReader
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, KodecError
 from kodec.stores.storage import StorePath, readable
 
