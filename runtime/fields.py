@@ -30,6 +30,7 @@ __all__ = [
     "ends_exactly",
     "ends_whole",
     "exact_size",
+    "find_terminator",
     "fixed_run",
     "given",
     "lacking",
@@ -40,6 +41,7 @@ __all__ = [
     "read_tags",
     "span",
     "too_many",
+    "trimmed",
     "unfit",
     "unknown_version",
     "whole_bytes",
@@ -424,4 +426,23 @@ def lacking(value: object, error: Exception, name: str, *names: str) -> EncodeEr
 def member_of(kind: type[E], value: int) -> E | int:
     """The enum member with this value, or the plain value where the enum has none."""
     found: E | int = kind._value2member_map_.get(value, value)  # type: ignore[assignment]  # of any Enum
+    return found
+
+
+def trimmed(data: bytes, pad: int | None, terminator: bytes | None, include: bool) -> bytes:
+    """What is left of bytes of a fixed size without what fills them up."""
+    if pad is not None and (terminator is None or terminator[-1] != pad):
+        data = data.rstrip(bytes([pad]))
+    if terminator is not None:
+        found = find_terminator(data, terminator)
+        if found >= 0:
+            data = data[: found + len(terminator) * include]
+    return data
+
+
+def find_terminator(data: bytes | bytearray, terminator: bytes) -> int:
+    """Where a terminator stands in bytes, at a multiple of its own size; -1 where it does not."""
+    found = data.find(terminator)
+    while found >= 0 and found % len(terminator):
+        found = data.find(terminator, found + 1)
     return found

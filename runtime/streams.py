@@ -40,8 +40,10 @@ from kodec.runtime.fields import (
     bit_field,
     encode_text,
     ends_whole,
+    find_terminator,
     given,
     too_many,
+    trimmed,
     unfit,
     whole_bytes,
 )
@@ -56,7 +58,6 @@ __all__ = [
     "ReadingState",
     "StreamFields",
     "StreamNode",
-    "trimmed",
     "use_native_reading",
 ]
 
@@ -1135,7 +1136,7 @@ class ByteSink:
         unit = len(terminator)
         if not isinstance(value, (bytes, bytearray)):
             raise EncodeError(name, "not given" if value is None else "not bytes", have=value)
-        found = _find(value, terminator)
+        found = find_terminator(value, terminator)
         whole = include and found >= 0 and found == len(value) - unit
         if found >= 0 and not whole:
             raise EncodeError(name, "holds its terminator", need=terminator, have=value)
@@ -1214,7 +1215,7 @@ class ByteSink:
         if terminator is not None and not include and room >= len(terminator):
             data += terminator
         fill = 0 if pad is None else pad
-        if terminator is not None and _find(data, terminator) >= 0:
+        if terminator is not None and find_terminator(data, terminator) >= 0:
             # after its terminator anything may stand
             self._unnamed.append((self.pos + len(data), self.pos + size, 0xFF))
         full = data + bytes([fill]) * (size - len(data))
@@ -1235,7 +1236,7 @@ class ByteSink:
                 # it is as it was read
                 return False
         stored = node._stored(name)
-        if stored is None or _find(stored, terminator) >= 0:
+        if stored is None or find_terminator(stored, terminator) >= 0:
             return False
         if known:
             assert node._places is not None
@@ -1482,25 +1483,6 @@ def own_bytes(value: object) -> bytes | None:
     if not isinstance(value, StreamNode) or value._io is None or value._start != value._io.base:
         return None
     return value._io.buf[value._io.base : value._io.end]
-
-
-def trimmed(data: bytes, pad: int | None, terminator: bytes | None, include: bool) -> bytes:
-    """What is left of bytes of a fixed size without what fills them up."""
-    if pad is not None and (terminator is None or terminator[-1] != pad):
-        data = data.rstrip(bytes([pad]))
-    if terminator is not None:
-        found = _find(data, terminator)
-        if found >= 0:
-            data = data[: found + len(terminator) * include]
-    return data
-
-
-def _find(data: bytes | bytearray, terminator: bytes) -> int:
-    """Where a terminator stands in bytes, at a multiple of its own size; -1 where it does not."""
-    found = data.find(terminator)
-    while found >= 0 and found % len(terminator):
-        found = data.find(terminator, found + 1)
-    return found
 
 
 def fitting(value: Any, width: int, name: str) -> int:

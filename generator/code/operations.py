@@ -14,9 +14,8 @@ from kodec.generator.plan import steps as plan
 from kodec.generator.wire import ENCODINGS, WIRE
 from kodec.runtime import crc, varint
 from kodec.runtime.errors import CrcMismatch, LimitExceeded, Malformed, Truncated, Unsupported
-from kodec.runtime.fields import ends_exactly, unknown_version
+from kodec.runtime.fields import ends_exactly, trimmed, unknown_version
 from kodec.runtime.process import decode, keeps_size
-from kodec.runtime.streams import trimmed
 
 if TYPE_CHECKING:
     from kodec.generator.code.machine import Machine
