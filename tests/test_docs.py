@@ -15,8 +15,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # What a clone is given to run is run by CI itself, or would install or serve something.
-# `tests/labs/tutorial_lab.py` starts the broker and consumes
-ELSEWHERE = {"make", "pip", "bin/kafka-server-start.sh", "bin/kafka-console-consumer.sh"}
+ELSEWHERE = {"make", "pip"}
 # Their commands stand on one another: a test of their own follows them from the first to the last.
 FOLLOWED = {
     "evolving.md": "test_evolving.py",

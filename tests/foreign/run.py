@@ -34,6 +34,7 @@ import yaml
 from kaitaistruct import KaitaiStream
 
 from kodec.generator import passes
+from kodec.generator.code.machine import Code
 from kodec.generator.driver import load, render_all
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.problems import SchemaError
@@ -220,12 +221,13 @@ def searched(model: Model, ident: str, *, inner: bool = True) -> tuple[Searched,
     """
     kinds = Kinds(model)
     program = streams_of(model, kinds)
+    code = Code(program)
     schema = next(each for each in model.schemas if each.id == ident)
-    search = _OfSchema(model, kinds, program, schema, _Writing(program))
+    search = _OfSchema(model, kinds, code, schema, _Writing(program))
     structs = schema.structs if inner else (schema.root,)
     samples = [each for struct in structs for each in search._samples(struct)]
     every = {struct.name for each in model.schemas for struct in each.structs}
-    samples += _Parts(model, program, every, search.budget).search(samples)
+    samples += _Parts(model, code, every, search.budget).search(samples)
     found: Searched = {}
     for each in samples:
         found.setdefault(each.unit.name, []).append((dict(each.arguments), each.data))

@@ -174,7 +174,7 @@ def offset_range(given: Bounds, name: str = "offsets") -> Range:
     except (TypeError, ValueError):
         need = "(first, last), both included, where None is unbounded, or a range, or one number"
         raise ArgumentError(f"{name}={given!r}: expected {need}") from None
-    if low > high + 1 and not isinstance(given, range):
+    if None not in (first, last) and low > high + 1 and not isinstance(given, range):
         raise ArgumentError(f"{name}={given!r}: the first is after the last")
     return Range(low, high) if low <= high else Range(0, -1)
 

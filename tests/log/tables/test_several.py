@@ -101,7 +101,7 @@ def test_records_below_the_log_start_offset_are_deleted() -> None:
     assert next(iter(kodec.read_records(log))).offset == log.start_offset
 
 
-@pytest.mark.parametrize("offsets", [(None, 5), (17, None), (150, 260), (400, 10_000), (9, 3)])
+@pytest.mark.parametrize("offsets", [(None, 5), (17, None), (150, 260), (400, 10_000), (9, 8)])
 def test_offsets_choose_rows_and_leave_segments_closed(offsets: Any) -> None:
     found = kodec.scan_table(LOGS, ["topic", "partition", "offset", "key", "value"], offsets=offsets)
     first, last = (

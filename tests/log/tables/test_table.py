@@ -194,7 +194,9 @@ def test_ranges_of_real_logs() -> None:
         rows = rows_of(kodec.read_table(path, control=True))
         if rows:
             first, last = rows[len(rows) // 3], rows[-len(rows) // 3]
-            for offsets, timestamps in (((first[0], last[0]), None), (None, (first[1], last[1]))):
+            # times need not ascend
+            times = min(first[1], last[1]), max(first[1], last[1])
+            for offsets, timestamps in (((first[0], last[0]), None), (None, times)):
                 options = {"offsets": offsets, "timestamps": timestamps, "control": True}
                 found = rows_of(kodec.read_table(path, **options))
                 assert found == [

@@ -200,10 +200,10 @@ def test_a_quarantine_on_another_file_system_gets_a_copy(tmp_path: Path) -> None
     last = max(folder.glob("*.log")).name
     place = tmp_path / "base" / "elsewhere"
     with Faults(0, errno.EIO, calls=("rename",)), pytest.raises(OSError, match="Input/output"):
-        plan_recovery(folder).apply(place)
+        plan_recovery(folder, quarantine=place).apply()
     assert (folder / last).read_bytes() == contents[-1]
     with Faults(0, errno.EXDEV, calls=("rename",), root=tmp_path / "base") as faults:
-        plan_recovery(folder).apply(place)
+        plan_recovery(folder, quarantine=place).apply()
         assert faults.failed is not None and faults.failed.file == last
         faults.lose()
     assert (place / folder.name / last).read_bytes() == contents[-1]

@@ -317,7 +317,7 @@ def plan_backup(
     target: str | os.PathLike[str],
     *,
     topics: Topics = None,
-    threads: int = 4,
+    threads: int | None = None,
     check: bool = False,
     limits: Limits = Limits(),
     progress: Callable[[int], None] = lambda _: None,
@@ -399,7 +399,9 @@ def plan_backup(
     for each in sources:
         if names.count(each.directory.name) > 1:
             each.directory.name += f"-{each.directory.directory_id or sources.index(each)}"
-    return BackupPlan(place.target, begun, sources, notes, limits, progress, threads, check)
+    return BackupPlan(
+        place.target, begun, sources, notes, limits, progress, 4 if threads is None else threads, check
+    )
 
 
 def _listed(

@@ -108,7 +108,12 @@ final class TopicLog {
         }
         Files.Entry last = leader.logs().get(leader.logs().size() - 1);
         try (Segment segment = new Segment(last.path(), Names.segment(last.name()), reading, conf)) {
-            return Transactions.lastStable(leader.folder(), segment.nextOffset(), reading, conf, losses);
+            long end = segment.nextOffset();
+            Transactions.Open open = Transactions.oldest(leader.folder(), end, reading, conf);
+            if (open != null && losses != null) {
+                losses.undecided(leader.folder(), open.first(), open.producer());
+            }
+            return open == null ? end : open.first();
         }
     }
 

@@ -89,19 +89,17 @@ final class Transactions {
         return found.aborted.isEmpty() ? null : found;
     }
 
-    /** The first offset of the oldest open transaction, otherwise {@code end}; reported, unless {@code losses} is null. */
-    static long lastStable(String folder, long end, ReadSettings reading, Configuration conf, Losses losses)
-            throws IOException {
+    /** An open transaction: its producer, and its first offset. */
+    record Open(long producer, long first) {}
+
+    /** The oldest open transaction, if it begins before {@code end}; otherwise null. */
+    static Open oldest(String folder, long end, ReadSettings reading, Configuration conf) throws IOException {
         Transactions found = new Transactions(folder, false, reading, conf);
-        Map.Entry<Long, Long> oldest = found.openAt(found.logs.size()).entrySet().stream()
-                .min(Map.Entry.comparingByValue()).orElse(null);
-        if (oldest == null || oldest.getValue() >= end) {
-            return end;
-        }
-        if (losses != null) {
-            losses.undecided(folder, oldest.getValue(), oldest.getKey());
-        }
-        return oldest.getValue();
+        return found.openAt(found.logs.size()).entrySet().stream()
+                .map(each -> new Open(each.getKey(), each.getValue()))
+                .min(Comparator.comparingLong(Open::first))
+                .filter(each -> each.first < end)
+                .orElse(null);
     }
 
     /** Whether a transactional record of this producer at this offset was aborted. */
