@@ -40,6 +40,7 @@ from kodec.log.cleaning import compaction
 from kodec.log.files import exclusive
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.lock import is_locked
+from kodec.log.omissions import Omissions
 from kodec.log.verification.verify import verify_partition
 from kodec.log.writing import writer as writing
 from kodec.log.writing.config import LogConfig
@@ -179,7 +180,7 @@ def rescue(folder: Path, chance: random.Random, tell: Tell) -> None:
 
 def _recover(folder: Path, tell: Tell, *, from_start: bool) -> None:
     for plan in kodec.repair.plan_recoveries(
-        folder.parent, from_start=from_start, index_interval_bytes=INTERVAL
+        folder.parent, from_start=from_start, index_interval_bytes=INTERVAL, allow_empty=True
     ):
         if plan.problems:
             raise OSError(f"nothing is planned: {plan.problems}")
@@ -458,10 +459,10 @@ class Model:
 
 
 def rows(folder: Path) -> tuple[dict[int, Row], int, int]:
-    """What a log holds, where it starts, and where it ends."""
+    """What a log holds, where it starts, and where it ends; the model knows which offsets may be missing."""
     found: dict[int, Row] = {}
     with kodec.PartitionLog(folder) as log:
-        for batch in log.batches():
+        for batch in log.batches(omissions=Omissions()):
             kind = "marker" if batch.is_control else "transaction" if batch.is_transactional else "data"
             for record in batch.records(control=True):
                 if record.offset >= log.start_offset:

@@ -113,9 +113,11 @@ class Acknowledged:
 
 
 def recovered(root: Path) -> None:
-    for plan in kodec.repair.plan_recoveries(root, index_interval_bytes=CONFIG.index_interval_bytes):
+    aside = root.with_name(root.name + ".side")
+    interval = CONFIG.index_interval_bytes
+    for plan in kodec.repair.plan_recoveries(root, index_interval_bytes=interval, quarantine=aside):
         assert not plan.problems
-        plan.apply(root.with_name(root.name + ".side"))
+        plan.apply()
 
 
 def problems(folder: Path) -> list[str]:

@@ -22,7 +22,7 @@ _WITHOUT = {
         "from kodec.log.writing import segment_writer as m; m.SegmentWriter._flush = f",
     ),
     "the fsync of what was renamed": (130, "from kodec.log.cleaning import swap as m; m.sync_folder = f"),
-    "the fsync of what was recovered": (90, "from kodec.log.recovery import apply as m; m.sync_file = f"),
+    "the fsync of what was recovered": (90, "from kodec.log.recovery import plan as m; m.sync_file = f"),
 }
 _CODE = """
 import sys
