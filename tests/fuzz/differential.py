@@ -90,7 +90,9 @@ def _bounds(dice: random.Random, near: int) -> tuple[int | None, int | None] | N
     if dice.random() < 0.6:
         return None
     if dice.random() < 0.1:
-        return dice.choice(EDGES), dice.choice((*EDGES, None))
+        first, last = dice.choice(EDGES), dice.choice((*EDGES, None))
+        # a reversed range is refused
+        return (first, last) if first is None or last is None else (min(first, last), max(first, last))
     first = near + dice.randrange(-6, 4)
     return dice.choice((first, first, None)), dice.choice((first + dice.randrange(8), None))
 
