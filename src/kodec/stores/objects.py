@@ -317,7 +317,8 @@ class ObjectStorage:
         # what was found of the last scan: a store that is slow is so for the next object too
         self.most_ahead = _LEAST_AHEAD
         self._begun: OrderedDict[str, ObjectFile] = OrderedDict()
-        self._begun_lock = threading.Lock()
+        # An object that the collector frees while its thread holds the lock is dropped under it too.
+        self._begun_lock = threading.RLock()
 
     def __repr__(self) -> str:
         # not the store's, which has its settings
