@@ -14,7 +14,8 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import ClassVar
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -749,3 +750,20 @@ def test_the_mark_of_the_whole_upload_is_removed_last(
     assert sorted(server.objects) == ["d/a", "d/b/c", "d/b/d/e"]
     assert max(map(len, marked)) == 3
     assert all(f"d/{UNFINISHED}" in each for each in marked if each)
+
+
+def test_an_object_that_the_collector_frees_does_not_wait_for_its_own_thread(server: Server) -> None:
+    storage: Any = storage_of(path_of("s3://logs/deadlock"))
+
+    class Freed:
+        """A path that, while it is looked up, has another object end, as the collector may at any time."""
+
+        @property
+        def key(self) -> str:
+            storage.drop(SimpleNamespace(key="another"))
+            return "one"
+
+    thread = threading.Thread(target=storage.drop, args=(Freed(),), daemon=True)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
