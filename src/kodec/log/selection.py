@@ -36,7 +36,7 @@ Partitions: TypeAlias = Collection[int] | int | None
 """Numbers of partitions; None: all."""
 Bounds: TypeAlias = tuple[int | None, int | None] | range | int | None
 """The first and the last offset, both included, None: unbounded; or a `range`, whose end is not included, as
-in Python; or one offset; None: all."""
+in Python; or one offset; None: all. A first one that is after the last is an error."""
 Time: TypeAlias = datetime | int | None
 TimeBounds: TypeAlias = tuple[Time, Time] | None
 """The first and the last time, both included: datetimes with a zone or ms since 1970; None: unbounded."""
