@@ -151,7 +151,7 @@ def _append(log: kodec.LogWriter, partition: int, chance: random.Random) -> None
 
 
 def _recoveries(root: Path) -> Iterator[RecoveryPlan]:
-    """The plans of a person who knows that a log without a right batch may be cut: what was due is checked."""
+    """The plans of who knows that a log without a right batch may be cut; what was due is checked."""
     return plan_recoveries(root, index_interval_bytes=CONFIG.index_interval_bytes, allow_empty=True)
 
 
