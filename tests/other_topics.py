@@ -11,12 +11,14 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from tests.data import DATA
+
 __all__ = ["OTHER", "answered"]
 
 OTHER = Path(tempfile.mkdtemp(prefix="kodec-topics-"))
 """The log directories `A` and `B` of two clusters, and the answers in `.tsv`."""
 atexit.register(shutil.rmtree, OTHER, ignore_errors=True)
-with zipfile.ZipFile(Path(__file__).parent / "data" / "topics-4.3.1.zip") as packed:
+with zipfile.ZipFile(DATA / "topics-4.3.1.zip") as packed:
     packed.extractall(OTHER)
 
 

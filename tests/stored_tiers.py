@@ -11,10 +11,12 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from tests.data import DATA
+
 __all__ = ["STORED"]
 
 STORED = Path(tempfile.mkdtemp(prefix="kodec-tiers-"))
 """The folder with `plain`, `zstd`, `aes` and `zstd-aes`, and `key1.pem`."""
 atexit.register(shutil.rmtree, STORED, ignore_errors=True)
-with zipfile.ZipFile(Path(__file__).parent / "data" / "tiers-aiven.zip") as packed:
+with zipfile.ZipFile(DATA / "tiers-aiven.zip") as packed:
     packed.extractall(STORED)

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from kodec.cli.main import main
+from tests.data import ROOT
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "evolving.md"
+PAGE = ROOT / "docs/evolving.md"
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 FILES = {"yaml": "formats/reading.ksy", "toml": "pyproject.toml"}
 WRONG = (

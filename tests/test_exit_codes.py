@@ -21,10 +21,10 @@ from kodec.cli.main import main
 from kodec.log.files import lock
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.runtime.errors import StalePlan
+from tests.data import LOGS
 from tests.log.rebuild.test_rebuild import formatted
 
 ROOT = Path(__file__).parent.parent
-LOGS = Path(__file__).parent / "data/kafka-4.3.1/logs"
 KINDS = {
     "left out": 1,
     "refused": 1,

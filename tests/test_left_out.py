@@ -25,9 +25,10 @@ from kodec.cli.main import main
 from kodec.log.files.checkpoints import write_offsets, write_partition_metadata
 from kodec.log.files.listing import TopicPartition
 from kodec.runtime.errors import KodecError
+from tests.data import DATA
 from tests.log import made, unreadable
 
-VIEWS = Path(__file__).parent / "data/views-4.3.1/logs"
+VIEWS = DATA / "views-4.3.1/logs"
 ORDERS = "orders-0"
 STRAY = "orders-7.0123456789abcdef0123456789abcdef-stray"
 

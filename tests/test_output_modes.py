@@ -15,9 +15,9 @@ from kodec.cli.main import main
 from kodec.operations import plan_rebuild
 from kodec.pipeline import append_to_lake, iceberg_table
 from kodec.stores.modes import readable_as
+from tests.data import LOGS
 from tests.log.rebuild.test_rebuild import formatted
 
-LOGS = Path(__file__).parent / "data/kafka-4.3.1/logs"
 SCHEMA = (
     "{meta: {id: x}, seq: [{id: rows, type: row, repeat: eos}], types: {row: {seq: [{id: a, type: u1}]}}}"
 )

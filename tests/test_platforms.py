@@ -11,7 +11,8 @@ from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.data import ROOT
+
 ROWS = [
     {"name": "Linux x86-64, glibc", "version": "3.12", "tag": "manylinux_2_17_x86_64", "include": []},
     {"name": "Windows x86-64", "version": "3.13", "tag": "win_amd64", "include": [], "note": "A note."},

@@ -24,10 +24,11 @@ import pytest
 import kodec
 from kodec.cli.main import main
 from kodec.errors import FormatError
+from tests.data import TESTS
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "proxies.md"
-DATA = Path(__file__).parent / "data" / "proxy"
+DATA = TESTS / "data/proxy"
 VIA = ("via", b"proxy")
 PASSED = [
     (way, waiting, base64.b64decode(before), base64.b64decode(after))

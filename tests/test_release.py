@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[1]
+from tests.data import ROOT
+
 SCRIPT = ROOT / "release" / "publish.sh"
 PROJECT = '[project]\nversion = "1.2.3"\n[project.urls]\nRepository = "https://example.invalid/kodec"\n'
 CHANGES = "# Changelog\n\n## 1.2.3 (2030-01-31)\n"

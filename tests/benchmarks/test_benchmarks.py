@@ -15,10 +15,9 @@ from xml.etree import ElementTree
 import pytest
 
 import kodec
+from tests.data import ROOT
 
 pytestmark = pytest.mark.thorough
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_small_run_of_everything(bench: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,16 +2,17 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+
+from tests.data import ROOT
 
 
 @pytest.mark.thorough
 def test_exports_are_compared() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.export", "--rows", "4000", "--rounds", "1"],
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,

@@ -4,12 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.data import ROOT
+
 
 def test_it_runs_with_little(tmp_path: Path) -> None:
     sizes = ["--size", "1", "--batches", "5", "--flushed", "2", "--lookups", "3"]
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.log_layer", *sizes, "--folder", str(tmp_path)],
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,

@@ -2,14 +2,15 @@
 
 import subprocess
 import sys
-from pathlib import Path
+
+from tests.data import ROOT
 
 
 def test_the_planner_is_measured() -> None:
     sizes = ["--segments", "60", "--partitions", "3", "--files", "20", "--task-bytes", "4g"]
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.planning", *sizes],
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import kodec
+from tests.data import LOGS, ROOT
 
 pytestmark = pytest.mark.quick
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "tests/data/kafka-4.3.1/logs/orders-0"
+FOLDER = LOGS / "orders-0"
 READ = f"import kodec; next(iter(kodec.read_records({str(FOLDER / '00000000000000000000.log')!r})))"
 # Each takes as long to import as Python takes to start, or nearly.
 SLOW = {"argparse", "concurrent.futures", "ctypes", "dataclasses", "inspect", "logging", "tempfile", "uuid"}

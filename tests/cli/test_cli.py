@@ -15,10 +15,9 @@ from kodec.cli import output
 from kodec.cli.main import main
 from kodec.cli.output import time_of
 from kodec.pipeline.files import COMPRESSIONS
+from tests.data import DATA, LOGS, ROOT
 
-ROOT = Path(__file__).parents[2]
-SAMPLES = sorted((ROOT / "tests/data/samples").glob("*.log"))
-LOGS = ROOT / "tests/data/kafka-4.3.1/logs"
+SAMPLES = sorted((DATA / "samples").glob("*.log"))
 
 
 def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -222,7 +221,7 @@ def piped(*words: object, stdin: bytes = b"", **options: Any) -> subprocess.Comp
     return subprocess.run(command, input=stdin, capture_output=True, check=False, **options)
 
 
-LOG = ROOT / "tests/data/kafka-4.3.1/logs/orders-0/00000000000000000000.log"
+LOG = LOGS / "orders-0/00000000000000000000.log"
 
 
 def test_dump_of_a_pipe() -> None:

@@ -14,9 +14,7 @@ import pytest
 import kodec
 from kodec.cli.main import main
 from kodec.log.files.listing import find_partitions
-
-ROOT = Path(__file__).parents[2]
-LOGS = ROOT / "tests/data/kafka-4.3.1/logs"
+from tests.data import LOGS, ROOT
 
 
 @pytest.fixture

@@ -23,9 +23,8 @@ from kodec.cli.hexdump import _ANSI, with_unit
 from kodec.cli.main import main
 from kodec.formats import load_schema
 from kodec.formats.explain import Area, Explainer, Explanation, Field, Part
+from tests.data import LOGS
 
-ROOT = Path(__file__).parents[2]
-LOGS = ROOT / "tests" / "data" / "kafka-4.3.1" / "logs"
 LOG = LOGS / "codec-gzip-0" / "00000000000000000000.log"
 
 

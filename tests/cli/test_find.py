@@ -18,9 +18,9 @@ import pytest
 import kodec
 from kodec.cli.main import main
 from kodec.cli.times import parse_time
+from tests.data import ROOT
 from tests.log import made, wire
 
-ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests/data/kafka-4.3.1"
 LOGS = DATA / "logs"
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kodec.cli.main import main
+from tests.data import DATA
 from tests.labs.registry_lab import serving
 from tests.log.values.test_samples import LOGS, VALUES, registry
 
@@ -105,7 +106,7 @@ def test_another_kind_stays_bytes_with_the_reason(capsys: pytest.CaptureFixture[
 
 
 def test_mistakes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    other = Path(__file__).parents[1] / "data/kafka-4.3.1/logs"
+    other = DATA / "kafka-4.3.1/logs"
     for arguments, code, said in [
         ([str(other), "--value-format", "avro"], 2, "no topic _schemas here"),
         ([str(other), "--registry", "nothing"], 2, "neither a URL, nor a folder"),

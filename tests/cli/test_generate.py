@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from kodec.cli.main import main
+from tests.data import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PARTS = [
     "generated",
     "generator",

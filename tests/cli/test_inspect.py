@@ -15,8 +15,8 @@ import pytest
 
 import kodec
 from kodec.cli.main import main
+from tests.data import ROOT
 
-ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests/data/kafka-4.3.1"
 LOGS = DATA / "logs"
 

@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import DATA, LOGS, ROOT
 from tests.stored_tiers import STORED
 
-ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 SCHEMA = "meta:\n  id: point\n  endian: be\nseq:\n  - id: x\n    type: s4\n"
-LOGS = ROOT / "tests" / "data" / "kafka-4.3.1" / "logs"
-VALUES = ROOT / "tests" / "data" / "values" / "logs"
+VALUES = DATA / "values/logs"
 LOG = LOGS / "orders-0" / "00000000000000000000.log"
 CODE = """
 import sys

@@ -14,6 +14,7 @@ from kodec.cli.commands import VERBS
 from kodec.cli.help import help_lines
 from kodec.cli.main import main
 from kodec.cli.parser import Argument, Command, HelpWanted, Option, UsageError
+from tests.data import DATA
 
 ROOT = Path(__file__).parent
 
@@ -172,7 +173,7 @@ def test_bad_usage_is_three_lines_on_stderr(capsys: pytest.CaptureFixture[str]) 
     assert main([]) == 2
 
 
-LOGS = str(Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs")
+LOGS = str(DATA / "kafka-4.3.1/logs")
 SCHEMA = str(Path(__file__).parents[2] / "schemas" / "log" / "record_batch.ksy")
 SEGMENT = f"{LOGS}/orders-0/{0:020d}.log"
 
@@ -219,7 +220,7 @@ def test_options_have_their_earlier_names_too(capsys: pytest.CaptureFixture[str]
     for (verb, name), now in EARLIER.items():
         options = {each.name for each in command(verb).parameters if each.is_option}
         assert now[0] in options and name not in options
-    logs = str(Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs")
+    logs = str(DATA / "kafka-4.3.1/logs")
     shown = []
     for option in (["--template", "%o "], ["--format", "%o "], ["--format=%o "]):
         assert main(["find", logs, "--topic", "orders", "--partition", "0", "--last", "2", *option]) == 0

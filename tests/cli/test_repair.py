@@ -14,8 +14,9 @@ import kodec
 from kodec.cli.main import main
 from kodec.log.files.lock import locked
 from kodec.log.omissions import Omissions
+from tests.data import TESTS
 
-DATA = Path(__file__).parents[2] / "tests/data/kafka-4.3.1"
+DATA = TESTS / "data/kafka-4.3.1"
 
 
 @pytest.fixture

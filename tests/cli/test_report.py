@@ -15,8 +15,8 @@ from kodec.cli.main import main
 from kodec.repair import survey
 from kodec.report.facts import look_into
 from kodec.report.times import Timeline
+from tests.data import LOGS
 
-LOGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
 OLD = LOGS.parents[1] / "kafka-0.10.2.2" / "logs"
 
 

@@ -11,15 +11,14 @@ import pytest
 
 import kodec
 from kodec.cli.main import main
-
-DATA = Path(__file__).parents[1] / "data"
+from tests.data import LOGS
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A copy of a broker's log directory."""
     for name in ("orders-0", "orders-1", "compacted-0", "transactions-0"):
-        shutil.copytree(DATA / "kafka-4.3.1" / "logs" / name, tmp_path / "logs" / name)
+        shutil.copytree(LOGS / name, tmp_path / "logs" / name)
     return tmp_path / "logs"
 
 

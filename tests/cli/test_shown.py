@@ -11,6 +11,7 @@ import pytest
 
 import kodec
 from kodec.cli.main import main
+from tests.data import LOGS
 
 HOSTILE = "\x1b]0;title\x07\x1b[2J\r\n\x9b31m\u202etxt".encode() + b"\x80\xff\x00"
 
@@ -200,6 +201,6 @@ def test_null_and_empty_differ_in_csv_and_templates(
 
 
 def test_a_template_without_a_field_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    logs = str(Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs")
+    logs = str(LOGS)
     assert main(["find", logs, "--topic", "orders", "--template", "json"]) == 2
     assert "did you mean --json?" in " ".join(capsys.readouterr().err.split())

@@ -12,8 +12,8 @@ import pytest
 from kodec.cli.commands import GROUPS, VERBS, help_page
 from kodec.cli.main import main
 from kodec.cli.tables import Layout, print_table
+from tests.data import LOGS
 
-LOGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
 ROWS = [["orders of a shop", 0, 12_345_678, "clean"], ["注文", 11, 10_000, "torn"]]
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import kodec
 from kodec.cli.main import main
+from tests.data import LOGS
 
-LOGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
 NAMES = ("orders-0", "orders-1", "orders-2")
 
 

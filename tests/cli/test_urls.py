@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kodec.cli.main import main
+from tests.data import LOGS
 from tests.log.stores import SECRET, Server, serving
 
-LOGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
 _SEGMENT = "orders-0/00000000000000000000"
 
 READING = [

@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 
 from kodec.cli.main import main
-
-ROOT = Path(__file__).parents[2]
-LOGS = ROOT / "tests/data/kafka-4.3.1/logs"
+from tests.data import DATA, LOGS
 
 
 def rows(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
@@ -131,7 +129,7 @@ def test_damage_of_the_offsets_is_told(copy: Path, capsys: pytest.CaptureFixture
 
 # -- transactions, producers, metadata: of the broker that tests/labs/make_views.py ran --------------
 
-MADE = ROOT / "tests/data/views-4.3.1"
+MADE = DATA / "views-4.3.1"
 VIEWS = MADE / "logs"
 SAID = json.loads((MADE / "MANIFEST.json").read_text(encoding="utf-8"))
 

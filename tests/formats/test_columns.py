@@ -25,12 +25,12 @@ from kodec.formats import schema as schemas
 from kodec.formats.output import write_rows
 from kodec.generator.problems import SchemaError
 from kodec.runtime.errors import FormatError, KodecError, Malformed, Truncated
+from tests.data import ROOT, TESTS
 
 pytestmark = pytest.mark.thorough
 
-ROOT = Path(__file__).resolve().parents[2]
 TELEGRAMS = ROOT / "tests" / "generator" / "formats_rows" / "telegrams.ksy"
-SQLITE = Path(__file__).parent / "sqlite_tables.ksy"
+SQLITE = TESTS / "formats/sqlite_tables.ksy"
 HEAD = "meta:\n  id: x\n  endian: le\n  encoding: UTF-8\n"
 needs_cc = pytest.mark.skipif(cache._compiler() is None, reason="no C compiler")
 

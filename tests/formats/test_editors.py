@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.data import ROOT
+
 GALLERY = ROOT / ".cache/foreign/kaitai_struct_formats"
 LUA = Path(__file__).with_name("neovim.lua")
 LISP = Path(__file__).with_name("emacs.el")

@@ -10,6 +10,7 @@ import pytest
 
 from kodec.cli.main import main
 from kodec.formats.evolution import violations
+from tests.data import ROOT
 
 SCHEMA = """\
 meta: {id: x, endian: be, imports: [number]}
@@ -47,7 +48,7 @@ types:
       type: {switch-on: tag.value, cases: {0: u1, 1: s4}}
       -tags: {0: {id: s, -default: 5}, 1: {id: t, -since: 1}}
 """
-NUMBER = (Path(__file__).parents[2] / "schemas" / "primitives" / "unsigned_varint.ksy").read_text()
+NUMBER = (ROOT / "schemas/primitives/unsigned_varint.ksy").read_text()
 
 BREAKING = {
     "a field removed": ("- {id: a, type: s4, -default: 3}\n", "", "x.a: the field is gone in versions 0, 1, 2"),

@@ -10,11 +10,11 @@ import pytest
 
 import kodec
 from kodec.formats.explain import Area, Explainer, Explanation
+from tests.data import DATA, ROOT
 from tests.languages.test_streams_plan import ALL
 
-ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "schemas" / "log"
-LOGS = sorted((ROOT / "tests" / "data").glob("kafka-*/logs/*/*.log"))
+LOGS = sorted((DATA).glob("kafka-*/logs/*/*.log"))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_logs_of_all_brokers(batches: Explainer, messages: Explainer) -> None:
 
 
 def test_what_is_compressed_is_an_area_of_its_own(batches: Explainer) -> None:
-    path = ROOT / "tests/data/kafka-4.3.1/logs/codec-zstd-0/00000000000000000000.log"
+    path = DATA / "kafka-4.3.1/logs/codec-zstd-0/00000000000000000000.log"
     first = next(whole_batches(path))
     found = batches.explain(bytes(first.data) + b"more", position=0)
     outer, inner = found.areas
@@ -103,7 +103,7 @@ def test_damage_is_explained_up_to_it(batches: Explainer) -> None:
 
 def test_tagged_sections_are_named() -> None:
     explainer = Explainer(ROOT / "schemas/messages/transaction_log_value.ksy")
-    path = ROOT / "tests/data/kafka-4.3.1/logs/__transaction_state-0/00000000000000000000.log"
+    path = DATA / "kafka-4.3.1/logs/__transaction_state-0/00000000000000000000.log"
     seen = 0
     for record in kodec.read_records(path):
         if record.value:
@@ -133,7 +133,7 @@ def test_what_does_not_fit_is_refused(batches: Explainer) -> None:
 def test_a_field_has_the_name_the_unit_and_the_sentence_of_its_schema(
     batches: Explainer, tmp_path: Path
 ) -> None:
-    path = ROOT / "tests/data/kafka-4.3.1/logs/orders-0/00000000000000000000.log"
+    path = DATA / "kafka-4.3.1/logs/orders-0/00000000000000000000.log"
     data = bytes(next(whole_batches(path)).data)
     known = {each.path: each for part in batches.explain(data).areas[0].parts for each in part.fields}
     assert known["attributes.timestamp_type"].meaning == "create_time"
@@ -164,7 +164,7 @@ def shown(found: Explanation) -> list[tuple[int, int, str]]:
 
 @pytest.mark.parametrize("most", [1, 7, 50])
 def test_windows_have_every_field_once(batches: Explainer, most: int) -> None:
-    path = ROOT / "tests/data/kafka-4.3.1/logs/orders-0/00000000000000000000.log"
+    path = DATA / "kafka-4.3.1/logs/orders-0/00000000000000000000.log"
     data = bytes(next(whole_batches(path)).data)
     whole = shown(batches.explain(data))
     found, start, seen = batches.explain(data, most=most), 0, []
@@ -184,9 +184,7 @@ def test_windows_have_every_field_once(batches: Explainer, most: int) -> None:
 
 
 def test_content_before_the_start_is_left_out(batches: Explainer) -> None:
-    first = bytes(
-        next(whole_batches(ROOT / "tests/data/kafka-4.3.1/logs/codec-zstd-0/00000000000000000000.log")).data
-    )
+    first = bytes(next(whole_batches(DATA / "kafka-4.3.1/logs/codec-zstd-0/00000000000000000000.log")).data)
     assert len(batches.explain(first + b"more", start=60).areas) == 2
     (area,) = batches.explain(first + b"more", start=len(first)).areas
     assert [each.note for each in area.parts] == ["behind the end"] and area.position == len(first)

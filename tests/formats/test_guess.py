@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 import kodec
 from kodec.cli.app import run
 from kodec.formats.guess import Guess, guess
+from tests.data import LOGS
 
-LOG = Path(__file__).resolve().parent.parent / "data/kafka-4.3.1/logs/orders-0/00000000000000000000.log"
+LOG = LOGS / "orders-0/00000000000000000000.log"
 
 
 def png(*chunks: tuple[bytes, bytes]) -> bytes:

@@ -12,7 +12,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-NAMED = Path(__file__).parent / "named"
+from tests.data import TESTS
+
+NAMED = TESTS / "generator/named"
 NAME = re.compile(r"z\d{3}")
 FIXED = ("varint", "unsigned_varint", "tagged_fields", "uuid", "part/part")
 """Schemas that are imported, and keep their names."""

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from kodec.runtime.native import include_dir
+from tests.data import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 CORES = sorted((ROOT / "generated" / "kernels").glob("*_core.c"))
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +17,9 @@ from kodec.generator.plan.steps import values_of
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.schema.expression_types import Kinds
 from kodec.runtime.errors import LimitExceeded, Malformed
+from tests.data import ROOT
 
-SCHEMAS = Path(__file__).parents[2] / "schemas"
+SCHEMAS = ROOT / "schemas"
 
 
 def machine_of(model: Any, data: bytes) -> Machine:

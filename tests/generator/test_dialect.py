@@ -12,8 +12,8 @@ from kodec.generator.problems import Problems
 from kodec.generator.schema.dialect import dialect
 from kodec.generator.schema.keys import KEYS
 from kodec.generator.schema.load import Node, load_text, word_of
+from tests.data import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 OURS = sorted(path for part in ("schemas", "tests/generator") for path in (ROOT / part).rglob("*.ksy"))
 CHECK = jsonschema.Draft7Validator(dialect())
 

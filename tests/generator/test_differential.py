@@ -24,8 +24,9 @@ import yaml
 
 from kodec.generator.driver import generate
 from kodec.runtime.errors import FormatError
+from tests.data import TESTS
 
-FORMATS = Path(__file__).resolve().parent / "formats"
+FORMATS = TESTS / "generator/formats"
 SCHEMAS = 40
 INPUTS = 50
 # what ksc reads and we do not: bytes after the content of a sized field, and counts beyond the bytes there are

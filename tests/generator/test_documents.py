@@ -19,10 +19,11 @@ from kodec.generator.driver import load, render_all
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.places import Places
 from kodec.generator.text import Text, cell, code, markdown
+from tests.data import TESTS
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROOT = Path(__file__).resolve().parent.parent.parent
-FOLDERS = {"schemas": ROOT / "schemas", "formats": Path(__file__).resolve().parent / "formats"}
+FOLDERS = {"schemas": ROOT / "schemas", "formats": TESTS / "generator/formats"}
 
 
 @cache

@@ -26,11 +26,12 @@ from kodec.runtime.errors import (
     Unsupported,
 )
 from kodec.runtime.fields import ReadOptions
+from tests.data import TESTS
 
 from .conftest import write
 
 Codec = Callable[..., ModuleType]
-FORMATS = Path(__file__).resolve().parent / "formats"
+FORMATS = TESTS / "generator/formats"
 HEADER = b"SENS\x1a" + struct.pack("<Id", 77, 48.2) + b"\x04roof"
 READINGS = b"\x02\x04\x06\x04hi" + b"\x06\x02\x01\x01"
 

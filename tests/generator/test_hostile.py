@@ -27,10 +27,11 @@ from kodec.generator.target import DEFAULT
 from kodec.generator.targets.python.contract_tests import ContractTests
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text
+from tests.data import TESTS
 
 pytestmark = pytest.mark.thorough
 
-FORMATS = Path(__file__).resolve().parent / "formats"
+FORMATS = TESTS / "generator/formats"
 MARK = "PWNED"
 BENIGN = f"Some {MARK} words."
 HOSTILE = {

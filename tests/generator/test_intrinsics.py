@@ -19,8 +19,9 @@ from kodec.runtime.varint import (
     write_zigzag32,
     write_zigzag64,
 )
+from tests.data import ROOT
 
-PRIMITIVES = Path(__file__).resolve().parent.parent.parent / "schemas" / "primitives"
+PRIMITIVES = ROOT / "schemas/primitives"
 READ = {"varint": read_zigzag32, "varlong": read_zigzag64, "unsigned_varint": read_uvarint32}
 WRITE = {"varint": write_zigzag32, "varlong": write_zigzag64, "unsigned_varint": write_uvarint32}
 BITS = {"varint": 32, "varlong": 64, "unsigned_varint": 32}

@@ -30,10 +30,11 @@ from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.native import include_dir
+from tests.data import TESTS
 
 from .compilers import CC, CORES, ROOT, STRICT, assert_strict, compile_all, needs_cc
 
-FORMATS = Path(__file__).resolve().parent / "formats_rows"
+FORMATS = TESTS / "generator/formats_rows"
 PRIMITIVES = [
     ROOT / "schemas" / "primitives" / f"{name}.ksy" for name in ("varint", "varlong", "unsigned_varint")
 ]

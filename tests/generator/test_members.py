@@ -21,6 +21,7 @@ from kodec.runtime.dataclass import fields
 from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
 from kodec.runtime.fields import WriteOptions
 from kodec.runtime.messages import in_python
+from tests.data import ROOT
 
 from .conftest import package, write
 
@@ -343,7 +344,7 @@ def test_the_plan_computes_the_same_of_layouts(codec: Codec, tmp_path: Path) -> 
 def test_other_languages_compare_what_they_do_not_compute(target: str, tmp_path: Path) -> None:
     for number, schema in enumerate((OTHER_SIZES, SEVERAL, VERSIONED)):
         assert render_all(write(tmp_path / str(number), schema), targets=(target,)).modules
-    assert render_all(Path(__file__).parents[2] / "schemas" / "tier", targets=(target,)).modules
+    assert render_all(ROOT / "schemas/tier", targets=(target,)).modules
 
 
 def _written(write_it: Callable[[], bytes]) -> object:
@@ -634,7 +635,7 @@ def _members(made: Any, parsed: Any, *, streams: bool) -> dict[str, bool]:
 def test_the_page_lists_the_members(streams: bool, tmp_path: Path) -> None:
     made = module(TABLED, tmp_path / "table", streams=streams)
     parsed = module(PARSED[streams], tmp_path / "parsed", streams=streams)
-    page = (Path(__file__).parents[2] / "docs" / "generated-modules.md").read_text("utf-8")
+    page = (ROOT / "docs/generated-modules.md").read_text("utf-8")
     table = page.partition("| member | content |\n|---|---|\n")[2].partition("\n\n")[0]
     found = _members(made, parsed, streams=streams)
     assert [row.split(" | ")[0].removeprefix("| ") for row in table.splitlines()] == list(found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +15,9 @@ from kodec.generator.targets.python.tables import message_tables
 from kodec.runtime.errors import FormatError
 from kodec.runtime.messages import in_python
 from kodec.runtime.native import native_module
+from tests.data import ROOT
 
-PRIMITIVES = Path(__file__).resolve().parents[2] / "schemas" / "primitives"
+PRIMITIVES = ROOT / "schemas/primitives"
 HEAD = """meta: {id: NAME, endian: be, encoding: UTF-8, imports: [unsigned_varint, tagged_fields]}
 -versions: 0-2
 params: [{id: version, type: s2}]

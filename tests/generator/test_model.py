@@ -15,9 +15,10 @@ import pytest
 from kodec.generator.driver import load
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import MODEL_VERSION, Model, to_json
+from tests.data import TESTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FOLDERS = {"schemas": ROOT / "schemas", "formats": Path(__file__).resolve().parent / "formats"}
+FOLDERS = {"schemas": ROOT / "schemas", "formats": TESTS / "generator/formats"}
 
 
 @pytest.fixture(scope="module", params=FOLDERS)

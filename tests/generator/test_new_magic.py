@@ -15,8 +15,9 @@ from kodec.generator.modules import Modules
 from kodec.generator.problems import SchemaError
 from kodec.runtime.errors import Unsupported
 from kodec.runtime.fields import ReadOptions
+from tests.data import ROOT
 
-SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
+SCHEMAS = ROOT / "schemas"
 FIELD = "  - id: trace_id\n    type: s8\n    if: magic >= 3\n    -default: 0\n    doc: Trace.\n"
 SIZE = "'len_batch - (magic >= 3 ? 57 : 49)'"
 

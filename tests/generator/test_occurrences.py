@@ -11,8 +11,9 @@ from kodec.generator.driver import load
 from kodec.generator.occurrences import Unsure, occurrences, renamed
 from kodec.generator.problems import SchemaError
 from kodec.generator.schema.model import to_json
+from tests.data import TESTS
 
-FORMATS = Path(__file__).parent / "formats"
+FORMATS = TESTS / "generator/formats"
 TEXT = """\
 meta: {id: mixed, endian: le, encoding: UTF-8}
 -webide-representation: '{len:dec} of {head.len}'

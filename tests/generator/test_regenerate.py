@@ -18,10 +18,11 @@ import pytest
 from kodec.generated.messages.offset_commit_value import OffsetCommitValue
 from kodec.generator.driver import MARK, generate
 from kodec.generator.target import DEFAULT
+from tests.data import TESTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCHEMAS = ROOT / "schemas"
-FORMATS = Path(__file__).resolve().parent / "formats"
+FORMATS = TESTS / "generator/formats"
 
 
 def contents(folder: Path) -> dict[str, bytes]:

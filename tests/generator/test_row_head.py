@@ -6,7 +6,6 @@ import contextlib
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import fields
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import crc32c
@@ -14,8 +13,9 @@ import pytest
 
 from kodec.generator.problems import SchemaProblem
 from kodec.runtime.errors import FormatError
+from tests.data import TESTS
 
-FORMATS = Path(__file__).resolve().parent / "formats"
+FORMATS = TESTS / "generator/formats"
 
 
 def schemas(*head: str) -> dict[str, str]:

@@ -13,9 +13,9 @@ import pytest
 from kodec.cli.main import main
 from kodec.generated.log import record_batch
 from kodec.generator.driver import render_all
+from tests.data import LOGS, ROOT
 
-ROOT = Path(__file__).parents[2]
-SEGMENT = ROOT / "tests/data/kafka-4.3.1/logs/codec-zstd-0" / f"{0:020d}.log"
+SEGMENT = LOGS / "codec-zstd-0" / f"{0:020d}.log"
 SCHEMA = """
 meta: {id: order, endian: be}
 seq:

@@ -11,7 +11,6 @@ import re
 import struct
 import zlib
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 from uuid import UUID
@@ -21,13 +20,14 @@ import pytest
 
 from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, Malformed, Truncated, Unsupported
 from kodec.runtime.messages import in_python
+from tests.data import ROOT, TESTS
 
 pytestmark = pytest.mark.quick
 
-PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "schema-language.md"
+PAGE = ROOT / "docs/schema-language.md"
 Codec = Callable[..., ModuleType]
 
-VARINT = (Path(__file__).resolve().parent.parent.parent / "schemas" / "primitives" / "varint.ksy").read_text()
+VARINT = (ROOT / "schemas/primitives/varint.ksy").read_text()
 UVARINT = VARINT.replace("zigzag32", "uvarint32").replace("id: varint", "id: uvarint")
 
 
@@ -451,14 +451,14 @@ def test_does_not_write(case: str, codec: Codec) -> None:
 def test_the_page_lists_what_is_tested() -> None:
     text = PAGE.read_text(encoding="utf-8").partition("## The supported subset")[2].partition("\n## ")[0]
     rows = dict(re.findall(r"^\| `(.+?)` \| (yes|no|streams) \|", text, flags=re.M))
-    problems = (Path(__file__).parent / "test_problems.py").read_text(encoding="utf-8")
+    problems = (TESTS / "generator/test_problems.py").read_text(encoding="utf-8")
     table = problems.partition("UNSUPPORTED: ")[2].partition("\n}")[0]
     unsupported = re.findall(r'^    "(.+?)": \(', table, flags=re.M)
     # test_import_path.py has opaque types
     works = {*SUPPORTED, *OF_WIRE, *OTHERS, "opaque types"}
     assert {row for row, answer in rows.items() if answer == "yes"} == works
     assert {row for row, answer in rows.items() if answer in ("no", "streams")} == set(unsupported)
-    streams = (Path(__file__).parent / "test_streams.py").read_text(encoding="utf-8")
+    streams = (TESTS / "generator/test_streams.py").read_text(encoding="utf-8")
     tested = re.findall(r'^    "(.+?)": Row\(', streams, flags=re.M)
     assert {row for row, answer in rows.items() if answer == "streams"} == set(tested)
 

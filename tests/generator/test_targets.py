@@ -18,9 +18,10 @@ from kodec.generator.problems import Place, SchemaError, SchemaProblem
 from kodec.generator.target import DEFAULT, File, Request, find, known
 from kodec.generator.wire import ENCODINGS, WIRE, WireType
 from kodec.runtime import varint
+from tests.data import TESTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FORMATS = Path(__file__).resolve().parent / "formats"
+FORMATS = TESTS / "generator/formats"
 
 
 def distribution(folder: Path, points: str, **modules: str) -> Path:

@@ -21,10 +21,11 @@ from kodec.generator.driver import load, render_all
 from kodec.generator.plan.build import program_of
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.vectors import CONTRACT, streams
+from tests.data import TESTS
 from tests.vectors import right
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FORMATS = Path(__file__).resolve().parent / "formats"
+FORMATS = TESTS / "generator/formats"
 FOLDERS = {"schemas": ROOT / "schemas", "formats": FORMATS}
 
 

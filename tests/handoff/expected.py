@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import kodec
+from tests.data import DATA
 
-LOGS = sorted((Path(__file__).resolve().parents[1] / "data").rglob("*.log"))
+LOGS = sorted((DATA).rglob("*.log"))
 """Segments of brokers of six generations, and of clients."""
 
 

@@ -17,12 +17,12 @@ import pytest
 import kodec
 from kodec.handoff import make_kit, write_folder
 from kodec.log.batches.batch import Batch
+from tests.data import ROOT
 from tests.handoff.expected import LOGS, rows
 from tests.languages.compilers import is_here
 
 pytestmark = pytest.mark.thorough
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "schemas" / "examples" / "README.md"
 # language -> ([compile], [run]), by the page's table
 COMMANDS = {

@@ -22,9 +22,10 @@ from kodec.importer.definitions import BadDefinition, read_definitions
 from kodec.importer.plan import plan_import
 from kodec.importer.schemas import snake
 from kodec.importer.text import tree_of
+from tests.data import ROOT
 
-PRIMITIVES = Path(__file__).resolve().parents[2] / "schemas" / "primitives"
-SUITE = Path(__file__).resolve().parents[2] / "tools" / "update_from_release.py"
+PRIMITIVES = ROOT / "schemas/primitives"
+SUITE = ROOT / "tools/update_from_release.py"
 ENTRY = "common/message/GroupThingValue.json"
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from kodec.generator.driver import generate
 from kodec.generator.problems import SchemaError
+from tests.data import ROOT
 from tests.handoff.expected import LOGS, rows
 
 from . import c_testee, stream_cases
@@ -25,7 +26,6 @@ pytestmark = [
     pytest.mark.skipif(not is_here("cc"), reason="no C compiler here"),
     pytest.mark.xdist_group("c"),
 ]
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def answers(command: list[str], requests: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -12,12 +12,12 @@ import pytest
 
 import kodec
 from kodec.generator.driver import generate
+from tests.data import DATA, ROOT
 
 from . import c_testee
 from .compilers import is_here
 
-ROOT = Path(__file__).resolve().parents[2]
-LOGS = sorted((ROOT / "tests" / "data").glob("kafka-*/logs/*/*.log"))
+LOGS = sorted((DATA).glob("kafka-*/logs/*/*.log"))
 KERNELS = ("record_batch", "message_set")
 PARTS = ("kodec_*.c", "columns_*.c", "log_log_segment.c", "log_record*.c", "log_message*.c")
 

@@ -10,6 +10,7 @@ import pytest
 
 from kodec.generator.driver import generate
 from kodec.generator.problems import SchemaError
+from tests.data import TESTS
 
 from . import go_testee, stream_cases
 from .cases import ask, cases
@@ -37,7 +38,7 @@ def test_go_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Pat
     )
     assert shown.stdout == ""
     if folder == FOLDERS["kafka"]:  # others do without codecs
-        shutil.copy(Path(__file__).parent / "go" / "runtime_test.go", tmp_path / "go")
+        shutil.copy(TESTS / "languages/go/runtime_test.go", tmp_path / "go")
         line = ["go", "test", "."]
         tested = subprocess.run(line, cwd=tmp_path / "go", capture_output=True, text=True, check=False)
         assert tested.returncode == 0, tested.stdout

@@ -19,14 +19,14 @@ from kodec.generator.plan.steps import Fixed, Many, One, Program, Step, When, st
 from kodec.generator.plan.values import text_of
 from kodec.generator.wire import WIRE
 from kodec.runtime.errors import EncodeError, FormatError
+from tests.data import ROOT, TESTS
 
 from .cases import CODES, Case, cases, plain
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = {
     "kafka": ROOT / "schemas",
     "others": ROOT / "tests" / "generator" / "formats",
-    "versions": Path(__file__).parent / "formats",
+    "versions": TESTS / "languages/formats",
 }
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from kodec.log import kernel
-
-SAMPLES = Path(__file__).parents[1] / "data" / "samples"
+from tests.data import SAMPLES
 
 
 @dataclass(frozen=True)

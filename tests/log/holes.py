@@ -30,10 +30,10 @@ from typing import NamedTuple
 
 import kodec
 from kodec.errors import FormatError
+from tests.data import DATA
 
 from .wire import PAIRS, batch, log_of, message, record
 
-DATA = Path(__file__).parents[1] / "data"
 _OFFSET, _EPOCH = slice(0, 8), slice(12, 16)
 _MAGIC = 16
 

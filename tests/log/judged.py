@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from kodec.log.reading.reader import read_batches
+from tests.data import DATA
 
-KEPT = Path(__file__).parents[1] / "data" / "cleaned-4.3.1.json.gz"
+KEPT = DATA / "cleaned-4.3.1.json.gz"
 # Indexes are made again by each, and what a snapshot holds is not the cleaner's.
 _KINDS = (".log", ".txnindex")
 

@@ -26,11 +26,12 @@ from xml.sax.saxutils import escape, unescape
 import pytest
 
 from kodec.stores import objects
+from tests.data import TESTS
 
 __all__ = ["AUTHORITY", "KEY", "SECRET", "Request", "Server", "serving"]
 
 KEY, SECRET = "AKIAKODECTEST", "a-secret-that-nobody-may-see"
-AUTHORITY = Path(__file__).parent / "tls" / "authority.pem"
+AUTHORITY = TESTS / "log/tls/authority.pem"
 _PAGE = 1000
 # What else of a machine's environment a client goes by.
 _SETTING = re.compile(r"(AWS|GOOGLE|AZURE)_|SSL_CERT_|((https?|all|no)_proxy$)", re.IGNORECASE)

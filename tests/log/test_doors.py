@@ -16,10 +16,9 @@ from kodec.log.files.listing import segment_offsets
 from kodec.log.omissions import Omissions
 from kodec.stores import objects
 from kodec.stores.storage import path_of, storage_of
+from tests.data import DATA, LOGS
 from tests.log.stores import Server, serving
 
-DATA = Path(__file__).parents[1] / "data"
-LOGS = DATA / "kafka-4.3.1" / "logs"
 URL = "s3://logs/some/logs"
 SEGMENT = "orders-0/00000000000000000000.log"
 

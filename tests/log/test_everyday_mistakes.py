@@ -12,8 +12,8 @@ import pytest
 
 import kodec
 from kodec.errors import ArgumentError, EncodeError, KodecError, NoSuchPartition
+from tests.data import LOGS
 
-LOGS = Path(__file__).parents[1] / "data/kafka-4.3.1/logs"
 FOLDER = LOGS / "orders-0"
 SEGMENT = FOLDER / f"{0:020d}.log"
 ONE = [kodec.Record(value=b"v")]

@@ -20,6 +20,7 @@ from kodec.cli.main import main
 from kodec.log.omissions import Cause, Omissions
 from kodec.runtime.checksums import crc32c
 from kodec.runtime.errors import KodecError
+from tests.data import DATA
 from tests.log.gaps import batch, checkpoint, dense, log
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no pipes with names")
@@ -380,7 +381,7 @@ def test_explain_beyond_the_end(tmp_path: Path, capfd: pytest.CaptureFixture[str
     assert f"--at: byte {size} is beyond the end of {path}, which has {size} bytes" in capfd.readouterr().err
 
 
-TIERED = Path(__file__).parents[1] / "data" / "tiered-4.3.1"
+TIERED = DATA / "tiered-4.3.1"
 
 
 def test_a_tiered_topic_without_its_tier(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

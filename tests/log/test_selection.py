@@ -18,8 +18,8 @@ from kodec.errors import ArgumentError, NoSuchPartition
 from kodec.log.backends.scan import EVERY, Range
 from kodec.log.selection import Selection
 from kodec.pipeline import export
+from tests.data import LOGS
 
-LOGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
 Given = dict[str, Any]
 Where = list[tuple[str | None, int | None, int]]
 
@@ -143,7 +143,7 @@ def test_what_is_missing_is_an_error_at_each_door() -> None:
 
 
 def test_one_file_is_selected_from_too(tmp_path: Path) -> None:
-    segment = LOGS / "transactions-0" / "00000000000000000000.log"
+    segment = LOGS / "transactions-0/00000000000000000000.log"
     every = list(kodec.read_records(segment))
     with kodec.PartitionLog(segment.parent) as log:
         assert len(log.segments) == 1

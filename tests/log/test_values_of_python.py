@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 
 import kodec
+from tests.data import LOGS
 
-LOG = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs" / "orders-0"
+LOG = LOGS / "orders-0"
 FILE = LOG / "00000000000000000000.log"
 
 

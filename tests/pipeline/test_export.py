@@ -24,8 +24,7 @@ from kodec.pipeline.jobs import export as job
 from kodec.pipeline.options import Options
 from kodec.pipeline.plan import Task, list_segments, tasks_of
 from kodec.pipeline.staging import staged
-
-DATA = Path(__file__).parents[1] / "data"
+from tests.data import LOGS, TESTS
 
 
 def read(folder: Path) -> pa.Table:
@@ -119,7 +118,7 @@ def test_no_export_writes_into_over_or_above_what_it_reads(
     tmp_path: Path, where: str, source: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     logs = tmp_path / "logs"
-    shutil.copytree(DATA / "kafka-4.3.1" / "logs" / "orders-0", logs / "orders-0")
+    shutil.copytree(LOGS / "orders-0", logs / "orders-0")
     (logs / "meta.properties").write_text("version=1\n")
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(ValueError, match="the source"):
@@ -183,7 +182,7 @@ def test_what_can_be_refused_is_refused_before_spark_starts(log_dir: Path, tmp_p
 
 
 def test_messages_by_name_are_two_columns_more(tmp_path: Path) -> None:
-    log = DATA / "kafka-4.3.1" / "logs" / "__consumer_offsets-0"
+    log = LOGS / "__consumer_offsets-0"
     (row,) = run_tasks(log, tmp_path, includeDecoded="true")
     table = pq.read_table(tmp_path / row.files[0])
     assert table.num_rows == row.records and set(table.schema.names) >= {"key", "keyDecoded", "valueDecoded"}
@@ -203,7 +202,7 @@ def test_a_kill_at_any_step_leaves_the_old_export_or_the_new_one(
     for first in (0, 4):
         write_segment(tmp_path / "logs" / "orders-0", first, 4)
     (tmp_path / "made").mkdir()
-    program = [sys.executable, Path(__file__).parent / "kill_export.py", tmp_path / "logs", tmp_path / "made"]
+    program = [sys.executable, TESTS / "pipeline/kill_export.py", tmp_path / "logs", tmp_path / "made"]
     done = subprocess.run([*program, *resume], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 20
@@ -268,7 +267,7 @@ def rows_of(table: pa.Table) -> list[Any]:
 def test_each_format_has_the_rows(
     tmp_path: Path, format: RowFormat, compression: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    logs, out = DATA / "kafka-4.3.1" / "logs", tmp_path / "out"
+    logs, out = LOGS, tmp_path / "out"
     topics = ["orders", "transactions", "codec-gzip"]
     words = ["--format", format, *(["--compression", compression] if compression else [])]
     words += [word for topic in topics for word in ("--topic", topic)]

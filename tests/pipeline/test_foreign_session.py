@@ -13,10 +13,10 @@ import pytest
 import kodec
 from kodec.pipeline.java import java_home
 from kodec.pipeline.spark import JAR
+from tests.data import LOGS
 
 pytestmark = pytest.mark.thorough
 
-LOGS = Path(__file__).parent.parent / "data" / "kafka-4.3.1" / "logs"
 
 SCRIPT = """
 import json, sys

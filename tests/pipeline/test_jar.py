@@ -12,8 +12,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from kodec.pipeline import KafkaLogDataSource
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.data import ROOT
 
 
 @pytest.fixture(scope="module")

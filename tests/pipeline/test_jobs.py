@@ -32,9 +32,8 @@ from kodec.pipeline.jobs.inventory import inventory
 from kodec.pipeline.jobs.verify import verify
 from kodec.pipeline.spark_workers import SparkWorkers, _pickled
 from kodec.pipeline.workers import Workers, workers
+from tests.data import DATA, LOGS
 
-DATA = Path(__file__).parents[1] / "data"
-LOGS = DATA / "kafka-4.3.1" / "logs"
 ENGINES = ["local", "spark"]
 
 
@@ -149,7 +148,7 @@ def test_an_inventory_has_a_row_for_each_segment(damaged: Path) -> None:
 
 
 def test_the_inventory_of_old_and_of_compacted_logs(capsys: pytest.CaptureFixture[str]) -> None:
-    old = DATA / "kafka-0.10.2.2" / "logs"
+    old = DATA / "kafka-0.10.2.2/logs"
     assert main(["inventory", str(old), str(LOGS / "compacted-0"), "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {row["records"] is None for row in rows} == {True, False}

@@ -24,12 +24,11 @@ from kodec.generated.log.record_batch import RecordBatch
 from kodec.pipeline import KafkaLogDataSource, served_by
 from kodec.pipeline.spark import JAR
 from kodec.runtime.errors import KodecError
+from tests.data import DATA, LOGS
 from tests.log.foreign import FOREIGN
 from tests.log.stores import KEY, SECRET, serving
 from tests.stored_tiers import STORED
 
-DATA = Path(__file__).resolve().parent.parent / "data"
-LOGS = DATA / "kafka-4.3.1" / "logs"
 Write = Callable[..., Path]
 
 pytestmark = pytest.mark.skipif(not JAR.is_file(), reason="no JDK: the source for the JVM was not built")

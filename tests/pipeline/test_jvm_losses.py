@@ -26,6 +26,7 @@ from kodec.log.files.tier_lineage import CopiedSegment, CopyState
 from kodec.pipeline import KafkaLogDataSource
 from kodec.pipeline.spark import JAR
 from kodec.runtime.crc import crc32c
+from tests.data import DATA
 from tests.log.tiers import TOPIC_ID, Metadata, text_of
 from tests.pipeline.spark_cases import answers
 
@@ -35,7 +36,7 @@ Change = list[list[Any]]
 SMALL = {"maxPartitionBytes": "500"}
 ON = {"failOnDataLoss": "false"}
 ALL = range(300)
-TIERED = Path(__file__).parents[1] / "data" / "tiered-4.3.1" / "logs"
+TIERED = DATA / "tiered-4.3.1/logs"
 
 
 def log(base: int) -> str:

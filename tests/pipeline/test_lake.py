@@ -28,8 +28,9 @@ from kodec.pipeline.jobs import lake
 from kodec.pipeline.lake.delta import DeltaLakeTable
 from kodec.pipeline.lake.iceberg import IcebergTable
 from kodec.pipeline.lake.table import OFFSETS, Conflict, LakeError, LakeTable, Move, Position
+from tests.data import LOGS, TESTS
 
-DATA = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
+DATA = LOGS
 Make = Callable[[], LakeTable]
 
 
@@ -184,7 +185,7 @@ def test_a_kill_anywhere_leaves_each_offset_once(
     for first in (0, 4):
         write_segment(tmp_path / "logs" / "orders-0", first, 4)
     (tmp_path / "made").mkdir()
-    program = [sys.executable, Path(__file__).parent / "kill_lake.py", tmp_path / "logs", tmp_path / "made"]
+    program = [sys.executable, TESTS / "pipeline/kill_lake.py", tmp_path / "logs", tmp_path / "made"]
     done = subprocess.run([*program, format, mode], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     # two files may appear between two looks

@@ -23,6 +23,7 @@ import pytest
 from kodec.cli.output import camel
 from kodec.pipeline.spark import JAR
 from kodec.runtime.crc import crc32c
+from tests.data import ROOT
 from tests.log.made import START, batch, marker
 from tests.log.next_format.packing import HEADER, Added, Packer
 from tests.log.next_format.test_next_format import EDITS, copy
@@ -33,7 +34,6 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("javac") is None or not JAR.is_file(), reason="no JDK"),
 ]
 
-ROOT = Path(__file__).parents[2]
 HEAD = struct.calcsize(">" + "".join(code for _, code in HEADER))
 CODECS = "none", "gzip", "snappy", "lz4", "zstd"
 WRONG = {"torn", "torn-inside", "damaged", "wrong-head", "unknown", "short", "gap"}

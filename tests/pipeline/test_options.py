@@ -17,10 +17,10 @@ from kodec.log.messages.decoding import decode_record
 from kodec.pipeline import schema
 from kodec.pipeline.options import READ_OPTIONS, OptionError, Options
 from kodec.pipeline.plan import DataLoss, list_segments, tasks_of
+from tests.data import DATA, LOGS
 
 from .test_which_rows import load, of, rows
 
-DATA = Path(__file__).parents[1] / "data"
 NOW = 1_600_000_000_000
 Write = Callable[..., Path]
 
@@ -301,7 +301,7 @@ def test_columns_by_name(logs: Path) -> None:
 
 
 def test_messages_by_name() -> None:
-    found = load(DATA / "kafka-4.3.1" / "logs", includeInternal="true", includeDecoded="true")
+    found = load(LOGS, includeInternal="true", includeDecoded="true")
     assert [*found[0]][-2:] == ["keyDecoded", "valueDecoded"]
     by_topic = {row["topic"]: row for row in found}
     assert '"name": ' in by_topic["__consumer_offsets"]["keyDecoded"]
@@ -312,7 +312,7 @@ def test_messages_by_name() -> None:
         assert row["keyDecoded"] == (key.text() if known and key else None)
         assert row["valueDecoded"] == (value.text() if known and value else None)
     marked = load(
-        DATA / "kafka-4.3.1" / "logs" / "transactions-0",
+        LOGS / "transactions-0",
         columns="isControl,valueDecoded", includeControlRecords="true",
     )  # fmt: skip
     assert {row["isControl"] for row in marked} == {True, False}
@@ -369,7 +369,7 @@ def test_a_sequence_goes_round(tmp_path: Path) -> None:
 
 
 def test_control_records_and_checksums(tmp_path: Path) -> None:
-    folder = DATA / "kafka-4.3.1" / "logs" / "transactions-0"
+    folder = LOGS / "transactions-0"
     controls = [
         row["offset"]
         for row in load(folder, columns="offset,isControl", includeControlRecords="true")

@@ -13,8 +13,8 @@ from kodec.log.files.resolve import NotALog
 from kodec.log.omissions import Omissions
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import found_logs, list_segments
+from tests.data import LOGS
 
-LOGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
 SEGMENT = "00000000000000000000.log"
 # In the folder of a topic-partition: no broker takes them for a part of its log.
 IN_A_LOG = (

@@ -13,6 +13,7 @@ from kodec.log.files.listing import SegmentFiles, TopicPartition
 from kodec.pipeline import export
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import DataLoss, SourceSegment, found_logs, list_segments, pack, tasks_of
+from tests.data import DATA
 from tests.log_paths import CASES, Case
 
 
@@ -259,7 +260,7 @@ def test_paths_mean_what_they_mean_elsewhere(case: Case, tmp_path: Path) -> None
 @pytest.mark.parametrize("on_error", ["raise", "skip", "skip-unreachable"])
 def test_records_that_only_remote_storage_has(on_error: OnError, tmp_path: Path) -> None:
     """Without its tier a topic is not whole, as its log start offset shows."""
-    logs = Path(__file__).parents[1] / "data/tiered-4.3.1/logs"
+    logs = DATA / "tiered-4.3.1/logs"
     ask = partial(export, logs, tmp_path / "out", engine="local", topics=["tiered"], on_error=on_error)
     if on_error != "skip-unreachable":
         with pytest.raises(DataLoss, match=r"offsets 0 to 167 .*--tier"):

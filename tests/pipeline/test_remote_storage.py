@@ -24,13 +24,14 @@ from kodec.pipeline import KafkaLogDataSource, served_by
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.spark import JAR
 from kodec.runtime.permission import ALLOW
+from tests.data import DATA
 from tests.log import made
 from tests.log.replica_histories import OWNER, Written, written
 from tests.log.stores import Server, serving
 from tests.log.tiers import LAYOUTS, Metadata, copy
 from tests.stored_tiers import STORED
 
-RELEASE = Path(__file__).parents[1] / "data" / "tiered-4.3.1"
+RELEASE = DATA / "tiered-4.3.1"
 LOGS = RELEASE / "logs"
 KEY = str(STORED / "key1.pem")
 TIERS = {

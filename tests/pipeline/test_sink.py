@@ -21,8 +21,8 @@ from kodec.pipeline.options import OptionError
 from kodec.pipeline.segments import Cut, PartitionRows
 from kodec.pipeline.sink import BatchSink, StreamSink, WriteOptions
 from kodec.pipeline.spark_schema import arrow_schema, schema
+from tests.data import LOGS, ROOT
 
-LOGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
 ALL = "key binary, value binary, topic string, partition int, timestamp timestamp"
 
 
@@ -372,7 +372,7 @@ def test_a_log_that_is_read_is_written_as_it_was(spark: Any, tmp_path: Path) -> 
 
 
 def test_what_the_page_says_runs(spark: Any, tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "spark-sink.md").read_text("utf-8")
+    page = (ROOT / "docs/spark-sink.md").read_text("utf-8")
     (code,) = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
     # one Spark for all tests
     code = code.replace('spark = session("local[2]")\n', "").replace("tests/data/kafka-4.3.1/logs", str(LOGS))

@@ -25,6 +25,7 @@ from kodec.log.files.listing import find_partitions
 from kodec.pipeline import KafkaLogDataSource, schema
 from kodec.pipeline.rows import BATCH_BYTES, BATCH_ROWS, FIRST_ROWS, TimestampOutOfRange
 from kodec.pipeline.source import LogReader
+from tests.data import LOGS
 
 ROOT = Path(__file__).parent.parent.parent
 KAFKA = (
@@ -80,7 +81,7 @@ def test_columns_of_batches_are_their_headers(backend: str, monkeypatch: pytest.
     if backend == "native" and not kernel.is_built():
         pytest.skip("the native kernel is not built")
     monkeypatch.setattr(kernel, "backend", lambda: backend)
-    log = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs" / "transactions-0"
+    log = LOGS / "transactions-0"
     found = rows(read(log, includeBatchMetadata="true", includeControlRecords="true"))
     with kodec.PartitionLog(log) as opened:
         wanted = [

@@ -12,6 +12,7 @@ import kodec
 from kodec.errors import MissingDependency
 from kodec.pipeline import export, register, schema
 from kodec.pipeline.staging import Staging
+from tests.data import LOGS
 
 
 def frame(spark: Any, path: Path, source: str = "kafka-log", **options: str) -> Any:
@@ -251,7 +252,7 @@ def test_an_export_that_stops_halfway_leaves_nothing(
 
 @pytest.mark.parametrize("format", ["parquet", "jsonl"])
 def test_both_engines_export_the_same(spark: Any, tmp_path: Path, format: str) -> None:
-    logs = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
+    logs = LOGS
     given: dict[str, Any] = {"format": format, "task_bytes": "20k", "include_internal": True}
     by_spark = export(logs, tmp_path / "spark", **given)
     here = export(logs, tmp_path / "local", engine="local", threads=2, **given)

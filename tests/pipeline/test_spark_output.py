@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kodec.pipeline import spark
+from tests.data import LOGS
 
 
 def _stopped(folder: Path, *, tcp: bool) -> str:
@@ -89,7 +90,7 @@ def test_the_log_level_of_the_user_wins(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_command_prints_only_its_own_lines(tmp_path: Path) -> None:
-    logs = Path(__file__).parent.parent / "data/kafka-4.3.1/logs"
+    logs = LOGS
     command: list[str | Path] = [
         Path(sys.executable).with_name("kodec"),
         "export",

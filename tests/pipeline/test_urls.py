@@ -13,9 +13,9 @@ from kodec.pipeline import export, inventory, verify
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import found_logs, list_segments, tasks_of
 from kodec.pipeline.source import KafkaLogDataSource
+from tests.data import LOGS
 from tests.log.stores import KEY, SECRET, Server, serving
 
-LOGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
 URL = "s3a://logs/kafka"
 
 

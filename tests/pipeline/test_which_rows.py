@@ -18,9 +18,9 @@ from kodec.errors import KodecError, Malformed
 from kodec.pipeline import KafkaLogDataSource
 from kodec.pipeline.options import OptionError
 from kodec.pipeline.plan import DataLoss
+from tests.data import DATA, LOGS
 from tests.stored_tiers import STORED
 
-DATA = Path(__file__).parents[1] / "data"
 Write = Callable[..., Path]
 Rows = list[tuple[str, int]]
 
@@ -150,7 +150,7 @@ def test_a_damaged_checkpoint_of_log_start_offsets_is_an_error(logs: Path) -> No
 
 
 def test_the_real_broker_deleted_records(tmp_path: Path) -> None:
-    found = rows(DATA / "kafka-4.3.1" / "logs" / "records-deleted-0")
+    found = rows(LOGS / "records-deleted-0")
     assert found[0] == ("records-deleted-0", 13)
 
 

@@ -10,12 +10,11 @@ import pytest
 
 from kodec.runtime import extras
 from kodec.runtime.extras import install_command
+from tests.data import ROOT
 
 pytestmark = pytest.mark.quick
 
-EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
-    "optional-dependencies"
-]
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
 
 @pytest.mark.parametrize("extra", sorted(EXTRAS.keys() - {"all"}))

@@ -7,15 +7,15 @@ import importlib
 import json
 import zlib
 from enum import Enum
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from kodec.runtime.errors import Malformed, Truncated
+from tests.data import DATA
 
-PLACE = Path(__file__).resolve().parent.parent / "data" / "framings" / "framings.json"
+PLACE = DATA / "framings/framings.json"
 FOUND = json.loads(PLACE.read_text())
 
 

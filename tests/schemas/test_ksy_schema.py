@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import jsonschema
 import pytest
 
+from tests.data import TESTS
+
 
 @pytest.fixture(scope="module")
 def validator() -> jsonschema.Draft7Validator:
-    path = Path(__file__).resolve().parent.parent / "ksc" / "ksy_schema.py"
+    path = TESTS / "ksc/ksy_schema.py"
     spec = importlib.util.spec_from_file_location("kodec_ksy_schema", path)
     assert spec is not None and spec.loader is not None
     source = importlib.util.module_from_spec(spec)

@@ -13,7 +13,8 @@ from typing import Any
 import crc32c
 import pytest
 
-DATA = Path(__file__).resolve().parent.parent / "data"
+from tests.data import DATA
+
 # The release whose tools print every kind of file; older ones print less, and otherwise.
 BROKERS = sorted(DATA.glob("kafka-4.*"))
 PAIR = re.compile(r"(\w+): (\S+)")

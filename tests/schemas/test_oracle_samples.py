@@ -12,6 +12,8 @@ from typing import Any
 import crc32c
 import pytest
 
+from tests.data import SAMPLES
+
 pytestmark = pytest.mark.quick
 
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
@@ -117,7 +119,7 @@ def test_uncompressed_rows_are_the_expected_ones(sample: Path, ksc: Any) -> None
 
 def test_gzip_wrappers_hold_the_expected_rows(ksc: Any) -> None:
     """One codec is in the standard library, which is enough to see that `-inner` tells the truth."""
-    samples = Path(__file__).resolve().parent.parent / "data" / "samples"
+    samples = SAMPLES
     for name, relative in (("kafka-python-v1-gzip", True), ("kafka-0.8.2.2-broker-v0-gzip", False)):
         rows = []
         for entry in ksc("log_segment").from_bytes((samples / f"{name}.log").read_bytes()).entries:
@@ -129,7 +131,7 @@ def test_gzip_wrappers_hold_the_expected_rows(ksc: Any) -> None:
 
 
 def test_a_gzip_batch_holds_the_expected_rows(ksc: Any) -> None:
-    sample = Path(__file__).resolve().parent.parent / "data" / "samples" / "librdkafka-v2-mixed-gzip.log"
+    sample = SAMPLES / "librdkafka-v2-mixed-gzip.log"
     rows: list[dict[str, Any]] = []
     for entry in ksc("log_segment").from_bytes(sample.read_bytes()).entries:
         batch = entry.body

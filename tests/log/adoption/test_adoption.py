@@ -19,9 +19,9 @@ from kodec.log.directories.directory import LogRoot
 from kodec.log.files.lock import locked
 from kodec.log.views.metadata import read_metadata
 from kodec.log.writing.add_segments import staging_folder
+from tests.data import LOGS
 from tests.log.faults import Faults
 
-LOGS = Path(__file__).parents[2] / "data" / "kafka-4.3.1" / "logs"
 NOW = 1_700_000_000_000
 
 
@@ -146,7 +146,7 @@ def test_ids_can_be_given_where_there_is_no_metadata(
     words = ["adopt", str(written), "--into", str(broker), "--retention-ms", "-1"]
     assert main(words) == 1
     assert "has no known id" in capsys.readouterr().err
-    shown = (LOGS / "orders-0" / "partition.metadata").read_text().rpartition(" ")[2]
+    shown = (LOGS / "orders-0/partition.metadata").read_text().rpartition(" ")[2]
     assert main([*words, "--topic-id", f"orders={shown}", "--apply"]) == 0
     assert (broker / "orders-0" / "partition.metadata").read_text().endswith(shown)
     assert main([*words, "--topic-id", "orders=short"]) == 2

@@ -27,6 +27,7 @@ if not kernel.is_built():
 
 from kodec.generated.kernels import record_batch
 from kodec.log.backends.native.records import NativeRecordDecoder
+from tests.data import LOGS
 
 FIELDS = [field.name for field in dataclasses.fields(kodec.Record)]
 EXPECTED = kodec.Record(
@@ -87,7 +88,7 @@ def test_it_has_the_hash_of_its_fields_and_no_other_attribute() -> None:
 
 
 def test_control_records_stand_where_they_were() -> None:
-    path = Path(__file__).parents[2] / "data/kafka-4.3.1/logs/transactions-0/00000000000000000000.log"
+    path = LOGS / "transactions-0/00000000000000000000.log"
     found = list(kodec.read_records(path, control=True))
     kinds = {type(each) for each in found}
     assert kinds == {kodec.Record, kodec.ControlRecord}

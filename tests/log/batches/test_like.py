@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +13,9 @@ from hypothesis import strategies as st
 
 import kodec
 from kodec.errors import CrcMismatch, EncodeError
+from tests.data import DATA
 from tests.log import wire
 
-DATA = Path(__file__).parents[2] / "data"
 LOGS = sorted(DATA.rglob("*.log"))
 FACTS = (
     *(

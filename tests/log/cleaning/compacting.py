@@ -8,10 +8,10 @@ from typing import Any
 import kodec
 from kodec.log.cleaning.compaction import CompactionReport, plan_compaction
 from kodec.log.verification.verify import verify_partition
+from tests.data import DATA
 from tests.log import made
 from tests.log.made import DAY, START, batch, marker
 
-DATA = Path(__file__).parents[2] / "data"
 NOW = START + 10 * DAY
 COMPACTED = [
     folder

@@ -23,12 +23,12 @@ from kodec.log.conversion.partition import plan_conversion
 from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.files.listing import ReplicaKind, TopicPartition, parse_folder_name
 from kodec.log.verification.verify import verify_partition
+from tests.data import DATA
 from tests.log import made, wire
 from tests.log.made import DAY, START, batch, marker
 
 pytestmark = pytest.mark.quick
 
-DATA = Path(__file__).parents[2] / "data"
 SAMPLES = sorted((DATA / "samples").glob("*.log"))
 TOPICS = ("compacted", "compacted-often", "transactions", "upgraded", "append.time", "segments", "orders")
 LOGS = [
@@ -318,7 +318,7 @@ def test_rows_are_those_of_the_consumer(tmp_path: Path) -> None:
 
 def test_a_damaged_transaction_index_is_made_anew(tmp_path: Path) -> None:
     folder = tmp_path / "in" / "transactions-0"
-    shutil.copytree(DATA / "kafka-4.3.1" / "logs" / "transactions-0", folder)
+    shutil.copytree(DATA / "kafka-4.3.1/logs/transactions-0", folder)
     (index,) = folder.glob("*.txnindex")
     whole = index.read_bytes()
     for damage in (b"\xff" * len(whole), None):

@@ -19,10 +19,9 @@ from kodec.log.files.listing import (
     list_partition,
     parse_folder_name,
 )
+from tests.data import DATA, LOGS
 from tests.log import wire
 
-DATA = Path(__file__).parents[2] / "data"
-LOGS = DATA / "kafka-4.3.1/logs"
 HEX = "0123456789abcdef0123456789abcdef"
 
 _opened: list[str] = []

@@ -16,11 +16,11 @@ from kodec.generated.log.producer_snapshot import Entry, ProducerSnapshot
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.transactions import Transactions
 from kodec.log.omissions import Omissions
+from tests.data import DATA
 from tests.log import wire
 
 pytestmark = pytest.mark.usefixtures("backend")
 
-DATA = Path(__file__).parents[2] / "data"
 PARTITIONS = [
     folder
     for release in sorted(DATA.glob("kafka-*"))

@@ -16,11 +16,11 @@ from kodec.log.directories.partition import PartitionLog, multi_message_set_send
 from kodec.log.directories.segment import BatchRange, Segment
 from kodec.log.files.index_files import IndexFile
 from kodec.log.verification.verify import verify_partition
+from tests.data import DATA, LOGS
 from tests.log import wire
 
 pytestmark = pytest.mark.usefixtures("backend")
 
-DATA = Path(__file__).parents[2] / "data"
 FOLDERS = sorted(
     folder
     for release in DATA.glob("kafka-*")
@@ -420,7 +420,7 @@ def test_offsets_far_from_the_base(tmp_path: Path) -> None:
 
 
 def test_the_log_start_offset_is_respected() -> None:
-    with PartitionLog(DATA / "kafka-4.3.1/logs/records-deleted-0") as log:
+    with PartitionLog(LOGS / "records-deleted-0") as log:
         with pytest.raises(kodec.errors.OffsetOutOfRange, match="offsets 13 to 30"):
             list(log.records(12))
         with pytest.raises(kodec.errors.OffsetOutOfRange):
@@ -429,13 +429,13 @@ def test_the_log_start_offset_is_respected() -> None:
         found = log.find_timestamp(0)
         assert found is not None and found.offset == 13
         assert log.read(13).batches()[0].base_offset < 13
-    with PartitionLog(DATA / "kafka-4.3.1/logs/records-deleted-0", log_start_offset=99) as log:
+    with PartitionLog(LOGS / "records-deleted-0", log_start_offset=99) as log:
         assert (log.start_offset, log.end_offset) == (99, 99)
         assert list(log.records()) == []
 
 
 def test_read_gives_whole_batches_and_at_least_one(tmp_path: Path) -> None:
-    with PartitionLog(DATA / "kafka-4.3.1/logs/orders-0") as log:
+    with PartitionLog(LOGS / "orders-0") as log:
         entries = stored(log)
         for limit in (0, 1, 1300, 5000, 20_000, 1 << 20):
             offset, seen = 0, b""

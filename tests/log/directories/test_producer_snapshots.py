@@ -13,6 +13,7 @@ from kodec.generated.log.producer_snapshot import Entry, ProducerSnapshot
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.directories.snapshots import agrees
 from kodec.log.views.producers import ActiveProducer, read_producers
+from tests.data import DATA
 from tests.log.made import START, batch, make, marker
 
 END = 12
@@ -207,7 +208,7 @@ def test_a_compacted_log_is_no_contradiction(tmp_path: Path) -> None:
 
 def test_those_of_real_brokers_agree() -> None:
     """Kafka 0.11, which has a marker as a last batch, to 4.3; compacted logs and crashed brokers too."""
-    data = Path(__file__).parents[2] / "data"
+    data = DATA
     count = 0
     for path in sorted(data.glob("kafka-*/*/*/*.snapshot")):
         with kodec.PartitionLog(path.parent) as log:

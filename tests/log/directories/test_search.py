@@ -15,12 +15,11 @@ from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.search import SearchReport, find_records
 from kodec.log.omissions import Omissions
 from kodec.runtime.errors import ArgumentError, NoSuchPartition, OffsetsMissing
+from tests.data import DATA, LOGS
 from tests.log import wire
 
 pytestmark = pytest.mark.usefixtures("backend")
 
-DATA = Path(__file__).parents[2] / "data"
-LOGS = DATA / "kafka-4.3.1/logs"
 FOLDERS = [
     folder
     for release in sorted(DATA.glob("kafka-*"))

@@ -25,13 +25,13 @@ from kodec.log.files.listing import find_partitions
 from kodec.log.omissions import Omissions
 from kodec.log.verification.verify import verify_partition
 from kodec.runtime.errors import EncodeError, FormatError, OffsetsMissing, StalePlan
+from tests.data import DATA
 from tests.log import made
 from tests.log.cleaning.stopping import Stopped, stopping
 from tests.log.cleaning.test_compaction import build, logs
 from tests.log.cleaning.test_redaction import transactional
 from tests.log.made import batch
 
-DATA = Path(__file__).parents[2] / "data"
 RELEASES = sorted(DATA.glob("kafka-*"))
 Line = dict[str, Any]
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
 
 import pytest
 
 from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.tier_lineage import CopiedSegment, CopyState, Part, RemoteSegments, are_in_order
+from tests.data import DATA
 
-RECORDED = Path(__file__).parents[2] / "data" / "remote-segments.txt.gz"
+RECORDED = DATA / "remote-segments.txt.gz"
 
 
 def segment(name: str, first: int, last: int, *epochs: tuple[int, int]) -> CopiedSegment:

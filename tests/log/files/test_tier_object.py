@@ -26,10 +26,10 @@ from kodec.runtime.errors import (
     Truncated,
     Unsupported,
 )
+from tests.data import DATA
 from tests.stored_tiers import STORED
 
-DATA = Path(__file__).parents[2] / "data"
-ORIGINAL = next((DATA / "tiered-4.3.1" / "tier").iterdir())
+ORIGINAL = next((DATA / "tiered-4.3.1/tier").iterdir())
 KEY = TierKeys(STORED / "key1.pem")
 MANIFESTS = sorted(STORED.rglob("*.rsm-manifest"))
 ENCRYPTED = [each for each in MANIFESTS if "aes" in each.relative_to(STORED).parts[0]]

@@ -17,10 +17,10 @@ from kodec.errors import KodecError, Malformed, ReadFailed, Unsupported
 from kodec.log.files.tier_view import TierPath
 from kodec.log.files.view import take_notes
 from kodec.repair import verify
+from tests.data import DATA
 from tests.stored_tiers import STORED
 
-DATA = Path(__file__).parents[2] / "data"
-TIER = DATA / "tiered-4.3.1" / "tier"
+TIER = DATA / "tiered-4.3.1/tier"
 KEY = STORED / "key1.pem"
 FOLDERS = {
     "kafka's": TIER,

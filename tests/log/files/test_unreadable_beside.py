@@ -11,10 +11,10 @@ import kodec
 from kodec.errors import FormatError, ReadFailed
 from kodec.log.directories.remote import first_remote_offset
 from kodec.log.files.view import take_notes
+from tests.data import DATA
 from tests.log.unreadable import unreadable
 
-DATA = Path(__file__).parents[2] / "data"
-LOGS, TIERED = DATA / "kafka-4.3.1" / "logs", DATA / "tiered-4.3.1"
+LOGS, TIERED = DATA / "kafka-4.3.1/logs", DATA / "tiered-4.3.1"
 CHECKPOINTS = (
     "log-start-offset-checkpoint",
     "replication-offset-checkpoint",

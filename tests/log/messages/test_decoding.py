@@ -12,12 +12,12 @@ from kodec.cli.main import main
 from kodec.generated.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 from kodec.log.messages.decoding import TOPICS, decode_record
 from kodec.log.tables.records import read_records
+from tests.data import DATA, LOGS
 
 pytestmark = pytest.mark.quick
 
-DATA = Path(__file__).resolve().parents[2] / "data"
 LINE = re.compile(r"^\| offset: (\d+) .*?headerKeys: \[\](?: key: (\{.*\}))? payload: (\{.*\}|<DELETE>)$")
-DUMPS = sorted((DATA / "kafka-4.3.1" / "dump" / "logs").glob("__*-0/*.log.txt"))
+DUMPS = sorted((DATA / "kafka-4.3.1/dump/logs").glob("__*-0/*.log.txt"))
 
 
 def printed(path: Path) -> dict[int, tuple[object, object]]:
@@ -105,7 +105,7 @@ def test_bytes_behind_a_value_are_ignored_as_a_coordinator_does() -> None:
 
 
 def test_dump_decodes(capsys: pytest.CaptureFixture[str]) -> None:
-    folder = DATA / "kafka-4.3.1" / "logs" / "__consumer_offsets-0"
+    folder = LOGS / "__consumer_offsets-0"
     assert main(["dump", "--decode", str(folder)]) == 0
     assert 'OffsetCommitKey {"group": "payments-group"' in capsys.readouterr().out
     assert main(["dump", "--decode", "--json", str(folder)]) == 0
@@ -113,7 +113,7 @@ def test_dump_decodes(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows[0]["decodedKey"]["name"] == "OffsetCommitKey" and rows[0]["key"]
     assert rows[0]["decodedValue"]["version"] == 4
     # what is no topic of Kafka's own is shown as without --decode
-    orders = DATA / "kafka-4.3.1" / "logs" / "orders-0"
+    orders = LOGS / "orders-0"
     main(["dump", "--json", str(orders)])
     plain = capsys.readouterr().out
     main(["dump", "--json", "--decode", str(orders)])

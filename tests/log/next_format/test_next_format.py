@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 import kodec
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.data import ROOT
 
 BATCH, SEGMENT = "schemas/log/record_batch.ksy", "schemas/log/log_segment.ksy"
 FLAG = (

@@ -14,8 +14,8 @@ from kodec.log.verification.verify import verify_partition
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.log.writing.writer import LogWriter
+from tests.data import DATA
 
-DATA = Path(__file__).parents[2] / "data"
 NEWEST = DATA / "kafka-4.3.1"
 CRASHED = [
     folder

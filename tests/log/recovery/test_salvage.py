@@ -20,13 +20,13 @@ from kodec.log.verification.verify import verify_partition
 from kodec.log.writing.new_folder import new_folder
 from kodec.runtime.crc import crc32c
 from kodec.runtime.errors import StalePlan
+from tests.data import LOGS
 from tests.log import made
 from tests.log.made import START, batch, marker
 
-DATA = Path(__file__).parents[2] / "data"
 REAL = [
     path
-    for path in sorted((DATA / "kafka-4.3.1" / "logs").iterdir())
+    for path in sorted((LOGS).iterdir())
     if path.is_dir() and any(each.stat().st_size for each in path.glob("*.log"))
 ]
 

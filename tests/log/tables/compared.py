@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 import kodec
 from kodec.errors import FormatError
+from tests.data import DATA
 
-ROOT = Path(__file__).parents[2] / "data"
+ROOT = DATA
 LOGS = sorted([*ROOT.rglob("*.log"), *ROOT.glob("differential/*.bin")])
 
 NAMES = ["offset", "timestamp", "timestamp_type", "key", "value", "headers"]

@@ -16,11 +16,10 @@ from kodec.generated.metadata.client_quota_record import ClientQuotaRecord
 from kodec.log.files.topics import topic_of
 from kodec.log.messages import decoding
 from kodec.log.messages.decoding import decode
+from tests.data import DATA, LOGS
 
 pytestmark = pytest.mark.quick
 
-DATA = Path(__file__).resolve().parents[2] / "data"
-LOGS = DATA / "kafka-4.3.1" / "logs"
 OFFSETS = LOGS / "__consumer_offsets-0" / "00000000000000000000.log"
 NAMES = ["offset", "key_decoded", "value_decoded"]
 INTERNAL = sorted(

@@ -22,8 +22,8 @@ from kodec.log.selection import Selection
 from kodec.log.tables import dataset as dataset_module
 from kodec.log.tables import polars as polars_module
 from kodec.log.tables.table import scan_selected
+from tests.data import LOGS
 
-LOGS = Path(__file__).parents[2] / "data" / "kafka-4.3.1" / "logs"
 TIME = datetime(2023, 11, 14, 22, 20, tzinfo=UTC)
 LATER = datetime(2023, 11, 14, 22, 30, tzinfo=UTC)
 F = pc.field

@@ -19,8 +19,8 @@ from kodec.log.files.resolve import NotALog
 from kodec.log.reading.ahead import Ahead
 from kodec.log.tables import count, several
 from kodec.log.tables.reader import file_headers
+from tests.data import LOGS
 
-LOGS = Path(__file__).parents[2] / "data" / "kafka-4.3.1" / "logs"
 PLAIN = ["offset", "timestamp", "timestamp_type", "key", "value", "headers"]
 
 

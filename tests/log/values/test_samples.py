@@ -24,9 +24,10 @@ from kodec.log.values.schema_registry import AUTH, SchemaRegistry
 from kodec.log.values.schemas import SchemaSource, SchemaSourceFailed
 from kodec.log.values.sources import schema_source
 from kodec.runtime.errors import ArgumentError
+from tests.data import TESTS
 from tests.labs.registry_lab import MONEY, SHIPMENT, Registry, serving
 
-DATA = Path(__file__).parents[2] / "data/values"
+DATA = TESTS / "data/values"
 LOGS = DATA / "logs"
 SAMPLES = json.loads((DATA / "samples.json").read_text("utf-8"))
 VALUES = SAMPLES["values"]

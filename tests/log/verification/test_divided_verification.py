@@ -30,9 +30,7 @@ from kodec.log.verification.findings import (
 from kodec.log.verification.problems import Problem
 from kodec.log.verification.producers import Producers
 from kodec.log.verification.verify import plan_readings, verify_partition
-
-DATA = Path(__file__).parents[2] / "data"
-LOGS = DATA / "kafka-4.3.1" / "logs"
+from tests.data import DATA, LOGS
 
 
 def divided(folder: Path) -> list[Problem]:
@@ -109,7 +107,7 @@ def test_a_brokers_log(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["transactions-0", "idempotent-0", "__consumer_offsets-0", "compacted-0"])
 def test_a_log_in_many_segments_that_is_damaged(tmp_path: Path, name: str) -> None:
-    sound = cut(DATA / "kafka-3.9.1" / "logs" / name, tmp_path / "sound" / name, 3)
+    sound = cut(DATA / "kafka-3.9.1/logs" / name, tmp_path / "sound" / name, 3)
     assert [each for each in whole(sound) if not each.note] == []
     assert divided(sound) == whole(sound)
     found: set[str] = set()

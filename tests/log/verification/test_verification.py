@@ -19,13 +19,11 @@ from kodec.log.files.lock import is_locked
 from kodec.log.omissions import Omissions
 from kodec.log.writing.config import LogConfig
 from kodec.runtime.errors import OffsetsMissing
+from tests.data import LOGS
 from tests.log import made, wire
 from tests.log.made import START, batch, marker
 
 pytestmark = pytest.mark.quick
-
-DATA = Path(__file__).parents[2] / "data"
-LOGS = DATA / "kafka-4.3.1" / "logs"
 
 
 def found(path: Path) -> tuple[list[str], list[str]]:

@@ -17,9 +17,9 @@ import kodec
 from kodec.cli.main import main
 from kodec.log.verification.indexes import OffsetIndex, TimeIndex
 from kodec.runtime.cached import cached_property
+from tests.data import DATA, LOGS
 from tests.log.gaps import checkpoint, dense, log
 
-LOGS = Path(__file__).parents[2] / "data" / "kafka-4.3.1" / "logs"
 QUORUM = "__cluster_metadata-0"
 
 
@@ -181,7 +181,7 @@ def test_zeros_that_are_allocated_ahead(tmp_path: Path, kind: type, zeros: int, 
         assert [each.what for each in index.problems] == expected
 
 
-TIERED = Path(__file__).parents[2] / "data" / "tiered-4.3.1"
+TIERED = DATA / "tiered-4.3.1"
 
 
 def test_many_topic_partitions_with_their_tier(tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ from kodec.log.views.metadata import read_metadata, read_metadata_snapshot
 from kodec.log.views.producers import read_producers
 from kodec.log.views.transactions import read_transactions
 from kodec.runtime.crc import crc32c
+from tests.data import DATA
 
-(MADE,) = (Path(__file__).parents[3] / "tests/data").glob("views-*")
+(MADE,) = (DATA).glob("views-*")
 CRC_AT, RECORDS_AT = RecordBatch.PLACES["crc"][0], RecordBatch.PLACES["records"][0]
 
 

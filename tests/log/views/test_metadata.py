@@ -43,12 +43,12 @@ from kodec.log.views.metadata import (
     read_metadata_snapshot,
 )
 from kodec.runtime.errors import OffsetOutOfRange
+from tests.data import DATA, LOGS
 from tests.log.made import batch, framed, make
 
 pytestmark = pytest.mark.quick
 
-ROOT = Path(__file__).parents[3]
-REAL = ROOT / "tests/data/kafka-4.3.1/logs"
+REAL = LOGS
 A, B = UUID(int=1), UUID(int=2)
 
 
@@ -307,7 +307,7 @@ def test_the_bootstrap_file_and_a_folder_without_metadata(tmp_path: Path) -> Non
 def test_the_leader_whose_epoch_began_before_the_snapshot(tmp_path: Path) -> None:
     """Kafka's own log: a snapshot does not say who led."""
     folder = tmp_path / "__cluster_metadata-0"
-    shutil.copytree(ROOT / "tests/data/views-4.3.1/logs/__cluster_metadata-0", folder)
+    shutil.copytree(DATA / "views-4.3.1/logs/__cluster_metadata-0", folder)
     found = read_metadata(tmp_path)
     assert found.snapshot is not None and (found.epoch, found.leader) == (1, 1)
     assert read_metadata_snapshot(found.snapshot).leader is None

@@ -22,13 +22,14 @@ from kodec.log.files.view import take_notes
 from kodec.log.omissions import Omissions
 from kodec.log.views.one_log import tiers_beside_logs
 from kodec.repair import verify
+from tests.data import DATA
 from tests.log import made
 from tests.log.replica_histories import OWNER, Written, history, right, written
 from tests.log.stores import Server, serving
 from tests.log.tiers import LAYOUTS, TOPIC_ID, Metadata, copy, folder_of, text_of
 from tests.stored_tiers import STORED
 
-RELEASE = Path(__file__).parents[2] / "data" / "tiered-4.3.1"
+RELEASE = DATA / "tiered-4.3.1"
 LOGS, TIER = RELEASE / "logs", RELEASE / "tier"
 
 

@@ -20,13 +20,14 @@ from kodec.log.views.metadata import ClusterMetadata, read_metadata_snapshot
 from kodec.log.views.remote import read_remote_offsets
 from kodec.log.views.replicas import Replicas
 from kodec.log.views.retention import KeptSegment, Retention, explain_retention
+from tests.data import DATA, LOGS
 from tests.log.made import START, batch, make
 
 pytestmark = pytest.mark.quick
 
 HOUR = 3_600_000
 NOW = START + 10 * HOUR
-REAL = Path(__file__).parents[3] / "tests/data/kafka-4.3.1/logs"
+REAL = LOGS
 
 
 def folder(root: Path, *ages: int) -> Path:
@@ -109,7 +110,7 @@ def test_of_a_tiered_topic_goes_what_was_copied(tmp_path: Path, copied: int | No
 
 
 def test_a_real_broker_has_deleted_what_it_had_copied() -> None:
-    logs = Path(__file__).parents[3] / "tests/data/tiered-4.3.1/logs"
+    logs = DATA / "tiered-4.3.1/logs"
     account = Omissions()
     copied = read_remote_offsets(Replicas(logs), account)
     with kodec.PartitionLog(logs / "tiered-0") as log:

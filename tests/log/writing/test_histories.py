@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import ROOT
+
 pytestmark = pytest.mark.thorough
 
-ROOT = Path(__file__).parents[3]
 # How many run here: some twenty seconds of work.
 FEW = 50
 

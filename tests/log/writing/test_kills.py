@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-HARNESS = Path(__file__).parents[1] / "kill_harness.py"
+from tests.data import TESTS
+
+HARNESS = TESTS / "log/kill_harness.py"
 _LYING = """
 import runpy, sys
 from kodec.log.writing import segment_writer

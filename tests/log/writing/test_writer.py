@@ -28,10 +28,9 @@ from kodec.log.writing.segment_scan import SegmentScan
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.log.writing.writer import LogWriter
 from kodec.runtime.errors import EncodeError, FormatError, LogFailed, Malformed
+from tests.data import LOGS
 from tests.log.faults import Faults
 
-DATA = Path(__file__).parents[2] / "data"
-LOGS = DATA / "kafka-4.3.1/logs"
 BROKER_LOGS = [each.path for each in find_partitions(LOGS)]
 # The cleaner has removed entries that snapshots were made of, and joined segments.
 NOT_CLEANED = [each for each in BROKER_LOGS if not each.name.startswith("compacted")]
