@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import inspect
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -121,5 +122,8 @@ def test_each_name_is_imported_from_where_it_is() -> None:
     assert {*kodec.__all__} - {"__version__", *kodec._MODULES} == {*kodec.api.__all__}
     assert all(getattr(kodec, name) is getattr(kodec.api, name) for name in kodec.api.__all__)
     assert {*kodec.__all__} <= {*dir(kodec)}
+    # `api` has a meaning for type checkers, and nobody needs to import it first
+    code = "import kodec; assert kodec.api.Record is kodec.Record and 'api' not in dir(kodec)"
+    subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = kodec.nothing

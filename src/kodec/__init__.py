@@ -44,7 +44,7 @@ else:
 
     def __getattr__(name: str) -> object:
         """A public name, or a module of public names."""
-        if name in _MODULES:
+        if name in _MODULES or name == "api":  # which type checkers know
             return import_module(f"kodec.{name}")
         if name not in _PLACES:
             raise _unknown(name)

@@ -1,0 +1,5 @@
+meta:
+  id: x
+  endian: be
+seq:
+- {id: a, terminator: 0}

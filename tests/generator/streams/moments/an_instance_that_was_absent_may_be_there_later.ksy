@@ -1,0 +1,11 @@
+meta:
+  id: x
+  endian: be
+seq:
+- {id: a, type: u1}
+- {id: b, type: p}
+- {id: c, type: p}
+instances:
+  m: {pos: 1, type: u1, if: _io.pos > 1}
+types:
+  p: {seq: [{id: x, type: u1, valid: {expr: _parent.m == 6}}]}

@@ -1,0 +1,7 @@
+meta:
+  id: x
+  endian: be
+seq:
+- {id: b, type: u2}
+instances:
+  c: {pos: 1, type: u1}

@@ -1,0 +1,5 @@
+meta:
+  id: x
+  endian: be
+seq:
+- {id: b, size: 2, pad-right: 0}

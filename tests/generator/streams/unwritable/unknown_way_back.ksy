@@ -1,0 +1,5 @@
+meta:
+  id: x
+  endian: be
+seq:
+- {id: a, size-eos: true, process: nobody.knows(1)}
