@@ -3,8 +3,8 @@
 Runs before anything is installed, so it uses the standard library alone. Finished steps are recorded under
 .cache/stamps with the hash of their inputs; nothing outside the clone is written but pip's cache.
 
-uv in pip's place was measured: it takes 23 rather than 36 of about 130 seconds of CPU; compilers take the others.
-It would be a second way to set up a clone.
+uv in pip's place was measured: it takes 23 rather than 36 of about 130 seconds of CPU; compilers take the
+others. It would be a second way to set up a clone.
 
 Usage: bootstrap.py [java] [interop] [node] [docs]
 """
