@@ -204,8 +204,8 @@ class Batch(ABC):
     def verify_crc(self) -> None:
         """Raise CrcMismatch if the stored checksum does not match the bytes."""
         if not self.crc_ok:
-            at, computed = self._crc_place()
-            error = CrcMismatch("crc", at=at, need=self.crc, have=computed)
+            position, computed = self._crc_place()
+            error = CrcMismatch("crc", at=position, need=self.crc, have=computed)
             raise self.located(error)
 
     @abstractmethod
@@ -223,8 +223,8 @@ class Batch(ABC):
         """Whether both have the same bytes at the same place."""
         if not isinstance(other, Batch):
             return NotImplemented
-        mine, its = ((each.position, each.size, each.crc) for each in (self, other))
-        return mine == its and self.data == other.data
+        identity, other_identity = ((batch.position, batch.size, batch.crc) for batch in (self, other))
+        return identity == other_identity and self.data == other.data
 
     def __hash__(self) -> int:
         return hash((self.position, self.size, self.crc))

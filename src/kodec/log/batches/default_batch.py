@@ -111,7 +111,7 @@ class DefaultBatch(Batch):
 
     @property
     def extra(self) -> Mapping[str, Any]:
-        return {each.name: each.get(self.head) for each in EXTRA}
+        return {field.name: field.get(self.head) for field in EXTRA}
 
     @property
     def base_offset(self) -> int:
@@ -220,14 +220,14 @@ class DefaultBatch(Batch):
         with self._placing():
             for part, data in Parts.of(pieces, count, ReadOptions(elements=room)):
                 head = changed(self.head, count=part.records)
-                own = replace(limits, elements=room - count + part.records)
+                part_limits = replace(limits, elements=room - count + part.records)
                 read, stored = self._reader(data), self._holding(part.records)
                 try:
                     try:
-                        rows = read(head, stored, data, own, self.topic_partition)
+                        rows = read(head, stored, data, part_limits, self.topic_partition)
                     except struct.error:
                         assert isinstance(data, Content)
-                        rows = read(head, stored, data.whole(), own, self.topic_partition)
+                        rows = read(head, stored, data.whole(), part_limits, self.topic_partition)
                 except FormatError as error:
                     raise moved(error, part) from None
                 room -= sum(len(row.headers) for row in rows)
@@ -247,23 +247,23 @@ class DefaultBatch(Batch):
     def _control_records(self, parts: Iterator[list[Record]]) -> Iterator[list[Record]]:
         index = 0
         for rows in parts:
-            found: list[Record] = []
+            records: list[Record] = []
             for row in rows:
                 with self._placing():
                     try:
-                        found.append(control_record(row))
+                        records.append(control_record(row))
                     except FormatError as error:
                         raise error.within("records", index) from None
                 index += 1
-            yield found
+            yield records
 
     @contextmanager
     def _placing(self) -> Iterator[None]:
         """Locate errors, in the content and in the stored bytes."""
         try:
             yield
-        except InStored as found:
-            raise self.located(found.error.within("records"), shift=self._head_size) from None
+        except InStored as wrapped:
+            raise self.located(wrapped.error.within("records"), shift=self._head_size) from None
         except FormatError as error:
             if self.codec == "none":
                 raise self.located(error, shift=self._head_size) from None

@@ -91,10 +91,10 @@ def encode(records: Iterable[Record], options: LikeOptions) -> bytes:
     from kodec.log.batches.like import encode_like
 
     _require_records(records)
-    found = list(records)
-    for index, record in enumerate(found):
+    record_list = list(records)
+    for index, record in enumerate(record_list):
         _size_of(record, index)
-    return encode_like(found, options.like, options.base_offset, options.level)
+    return encode_like(record_list, options.like, options.base_offset, options.level)
 
 
 def encode_with(records: Iterable[Record], options: EncodeOptions) -> bytes:
@@ -102,7 +102,7 @@ def encode_with(records: Iterable[Record], options: EncodeOptions) -> bytes:
     magic = options.magic
     if magic not in MAGICS:
         raise EncodeError("magic", "unknown message format", need=shown_magics(), have=magic)
-    cut = _cut(records, options)
+    cut = _split(records, options)
     if magic in LISTS:
         return b"".join(_batches(cut, batch_head(options), options))
     for name in ("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence"):
@@ -115,7 +115,7 @@ def encode_with(records: Iterable[Record], options: EncodeOptions) -> bytes:
     return b"".join(_messages(cut, options))
 
 
-def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Record]]:
+def _split(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Record]]:
     """Numbered records grouped by batch: each of one timestamp type and within the limits."""
     base_offset, timestamp_type = options.base_offset, options.timestamp_type
     batch_records, batch_bytes = options.batch_records, options.batch_bytes
@@ -140,12 +140,12 @@ def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Rec
             )
         timestamp = record.timestamp
         if not (-1 <= timestamp <= _MAX_INT64 or timeless):
-            why = (
+            problem = (
                 ("too large", f"at most {_MAX_INT64}")
                 if timestamp > 0
                 else ("negative timestamp", "at least -1")
             )
-            raise EncodeError(f"records[{index}].timestamp", why[0], need=why[1], have=timestamp)
+            raise EncodeError(f"records[{index}].timestamp", problem[0], need=problem[1], have=timestamp)
         kind = record.timestamp_type if timestamp_type is None else timestamp_type
         if kind.__class__ is not TimestampType:
             kind = TimestampType(kind)
@@ -245,8 +245,8 @@ def codec_number(codecs: type[v2.Compression] | type[legacy.Compression], name: 
         raise KeyError(name)
     except KeyError:
         known = ", ".join(codec.name.lower() for codec in codecs)
-        why = f"not a codec of magic {magic}{meant(name, known.split(', '))}"
-        raise EncodeError("compression", why, need=known, have=name) from None
+        reason = f"not a codec of magic {magic}{meant(name, known.split(', '))}"
+        raise EncodeError("compression", reason, need=known, have=name) from None
 
 
 def _name_size(name: str) -> int:
@@ -283,12 +283,12 @@ def batch_head(options: EncodeOptions) -> v2.RecordBatch:
         producer_epoch=options.producer_epoch,
         base_sequence=options.base_sequence,
     )
-    known = {each.name: each for each in EXTRA if options.magic in each.magics}
+    known = {field.name: field for field in EXTRA if options.magic in field.magics}
     for name, value in options.extra.items():
         if name not in known:
             need = f"one of {', '.join(known)}" if known else "none"
-            why = f"not a field of magic {options.magic}{meant(name, known)}"
-            raise EncodeError("extra", why, need=need, have=name)
+            reason = f"not a field of magic {options.magic}{meant(name, known)}"
+            raise EncodeError("extra", reason, need=need, have=name)
         known[name].put(head, value)
     return head
 
@@ -298,7 +298,7 @@ def _batches(
 ) -> Iterator[bytes]:
     compression, level, sequence = options.compression, options.level, options.base_sequence
     flags = getattr(head, FLAGS)
-    done = 0
+    written = 0
     for records in batches:
         first, last = records[0], records[-1]
         delta = last.offset - first.offset
@@ -314,8 +314,8 @@ def _batches(
         except EncodeError as error:
             # the only text in a record is that of header keys: name the one at fault
             if isinstance(error.have, str):
-                raise _unwritable_key(records, done) from None
-            raise _renumbered(error, done) from None
+                raise _unwritable_key(records, written) from None
+            raise _renumbered(error, written) from None
         stored = content if compression == "none" else compress(compression, content, level=level)
         setattr(head, _RECORDS, stored)
         if compression == "none" and level is not None:
@@ -324,25 +324,25 @@ def _batches(
         if sequence >= 0:
             sequence = (sequence + delta + 1) % SEQUENCES
             setattr(head, _SEQUENCE, sequence)
-        done += len(records)
+        written += len(records)
 
 
-def _renumbered(error: EncodeError, done: int) -> EncodeError:
+def _renumbered(error: EncodeError, written: int) -> EncodeError:
     """Make the record number of an error in a later batch count from the first record of all."""
-    head, _, rest = error.path.partition("]")
-    if done and head.startswith("records["):
-        error.path = f"records[{int(head[8:]) + done}]{rest}"
+    head, _, suffix = error.path.partition("]")
+    if written and head.startswith("records["):
+        error.path = f"records[{int(head[8:]) + written}]{suffix}"
     return error
 
 
-def _unwritable_key(records: list[Record], done: int) -> EncodeError:
+def _unwritable_key(records: list[Record], written: int) -> EncodeError:
     """The error for the first header key with a surrogate that does not represent a byte."""
-    for index, record in enumerate(records, done):
-        for place, (key, _) in enumerate(record.headers):
+    for index, record in enumerate(records, written):
+        for header_index, (key, _) in enumerate(record.headers):
             try:
                 key.encode("utf-8", "surrogateescape")
             except UnicodeEncodeError as error:
-                return EncodeError(f"records[{index}].headers[{place}].key", error.reason, have=key)
+                return EncodeError(f"records[{index}].headers[{header_index}].key", error.reason, have=key)
     raise AssertionError("every key can be written")
 
 
@@ -352,10 +352,10 @@ def _messages(batches: Iterable[list[Record]], options: EncodeOptions) -> Iterat
     code = codec_number(legacy.Compression, compression, magic)
     if compression == "none" and level is not None:
         compress(compression, b"", level=level)
-    done = 0
+    written = 0
     for records in batches:
-        entries = [_entry(record, magic, done + index, lossy) for index, record in enumerate(records)]
-        done += len(records)
+        entries = [_entry(record, magic, written + index, lossy) for index, record in enumerate(records)]
+        written += len(records)
         if compression == "none":
             for entry in entries:
                 yield entry.to_bytes(write)

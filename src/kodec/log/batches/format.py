@@ -43,8 +43,8 @@ class Number:
 
     def get(self, data: bytes | bytearray | memoryview, start: int = 0) -> int:
         """The number in the value that starts at `start`, which must be present up to it."""
-        found: int = self._struct.unpack_from(data, start + self.at)[0]
-        return found
+        number: int = self._struct.unpack_from(data, start + self.at)[0]
+        return number
 
     def stored(self, value: int) -> bytes:
         """The number as bytes. It must fit."""
@@ -64,12 +64,12 @@ class Number:
 
     def at_least(self, least: int) -> bytes:
         """A regular expression for a non-negative value of at least `least`, which is below 256."""
-        rest = self.size - 1
+        remaining = self.size - 1
         if self.format[0] == ">":
-            tiny = rb"\x00{%d}[\x00-\x%02x]" % (rest, least - 1)
-            return rb"(?!%s)[\x00-\x7f].{%d}" % (tiny, rest)
-        tiny = rb"[\x00-\x%02x]\x00{%d}" % (least - 1, rest)
-        return rb"(?!%s).{%d}[\x00-\x7f]" % (tiny, rest)
+            tiny = rb"\x00{%d}[\x00-\x%02x]" % (remaining, least - 1)
+            return rb"(?!%s)[\x00-\x7f].{%d}" % (tiny, remaining)
+        tiny = rb"[\x00-\x%02x]\x00{%d}" % (least - 1, remaining)
+        return rb"(?!%s).{%d}[\x00-\x7f]" % (tiny, remaining)
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,8 @@ class BatchKind:
     def checksum(self, data: bytes, start: int, stop: int) -> tuple[int, int, int]:
         """For the batch in `data[start:stop]`: the place of its checksum, the stored and the right one."""
         begin = start + self.start
-        at, computed = self._checksum(data, begin, stop)
-        return at, self._crc[KAFKA.magic.get(data, start)].get(data, begin), computed
+        position, computed = self._checksum(data, begin, stop)
+        return position, self._crc[KAFKA.magic.get(data, start)].get(data, begin), computed
 
     def seal(self, data: memoryview) -> None:
         """Set the length and the checksum of the batch that fills `data`. Raises EncodeError."""
@@ -233,12 +233,12 @@ class RecordFormat:
 
 def plausible(length: Number, least: int, form: Number, forms: Sequence[int]) -> re.Pattern[bytes]:
     """Matches, without consuming bytes, where a `length` of at least `least` and a known `form` are."""
-    known = b"[%s]" % b"".join(b"\\x%02x" % each for each in forms)
+    known = b"[%s]" % b"".join(b"\\x%02x" % known_form for known_form in forms)
     parts = sorted([(length.at, length.size, length.at_least(least)), (form.at, form.size, known)])
-    text, at = b"", 0
+    text, position = b"", 0
     for start, size, part in parts:
-        text += b".{%d}" % (start - at) + part
-        at = start + size
+        text += b".{%d}" % (start - position) + part
+        position = start + size
     return re.compile(b"(?s)(?=%s)" % text)
 
 

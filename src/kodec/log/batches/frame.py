@@ -88,10 +88,10 @@ class Frame(NamedTuple):
     @staticmethod
     def framed(data: bytes, magic: int) -> bytes:
         """The batch in `data`, with the magic and a length that covers all of it."""
-        made = bytearray(data)
-        KAFKA.length.put(made, len(data) - BEFORE_BODY)
-        KAFKA.magic.put(made, magic)
-        return bytes(made)
+        batch = bytearray(data)
+        KAFKA.length.put(batch, len(data) - BEFORE_BODY)
+        KAFKA.magic.put(batch, magic)
+        return bytes(batch)
 
     def fits(self, most: int) -> bool:
         """Whether the size can be that of a batch, and is at most `most`."""

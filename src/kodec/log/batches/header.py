@@ -72,14 +72,14 @@ def changed(head: RecordBatch, **roles: Any) -> RecordBatch:
 
     A magic that lacks some fields gets their defaults.
     """
-    made = replace(head, **{FLAGS: replace(getattr(head, FLAGS))})
+    new_head = replace(head, **{FLAGS: replace(getattr(head, FLAGS))})
     for role, value in roles.items():
-        put(made, role, value)
+        put(new_head, role, value)
     if "form" in roles:
-        for each in EXTRA:
-            if roles["form"] not in each.magics:
-                each.put(made, each.default)
-    return made
+        for extra in EXTRA:
+            if roles["form"] not in extra.magics:
+                extra.put(new_head, extra.default)
+    return new_head
 
 
 def put(head: RecordBatch, role: str, value: Any) -> None:
@@ -124,38 +124,40 @@ class ExtraField(NamedTuple):
 
 
 def _label(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.title() for word in rest)
+    first, *words = name.split("_")
+    return first + "".join(word.title() for word in words)
 
 
 def _extra() -> tuple[ExtraField, ...]:
     known = set(_ROLES.values())
-    found = []
+    extra_fields = []
     new = RecordBatch()
-    for each in fields(RecordBatch):
-        if each.name not in known:
+    for field in fields(RecordBatch):
+        if field.name not in known:
             places = {
-                magic: form[each.name] for magic, form in RecordBatch.FORMS.items() if each.name in form
+                magic: form[field.name] for magic, form in RecordBatch.FORMS.items() if field.name in form
             }
             codes = {code[-1:] for _, code in places.values()}
             code = codes.pop() if len(codes) == 1 else ""
             most = (1 << 8 * calcsize(code) - code.islower()) - 1 if code else 0
             least = -most - 1 if code.islower() else 0
-            default, magics = getattr(new, each.name), tuple(places)
-            found.append(
-                ExtraField(each.name, _label(each.name), each.name, code, least, most, default, magics)
+            default, magics = getattr(new, field.name), tuple(places)
+            extra_fields.append(
+                ExtraField(field.name, _label(field.name), field.name, code, least, most, default, magics)
             )
-    for each in fields(BatchAttributes):
-        path = f"{FLAGS}.{each.name}"
+    for field in fields(BatchAttributes):
+        path = f"{FLAGS}.{field.name}"
         if path not in known:
-            default, most = attrgetter(path)(new), getattr(_ALL_FLAGS, each.name)
+            default, most = attrgetter(path)(new), getattr(_ALL_FLAGS, field.name)
             code = "?" if isinstance(default, bool) else "h"
             magics = tuple(RecordBatch.FORMS)
-            found.append(ExtraField(each.name, _label(each.name), path, code, 0, int(most), default, magics))
-    return tuple(found)
+            extra_fields.append(
+                ExtraField(field.name, _label(field.name), path, code, 0, int(most), default, magics)
+            )
+    return tuple(extra_fields)
 
 
 EXTRA = _extra()
 """The fields and flags without a role, in the schema's order."""
-NO_EXTRA: Mapping[str, Any] = MappingProxyType(dict.fromkeys(each.name for each in EXTRA))
+NO_EXTRA: Mapping[str, Any] = MappingProxyType(dict.fromkeys(field.name for field in EXTRA))
 """What messages of magic 0 and 1 have of them."""

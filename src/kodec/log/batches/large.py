@@ -63,10 +63,10 @@ class Stored:
         """The batch at `position`, from which `read` returns that many bytes, fewer at the end."""
 
         def pieces(start: int) -> Iterator[bytes]:
-            at, end = position + start, position + size
-            while piece := read(at, min(_PIECE, end - at)):
+            offset, end = position + start, position + size
+            while piece := read(offset, min(_PIECE, end - offset)):
                 yield piece
-                at += len(piece)
+                offset += len(piece)
 
         return cls(read(position, _HEAD), size, pieces)
 
@@ -74,10 +74,10 @@ class Stored:
         self, head: tuple[int, int], start: int, function: Callable[[bytes, int], int]
     ) -> tuple[int, int]:
         """`head`, the position of the checksum, and the checksum up to `start`, continued to the end."""
-        at, crc = head
+        crc_position, crc = head
         for piece in self.pieces(start):
             crc = function(piece, crc)
-        return at, crc
+        return crc_position, crc
 
 
 class InStored(Exception):
@@ -132,7 +132,7 @@ class Part(NamedTuple):
 
 def moved(error: FormatError, part: Part) -> FormatError:
     """`error`, found in a part, with its place in the whole content."""
-    error.path = _INDEXED.sub(lambda found: f"[{part.first + int(found[1])}]", error.path, count=1)
+    error.path = _INDEXED.sub(lambda matched: f"[{part.first + int(matched[1])}]", error.path, count=1)
     error.at += part.start
     return error
 
@@ -147,7 +147,7 @@ class Parts:
     @classmethod
     def of(cls, pieces: Pieces, count: int, options: ReadOptions) -> Parts:
         """Find the parts of `count` records. Raises FormatError, as for the content as a whole."""
-        return cls(pieces, _found(pieces(), count, options))
+        return cls(pieces, _parts_of(pieces(), count, options))
 
     def __iter__(self) -> Iterator[tuple[Part, bytes | Content]]:
         """Each part with its bytes; those of a record larger than `PART` are read on demand."""
@@ -166,7 +166,7 @@ class Stream:
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
-        self.at = 0
+        self.position = 0
         self.window = b""
 
     def more(self) -> bool:
@@ -186,24 +186,24 @@ class Stream:
     def drop(self, size: int) -> None:
         """Skip the first bytes of the window."""
         self.window = self.window[size:]
-        self.at += size
+        self.position += size
 
     def skip_to(self, position: int) -> bool:
         """Skip everything up to a position; false if the pieces end before it."""
-        while position - self.at > len(self.window):
-            self.at += len(self.window)
+        while position - self.position > len(self.window):
+            self.position += len(self.window)
             self.window = b""
             if not self.more():
                 return False
-        self.drop(max(0, position - self.at))
+        self.drop(max(0, position - self.position))
         return True
 
     def take(self, size: int) -> bytes:
         """The next bytes, in memory once; fewer only at the end."""
         if size <= len(self.window):
-            found = self.window[:size]
+            data = self.window[:size]
             self.drop(size)
-            return found
+            return data
         out = BytesIO()
         while size and (self.window or self.more()):
             step = min(size, len(self.window))
@@ -260,19 +260,19 @@ class Content(bytes):
     def _look(self, index: int, size: int) -> bytes:
         """A few bytes, which may be read again, as those of a varint are; for 0, only move there."""
         stream, position = self._stream, self._part.start + index
-        stream.skip_to(max(stream.at, position - _LOOK if size else position))
-        if position < stream.at:
+        stream.skip_to(max(stream.position, position - _LOOK if size else position))
+        if position < stream.position:
             raise struct.error("the bytes are no longer held")
-        at = position - stream.at
-        stream.fill(at + size)
-        return stream.window[at : at + size]
+        start = position - stream.position
+        stream.fill(start + size)
+        return stream.window[start : start + size]
 
 
-def _found(pieces: Iterator[bytes], count: int, options: ReadOptions) -> list[Part]:
+def _parts_of(pieces: Iterator[bytes], count: int, options: ReadOptions) -> list[Part]:
     """The places of the parts. Errors of the whole, its size or its compression, are raised first."""
     stream = Stream(pieces)
     try:
-        return _cut(stream, count, options)
+        return _split(stream, count, options)
     except FormatError as error:
         raise explained(error, stream) from None
 
@@ -281,20 +281,20 @@ def explained(error: FormatError, stream: Stream) -> FormatError:
     """`error`, found in a stream, after reading the rest: raises an error of the whole, if there is one."""
     stream.skip_to(sys.maxsize)
     if isinstance(error, Truncated) and error.have is None:
-        error.have = stream.at - error.at
+        error.have = stream.position - error.at
     return error
 
 
-def _cut(stream: Stream, count: int, options: ReadOptions) -> list[Part]:
+def _split(stream: Stream, count: int, options: ReadOptions) -> list[Part]:
     parts: list[Part] = []
     index = first = start = position = 0
     while True:
-        window, pos = stream.window, position - stream.at
+        window, pos = stream.window, position - stream.position
         if len(window) - pos < _LOOK:
             stream.drop(min(pos, len(window)))
             if stream.more():
                 continue
-            window, pos = stream.window, position - stream.at
+            window, pos = stream.window, position - stream.position
             if pos == len(window):
                 break
         if index >= options.elements:
@@ -304,14 +304,14 @@ def _cut(stream: Stream, count: int, options: ReadOptions) -> list[Part]:
             if size < _LEAST_BODY:
                 read_record(window, pos, len(window), options)
         except FormatError as error:
-            raise error.within("records", index, shift=stream.at) from None
-        body, position = stream.at + after, stream.at + after + size
+            raise error.within("records", index, shift=stream.position) from None
+        body, position = stream.position + after, stream.position + after + size
         if position - start > PART and index > first:
-            before = stream.at + pos
+            before = stream.position + pos
             parts.append(Part(first, index - first, start, before - start))
             first, start = index, before
         index += 1
-        if position - stream.at > len(stream.window) and not stream.skip_to(position):
+        if position - stream.position > len(stream.window) and not stream.skip_to(position):
             raise Truncated(f"records[{index - 1}].body", at=body, need=size, have=None)
     if index != count:
         raise Malformed("num_records", "not the number of records", at=position, need=index, have=count)

@@ -151,10 +151,10 @@ class LegacyBatch(Batch):
     def _read(self, check_crc: bool) -> list[Record]:
         if self._records is None or check_crc:
             is_large, parts = self.record_parts(check_crc=check_crc)
-            found = list(chain.from_iterable(parts))
+            records = list(chain.from_iterable(parts))
             if is_large:
-                return found
-            self._records = found
+                return records
+            self._records = records
         return self._records
 
     def _value(self) -> bytes | None:
@@ -183,7 +183,7 @@ class LegacyBatch(Batch):
                     self._require_frames(compressed)
 
     def _require_frames(self, compressed: Compressed) -> None:
-        _found(Stream(compressed.pieces()), ReadOptions(elements=self._limits.elements))
+        _parts_of(Stream(compressed.pieces()), ReadOptions(elements=self._limits.elements))
 
     def _compressed(self) -> Compressed:
         value = self._value()
@@ -196,12 +196,12 @@ class LegacyBatch(Batch):
         """Locate errors, in the content and in the stored bytes."""
         try:
             yield
-        except InStored as found:
-            at = self._value_at
-            raise self.located(found.error.within("message.value"), shift=at) from None
+        except InStored as wrapped:
+            position = self._value_at
+            raise self.located(wrapped.error.within("message.value"), shift=position) from None
         except FormatError as error:
-            at = self._value_at
-            raise self.located(error.within("message.value").within_codec(self.codec, at)) from None
+            position = self._value_at
+            raise self.located(error.within("message.value").within_codec(self.codec, position)) from None
 
     def _unwrap(self, check_crc: bool) -> tuple[bool, Iterator[list[Record]]]:
         """Whether the content is large, and the records in it, in parts."""
@@ -213,13 +213,13 @@ class LegacyBatch(Batch):
                 records = _inner_rows(inner, options) or _inner_records(inner, options)
                 last = records[-1].offset
                 if not self._wrapper.place(records):
-                    raise self._beyond(len(records), last)
+                    raise self._beyond_wrapper(len(records), last)
                 return False, iter((belonging(records, self.topic_partition),))
         return True, self._large_records(compressed, options)
 
     def _large_records(self, compressed: Compressed, options: ReadOptions) -> Iterator[list[Record]]:
         with self._placing():
-            parts, last = _found(Stream(compressed.pieces()), options)
+            parts, last = _parts_of(Stream(compressed.pieces()), options)
             for part, data in Parts(compressed.pieces, parts):
                 try:
                     records = _large_message(data, options) if isinstance(data, Content) else None
@@ -231,13 +231,13 @@ class LegacyBatch(Batch):
                 if self._wrapper.place(records, last):
                     yield belonging(records, self.topic_partition)
             if self._wrapper.base(last) < 0:
-                raise self._beyond(part.first + part.records, last)
+                raise self._beyond_wrapper(part.first + part.records, last)
 
     @property
     def _wrapper(self) -> Wrapper:
         return Wrapper(self.magic, self.last_offset, self.max_timestamp, self.timestamp_type)
 
-    def _beyond(self, count: int, last: int) -> FormatError:
+    def _beyond_wrapper(self, count: int, last: int) -> FormatError:
         path, need = f"[{count - 1}].offset", f"at most {self.last_offset}"
         return Malformed(path, "relative offset beyond the wrapper's", at=0, need=need, have=last)
 
@@ -251,11 +251,11 @@ def _large_message(content: Content, options: ReadOptions) -> list[Record] | Non
         message, stop = legacy.read_message_head(head, BEFORE_BODY, size, HEAD)
     except (FormatError, struct.error):
         return None
-    at = size - max(0, message.len_value or 0)
-    if stop != size or at > len(head) or message.attributes.compression:
+    value_start = size - max(0, message.len_value or 0)
+    if stop != size or value_start > len(head) or message.attributes.compression:
         return None
-    value = content[at:]
-    crc = legacy.checksum_of_message(head[:at], BEFORE_BODY, at)[1]
+    value = content[value_start:]
+    crc = legacy.checksum_of_message(head[:value_start], BEFORE_BODY, value_start)[1]
     if options.check_crc and crc32(value, crc) != message.crc:
         return None
     kind = (
@@ -270,54 +270,56 @@ def _large_message(content: Content, options: ReadOptions) -> list[Record] | Non
 def _inner_rows(data: bytes, options: ReadOptions) -> list[Record] | None:
     """The messages in a wrapper as they are stored; None if anything in them is invalid."""
     rows = legacy.read_entry_rows(data, 0, len(data), Record, options)
-    found = list(islice(rows, options.elements))
-    if not found or found[-1][1] != len(data):
+    entries = list(islice(rows, options.elements))
+    if not entries or entries[-1][1] != len(data):
         return None
-    records = [record for record, _ in found]
+    records = [record for record, _ in entries]
     for record in records:
         record.headers = ()
     return records
 
 
-def _inner_frame(data: bytes, pos: int, path: str, at: int) -> Frame:
-    """The frame at `pos`, which is byte `at` of all. Raises FormatError."""
+def _inner_frame(data: bytes, pos: int, path: str, position: int) -> Frame:
+    """The frame at `pos`, which is byte `position` of all. Raises FormatError."""
     frame = Frame.peek(data, pos)
     if frame is None:
-        raise Truncated(path, at=at, need=FRAME_SIZE, have=len(data) - pos)
+        raise Truncated(path, at=position, need=FRAME_SIZE, have=len(data) - pos)
     if frame.len_body < LEAST_BODY:
-        need, at = f"at least {LEAST_BODY}", at + LENGTH_AT
-        raise Malformed(f"{path}.len_message", "value not allowed", at=at, need=need, have=frame.len_body)
+        need, position = f"at least {LEAST_BODY}", position + LENGTH_AT
+        raise Malformed(
+            f"{path}.len_message", "value not allowed", at=position, need=need, have=frame.len_body
+        )
     return frame
 
 
-def _found(stream: Stream, options: ReadOptions) -> tuple[list[Part], int]:
+def _parts_of(stream: Stream, options: ReadOptions) -> tuple[list[Part], int]:
     """Where the parts of a large content are, and the offset of its last message, before it is held."""
     parts: list[Part] = []
     index = first = start = last = 0
     try:
         while stream.fill(FRAME_SIZE):
-            path, at = f"[{index}]", stream.at
-            last, size, _ = _inner_frame(stream.window, 0, path, at)
+            path, position = f"[{index}]", stream.position
+            last, size, _ = _inner_frame(stream.window, 0, path, position)
             if index == options.elements:
-                raise too_many("", at, options)
-            if at + size - start > large.PART and index > first:
-                parts.append(Part(first, index - first, start, at - start))
-                first, start = index, at
-            if not stream.skip_to(at + size):
-                raise Truncated(path, at=at, need=size, have=None)
+                raise too_many("", position, options)
+            if position + size - start > large.PART and index > first:
+                parts.append(Part(first, index - first, start, position - start))
+                first, start = index, position
+            if not stream.skip_to(position + size):
+                raise Truncated(path, at=position, need=size, have=None)
             index += 1
     except FormatError as error:
         raise explained(error, stream) from None
-    parts.append(Part(first, index - first, start, stream.at - start))
+    parts.append(Part(first, index - first, start, stream.position - start))
     return parts, last
 
 
 def _inner_records(data: bytes, options: ReadOptions) -> list[Record]:
     """The same, message by message; a part of one at the end is damage. Raises FormatError."""
-    found: list[Record] = []
+    records: list[Record] = []
     pos, end = 0, len(data)
     while pos < end:
-        path = f"[{len(found)}]"
+        path = f"[{len(records)}]"
         frame = _inner_frame(data, pos, path, pos)
         offset, size, _ = frame
         if size > end - pos:
@@ -334,7 +336,7 @@ def _inner_records(data: bytes, options: ReadOptions) -> list[Record]:
             raise Malformed(
                 f"{path}.message.attributes", "a compressed message inside a compressed message", at=pos
             )
-        if len(found) == options.elements:
+        if len(records) == options.elements:
             raise too_many("", pos, options)
         kind = (
             TIMESTAMP_TYPES[message.attributes.timestamp_type]
@@ -342,8 +344,8 @@ def _inner_records(data: bytes, options: ReadOptions) -> list[Record]:
             else TimestampType.NO_TIMESTAMP_TYPE
         )
         assert not isinstance(message.value, legacy.MessageSet)
-        found.append(make_record(offset, message.timestamp, kind, message.key, message.value))
+        records.append(make_record(offset, message.timestamp, kind, message.key, message.value))
         pos += size
-    if not found:
+    if not records:
         raise Malformed("", "a compressed message holds no message", at=0)
-    return found
+    return records

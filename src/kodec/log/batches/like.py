@@ -43,15 +43,15 @@ def encode_like(records: Iterable[Record], like: Batch, base_offset: int | None,
     """`encode` with `like`. Each record of `records` has passed the checks of types."""
     like.verify_crc()
     old = like.records(control=True)
-    given = list(records)
-    if base_offset is None and not like.is_control and given == old:
+    new = list(records)
+    if base_offset is None and not like.is_control and new == old:
         return like.data
-    pairs = _paired(given, old, like, base_offset)
+    pairs = _paired(new, old, like, base_offset)
     for index, pair in enumerate(pairs):
         _require_kept(pair, None if pair.old is None else old[pair.old], like, f"records[{index}]")
     ends = base_offset is None or not like.is_list or (pairs and pairs[-1].offset == like.last_offset)
-    if ends and [(each.offset, _facts(each.record)) for each in pairs] == [
-        (each.offset, _facts(each)) for each in old
+    if ends and [(pair.offset, _fields_of(pair.record)) for pair in pairs] == [
+        (record.offset, _fields_of(record)) for record in old
     ]:
         return like.data
     if not pairs and base_offset is not None:
@@ -84,7 +84,7 @@ def empty_batch(batch: Batch) -> bytes:
     return head.to_bytes()
 
 
-def _facts(record: Record) -> tuple[Any, ...]:
+def _fields_of(record: Record) -> tuple[Any, ...]:
     """What is stored of a record, apart from its offset."""
     headers = tuple(map(tuple, record.headers))
     return record.timestamp, record.timestamp_type, record.key, record.value, headers
@@ -95,23 +95,25 @@ def _paired(
 ) -> list[_Pair]:
     """The records with their offsets, each with the one that it was: the next one of the same offset."""
     pairs: list[_Pair] = []
-    at, expected, last = 0, like.base_offset, like.last_offset
+    next_old, expected, last = 0, like.base_offset, like.last_offset
     if base_offset is not None and not 0 <= base_offset < 2**63 - len(records):
         raise EncodeError("base_offset", "not an offset", need="at least 0", have=base_offset)
     for index, record in enumerate(records):
         offset = record.offset
-        found = next((n for n in range(at, len(old)) if old[n].offset >= offset), len(old))
-        is_old = found < len(old) and old[found].offset == offset != -1
-        at = found + is_old
+        old_index = next((n for n in range(next_old, len(old)) if old[n].offset >= offset), len(old))
+        is_old = old_index < len(old) and old[old_index].offset == offset != -1
+        next_old = old_index + is_old
         if base_offset is not None:
             offset = base_offset + index
         elif not is_old:
             offset = expected if offset == -1 else offset
             if not expected <= offset <= last:
-                why = "no room in the batch" if record.offset == -1 else "outside the batch, or not ascending"
+                reason = (
+                    "no room in the batch" if record.offset == -1 else "outside the batch, or not ascending"
+                )
                 need = f"{expected} to {last}, or a `base_offset`"
-                raise EncodeError(f"records[{index}].offset", why, need=need, have=offset)
-        pairs.append(_Pair(record, offset, found if is_old else None))
+                raise EncodeError(f"records[{index}].offset", reason, need=need, have=offset)
+        pairs.append(_Pair(record, offset, old_index if is_old else None))
         expected = offset + 1
     return pairs
 
@@ -138,35 +140,35 @@ def _require_kept(pair: _Pair, old: Record | None, like: Batch, path: str) -> No
             )
         return
     try:
-        found = control_record(record)
+        control = control_record(record)
     except FormatError as error:
         raise EncodeError(path, f"not a control record: {error}") from None
-    if isinstance(record, ControlRecord) and (found.type, found.data) != (record.type, record.data):
-        why = "changed, but it is read from `key` and `value`: change these"
-        raise EncodeError(f"{path}.{'data' if found.type == record.type else 'type'}", why)
+    if isinstance(record, ControlRecord) and (control.type, control.data) != (record.type, record.data):
+        reason = "changed, but it is read from `key` and `value`: change these"
+        raise EncodeError(f"{path}.{'data' if control.type == record.type else 'type'}", reason)
 
 
 def _timestamps(like: Batch, old: Sequence[Record], pairs: Sequence[_Pair]) -> int:
     """The largest timestamp of the batch: its own where that of the records is as before."""
-    new = max(each.record.timestamp for each in pairs)
+    new = max(pair.record.timestamp for pair in pairs)
     if like.timestamp_type is _APPENDED:
-        for index, each in enumerate(pairs):
-            if each.record.timestamp != new:
-                why = "LogAppendTime is one for all of a batch"
-                raise EncodeError(f"records[{index}].timestamp", why, need=new, have=each.record.timestamp)
-    return new if new != max((each.timestamp for each in old), default=new - 1) else like.max_timestamp
+        for index, pair in enumerate(pairs):
+            if pair.record.timestamp != new:
+                reason = "LogAppendTime is one for all of a batch"
+                raise EncodeError(f"records[{index}].timestamp", reason, need=new, have=pair.record.timestamp)
+    return new if new != max((record.timestamp for record in old), default=new - 1) else like.max_timestamp
 
 
 def _stored(
     content: bytes, read: Callable[[bytes, int, int, ReadOptions], tuple[_Stored, int]], options: ReadOptions
 ) -> list[tuple[_Stored, bytes]]:
     """Each stored record, with its bytes."""
-    found, pos = [], 0
+    items, pos = [], 0
     while pos < len(content):
         item, stop = read(content, pos, len(content), options)
-        found.append((item, content[pos:stop]))
+        items.append((item, content[pos:stop]))
         pos = stop
-    return found
+    return items
 
 
 def _list(
@@ -182,8 +184,8 @@ def _list(
     delta = (like.last_offset if base_offset is None else pairs[-1].offset) - first
     if like.base_sequence >= 0 and delta != like.last_offset - like.base_offset:
         need = like.last_offset - like.base_offset + 1
-        why = "the producer's next batch would be out of sequence"
-        raise EncodeError("records", why, need=f"{need} records", have=len(pairs))
+        reason = "the producer's next batch would be out of sequence"
+        raise EncodeError("records", reason, need=f"{need} records", have=len(pairs))
     head = changed(
         like.head,
         offset=first,
@@ -200,7 +202,7 @@ def _list(
         item, data = (StoredRecord(RecordBody()), b"") if number is None else stored[number]
         body, before = item.body, None if number is None else old[number]
         delta = offset - first
-        if before is not None and body.offset_delta == delta and _facts(before) == _facts(record):
+        if before is not None and body.offset_delta == delta and _fields_of(before) == _fields_of(record):
             out += data
             continue
         body.offset_delta = delta
@@ -236,10 +238,10 @@ def _message(
     write = WriteOptions(level)
     if like.codec == "none":
         if len(pairs) > 1:
-            why = f"a message of magic {like.magic} that is not compressed has one record"
-            raise EncodeError("records", why, need=1, have=len(pairs))
-        made = _changed(like.message, pairs[0].record, pairs[0].record.timestamp)
-        return legacy.Entry(offset=pairs[0].offset, message=made).to_bytes(write)
+            reason = f"a message of magic {like.magic} that is not compressed has one record"
+            raise EncodeError("records", reason, need=1, have=len(pairs))
+        message = _changed(like.message, pairs[0].record, pairs[0].record.timestamp)
+        return legacy.Entry(offset=pairs[0].offset, message=message).to_bytes(write)
     options = ReadOptions(elements=like._limits.elements)
     stored = _stored(like.content(like._limits.decompressed_bytes), legacy.read_entry, options)
     # the offsets inside count from here: from 0 in magic 0 and where the wrapper has no offset of its own
@@ -253,13 +255,13 @@ def _message(
     for index, (record, offset, number) in enumerate(pairs):
         item, data = stored[number or 0]
         before = None if number is None else old[number]
-        if before is not None and item.offset == offset - start and _facts(before) == _facts(record):
+        if before is not None and item.offset == offset - start and _fields_of(before) == _fields_of(record):
             inner += data
             continue
         same_time = before is not None and before.timestamp == record.timestamp
-        made = _changed(item.message, record, item.message.timestamp if same_time else record.timestamp)
+        message = _changed(item.message, record, item.message.timestamp if same_time else record.timestamp)
         try:
-            inner += legacy.Entry(offset=offset - start, message=made).to_bytes()
+            inner += legacy.Entry(offset=offset - start, message=message).to_bytes()
         except EncodeError as error:
             raise error.within("records", index) from None
     wrapper = replace(like.message, crc=None, len_value=None, timestamp=newest)
@@ -269,5 +271,5 @@ def _message(
 
 def _changed(message: legacy.Message, record: Record, timestamp: int) -> legacy.Message:
     """A message with the key, value and timestamp of a record; its flags stay."""
-    key, value = (None if each is None else bytes(each) for each in (record.key, record.value))
+    key, value = (None if part is None else bytes(part) for part in (record.key, record.value))
     return replace(message, crc=None, len_key=None, len_value=None, key=key, value=value, timestamp=timestamp)

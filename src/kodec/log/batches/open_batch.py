@@ -33,18 +33,18 @@ def open_batch(
         raise Truncated("batch", at=position, need=FRAME_SIZE, have=len(first))
     base_offset, _, magic = frame
     try:
-        found: Batch | None = None
+        batch: Batch | None = None
         if magic in LISTS:
-            found = DefaultBatch(data, position, limits, rows)
+            batch = DefaultBatch(data, position, limits, rows)
         elif magic in LEGACY:
-            found = LegacyBatch(data, position, limits, frame)
-        if found is not None:
-            found.topic_partition = topic_partition
-            return found
+            batch = LegacyBatch(data, position, limits, frame)
+        if batch is not None:
+            batch.topic_partition = topic_partition
+            return batch
     except FormatError as error:
         raise error.within(KAFKA.kind(magic).place(base_offset), shift=position) from None
-    at = position + MAGIC_AT
-    raise Unsupported("magic", "unknown message format", at=at, need=shown_magics(), have=magic)
+    magic_position = position + MAGIC_AT
+    raise Unsupported("magic", "unknown message format", at=magic_position, need=shown_magics(), have=magic)
 
 
 def wrong_checksum(data: bytes, start: int, stop: int, origin: int) -> CrcMismatch:
@@ -53,6 +53,6 @@ def wrong_checksum(data: bytes, start: int, stop: int, origin: int) -> CrcMismat
     `origin` is where `data` starts in its source.
     """
     kind = KAFKA.kind(KAFKA.magic.get(data, start))
-    at, stored, computed = kind.checksum(data, start, stop)
+    crc_position, stored, computed = kind.checksum(data, start, stop)
     path = f"{kind.place(KAFKA.offset.get(data, start))}.crc"
-    return CrcMismatch(path, at=origin + at, need=stored, have=computed)
+    return CrcMismatch(path, at=origin + crc_position, need=stored, have=computed)

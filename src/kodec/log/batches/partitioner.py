@@ -44,11 +44,11 @@ def partition_of(key: bytes, partition_count: int) -> int:
 def _murmur2(data: bytes) -> int:
     value = SEED ^ len(data)
     whole = len(data) & ~3
-    for at in range(0, whole, 4):
-        word = int.from_bytes(data[at : at + 4], "little") * _M & _WORD
+    for index in range(0, whole, 4):
+        word = int.from_bytes(data[index : index + 4], "little") * _M & _WORD
         word = (word ^ word >> 24) * _M & _WORD
         value = value * _M & _WORD ^ word
-    if rest := data[whole:]:
-        value = (value ^ int.from_bytes(rest, "little")) * _M & _WORD
+    if tail := data[whole:]:
+        value = (value ^ int.from_bytes(tail, "little")) * _M & _WORD
     value = (value ^ value >> 13) * _M & _WORD
     return value ^ value >> 15

@@ -112,8 +112,8 @@ class Record:
         return None if self.topic_partition is None else self.topic_partition[1]
 
     def __repr__(self) -> str:
-        values = ((each.name, getattr(self, each.name)) for each in fields(self))
-        known = (each for each in values if each != ("topic_partition", None))
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        known = (item for item in values if item != ("topic_partition", None))
         shown = (f"{name}={value!r}" for name, value in known)
         return f"{type(self).__qualname__}({', '.join(shown)})"
 

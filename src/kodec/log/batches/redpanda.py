@@ -22,7 +22,7 @@ HEAD_SIZE = _PLACES[_ROLES["records"]][0]
 """The size of a header, in bytes; that of Kafka's is the same."""
 _CHECKED = slice(_PLACES[_ROLES["length"]][0], HEAD_SIZE)
 _KNOWN = frozenset(BatchType)
-_NO_OFFSET = frozenset(each for each in BatchType if RedpandaBatch(type=each).takes_no_kafka_offset)
+_NO_OFFSET = frozenset(kind for kind in BatchType if RedpandaBatch(type=kind).takes_no_kafka_offset)
 UNREADABLE = {BatchType.DL_PLACEHOLDER: "its records are in object storage, as those of a cloud topic"}
 """Types that stand for records which are not in the log, with the reason."""
 PLAUSIBLE = plausible(
@@ -35,14 +35,14 @@ def _fields(
     places: Mapping[str, tuple[int, str]], names: Mapping[str, str], flags: int
 ) -> tuple[Struct, tuple[str, ...]]:
     """One struct of the fields in a header, and their roles in its order."""
-    order, text, at = "", "", 0
+    order, text, end = "", "", 0
     roles = sorted(names, key=lambda role: places[names[role]])
     for role in roles:
         start, code = places[names[role]]
         code = code or f"{order}{ {2: 'H'}[flags] }"
         order = code[0]
-        text += f"{start - at}x{code[1:]}"
-        at = start + Struct(code).size
+        text += f"{start - end}x{code[1:]}"
+        end = start + Struct(code).size
     return Struct(order + text), tuple(roles)
 
 

@@ -37,13 +37,13 @@ _NONE: tuple[int, Callable[..., Any]] = sys.maxsize, tuple
 _MAGIC_AT = KAFKA.magic.at
 
 
-def read_transaction_head(data: bytes, at: int) -> tuple[int, int, int, int, int] | None:
-    """Base offset, length, magic, attributes and producer of the header at `at`.
+def read_transaction_head(data: bytes, position: int) -> tuple[int, int, int, int, int] | None:
+    """Base offset, length, magic, attributes and producer of the header at `position`.
 
     `data` holds at least the smallest header there. None if the header is of another format, or not whole.
     """
-    size, read = _HEADS.get(data[at + _MAGIC_AT], _NONE)
-    found: tuple[int, int, int, int, int] | None = None
-    if at + size <= len(data):
-        found = read(data, at)
-    return found
+    size, read = _HEADS.get(data[position + _MAGIC_AT], _NONE)
+    head: tuple[int, int, int, int, int] | None = None
+    if position + size <= len(data):
+        head = read(data, position)
+    return head

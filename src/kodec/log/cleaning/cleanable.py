@@ -35,13 +35,13 @@ class Known:
         its transaction may be gone. Of producers whose batches are gone only the newest snapshot is left
         that agrees with the log.
         """
-        told_from, state = newest_state(log.segments, log.files.snapshots, log.end_offset)
+        state_offset, state = newest_state(log.segments, log.files.snapshots, log.end_offset)
         going = OpenTransactions()
         aborted: list[transaction_index.Entry] = []
         # by producer, the offset of its last marker
         passed: dict[int, int] = {}
         for segment in log.segments:
-            told = {(each.producer_id, each.last_offset): each for each in segment.aborted() or ()}
+            indexed = {(entry.producer_id, entry.last_offset): entry for entry in segment.aborted() or ()}
             for head in segment.headers():
                 if head.producer_id < 0:
                     continue
@@ -49,12 +49,14 @@ class Known:
                 ended = going.take(head, marker)
                 if ended is not None and ended.aborted:
                     entry = ended.index_entry()
-                    found = told.get((ended.producer_id, ended.last_offset), entry)
-                    agrees = passed.get(ended.producer_id, -1) < found.first_offset <= entry.first_offset
-                    aborted.append(found if agrees else entry)
+                    indexed_entry = indexed.get((ended.producer_id, ended.last_offset), entry)
+                    agrees = (
+                        passed.get(ended.producer_id, -1) < indexed_entry.first_offset <= entry.first_offset
+                    )
+                    aborted.append(indexed_entry if agrees else entry)
                 if marker is not None:
                     passed[head.producer_id] = head.last_offset
-                if head.first_known >= told_from:
+                if head.first_known >= state_offset:
                     state.take_batch(segment.batch_at(head))
             if segment is not log.segments[-1]:
                 require_whole(segment)
@@ -64,9 +66,9 @@ class Known:
             stable = min(stable, decided)
         oldest = now - producer_expiration_ms
         active = {
-            producer: LastRecord(each.last_offset, each.producer_epoch)
-            for producer, each in state.known.items()
-            if producer in state.open or each.timestamp > oldest
+            producer: LastRecord(entry.last_offset, entry.producer_epoch)
+            for producer, entry in state.known.items()
+            if producer in state.open or entry.timestamp > oldest
         }
         return cls(aborted, stable, active)
 
@@ -76,10 +78,10 @@ def first_dirty(log: PartitionLog) -> int:
 
     Raises OSError, Malformed.
     """
-    told = LogRoot(log.root).cleaner_offsets().get(log.topic_partition)
-    if told is None or not log.start_offset <= told <= log.end_offset:
+    offset = LogRoot(log.root).cleaner_offsets().get(log.topic_partition)
+    if offset is None or not log.start_offset <= offset <= log.end_offset:
         return log.start_offset
-    return told
+    return offset
 
 
 def first_uncleanable(

@@ -276,7 +276,7 @@ def _compact(path: Path, options: CompactionOptions, on_step: OnStep | None) -> 
                 )
                 note_missing(log, report.omissions)
             if dirty < end:
-                hidden = [each for each in gaps if each.lost < end]
+                hidden = [gap for gap in gaps if gap.lost < end]
                 require_no_gaps(log, () if options.over_gaps else hidden, "over_gaps (--over-gaps)")
                 work = _Round(log, known, options, dirty, end, hidden)
                 work.run(on_step)
@@ -297,11 +297,13 @@ def _add(report: CompactionReport, work: _Round) -> None:
     report.rounds += 1
     report.end_offset = work.reached
     report.keys = max(report.keys, work.newest.size)
-    done = work.cleaner.counts
-    for each in fields(Counts):
-        setattr(report.counts, each.name, getattr(report.counts, each.name) + getattr(done, each.name))
+    counts = work.cleaner.counts
+    for counter in fields(Counts):
+        setattr(
+            report.counts, counter.name, getattr(report.counts, counter.name) + getattr(counts, counter.name)
+        )
     report.segments_after = report.segments_before - work.segments + work.new_segments
-    report.bytes_after = report.bytes_before - done.bytes + done.bytes_kept
+    report.bytes_after = report.bytes_before - counts.bytes + counts.bytes_kept
 
 
 def _require_compactable(log: PartitionLog) -> None:
@@ -342,7 +344,7 @@ class _Round:
         self._end = end
         self._known = known
         self._progress = settings.progress
-        self._untold = 0
+        self._unreported = 0
         self.newest = OffsetMap(settings.buffer_bytes, dirty, end, load_factor=settings.load_factor)
         self.transactions = CleanedTransactions(known.aborted)
         self.cleaner = BatchCleaner(
@@ -367,25 +369,27 @@ class _Round:
         for group in _groups(self.log, segments, self._end, self.settings, behind):
             try:
                 output = self._clean(group, oldest, on_step is not None)
-                made = output.made
+                new = output.base_offsets
                 if on_step is not None:
                     self._note_omitted(output, group[-1])
                     old = [segment.base_offset for segment in group]
-                    replace_segments(self.log.path, made, old, decided=partial(self._note, group[-1]))
+                    replace_segments(self.log.path, new, old, decided=partial(self._note, group[-1]))
                     on_step(old)
             except BaseException as error:
                 if self.new_segments and on_step is not None:
                     base = group[0].base_offset
                     error.add_note(f"{self.log.path}: the segments below {base} were compacted before")
                 raise
-            self.new_segments += len(made)
+            self.new_segments += len(new)
 
     def _note(self, last: Segment) -> None:
         """Record that the log is compacted up to the end of a segment: nothing else explains a gap there.
 
         That is true even if the round ends here: the replaced segments have no key of the round twice.
         """
-        ends = (each.base_offset for each in self.log.segments if each.base_offset > last.base_offset)
+        ends = (
+            segment.base_offset for segment in self.log.segments if segment.base_offset > last.base_offset
+        )
         offset = min(next(ends, self.reached), self.reached, *(gap.lost for gap in self._lost))
         if offset > cleaned_up_to(self.log):
             note_cleaned(self.log, offset)
@@ -399,23 +403,25 @@ class _Round:
         path = self.log.path / OMITTED_OFFSETS
         if not self._lost and not path.exists():
             return
-        following = (each.base_offset for each in self.log.segments if each.base_offset > last.base_offset)
+        following = (
+            segment.base_offset for segment in self.log.segments if segment.base_offset > last.base_offset
+        )
         lost = (gap.lost for gap in self._lost if gap.lost >= output.end)
         after = min(*following, *lost, self.log.end_offset)
         tail = [(output.end, after - 1)] if output.end < after else []
         omitted = joined_ranges([*omitted_offsets(self.log), *output.gaps, *tail])
         replace_file(path, offset_ranges_bytes(omitted))
 
-    def _passed(self, size: int) -> None:
-        self._untold += size
-        if self._progress is not None and self._untold >= _ENOUGH:
-            told, self._untold = self._untold, 0
-            self._progress(told)
+    def _report_progress(self, size: int) -> None:
+        self._unreported += size
+        if self._progress is not None and self._unreported >= _ENOUGH:
+            unreported, self._unreported = self._unreported, 0
+            self._progress(unreported)
 
     def _batches(self, segment: Segment, position: int = 0) -> Generator[Batch, None, None]:
         for batch in segment.batches(position):
             yield batch
-            self._passed(batch.size)
+            self._report_progress(batch.size)
         require_whole(segment)
         segment.close()
 
@@ -437,13 +443,13 @@ class _Round:
     def _map_batches(self, segment: Segment, transactions: CleanedTransactions) -> bool:
         """Fill the map from a segment; return whether there was room."""
         newest, dirty = self.newest, self._dirty
-        place = segment.find(dirty) if segment.base_offset < dirty else None
-        with closing(self._batches(segment, place.position if place else 0)) as batches:
+        location = segment.find(dirty) if segment.base_offset < dirty else None
+        with closing(self._batches(segment, location.position if location else 0)) as batches:
             for batch in batches:
                 if batch.is_control:
                     transactions.is_over(batch)
                 elif not transactions.drops(batch):
-                    rows = [each for each in segment.records_of(batch) if each.offset >= dirty]
+                    rows = [record for record in segment.records_of(batch) if record.offset >= dirty]
                     if not newest.add((row.key, row.offset, row.value is None) for row in rows):
                         return False
                 newest.latest = max(newest.latest, batch.last_offset)
@@ -451,16 +457,16 @@ class _Round:
 
     def _map_columns(self, segment: Segment) -> bool:
         """The same with the native kernel."""
-        columns, wanted = ("key", "offset", "value"), (self._dirty, None)
-        at = 0
-        with scan_table(segment.path, columns, offsets=wanted, limits=self.log.limits) as reader:
+        columns, dirty_range = ("key", "offset", "value"), (self._dirty, None)
+        position = 0
+        with scan_table(segment.path, columns, offsets=dirty_range, limits=self.log.limits) as reader:
             for part in reader:
                 keys, offsets, values = part.columns
                 rows = zip(keys.to_pylist(), offsets.to_pylist(), values.is_null().to_pylist(), strict=True)
                 if not self.newest.add(rows):
                     return False
-                self._passed(reader.position - at)
-                at = reader.position
+                self._report_progress(reader.position - position)
+                position = reader.position
         return True
 
     def _clean(self, group: Sequence[Segment], oldest: int, apply: bool) -> CleanedSegments:
@@ -507,14 +513,14 @@ def _groups(
     sizes = [0, 0, 0]
     limits = (settings.segment_bytes, settings.max_index_bytes, settings.max_index_bytes)
     for number, segment in enumerate(segments):
-        own = [segment.size, _size(segment.index), _size(segment.timeindex)]
+        segment_sizes = [segment.size, _size(segment.index), _size(segment.timeindex)]
         last = (bases[number + 1] if number + 1 < len(segments) else end) - 1
-        total = [one + other for one, other in zip(sizes, own, strict=True)]
+        total = [size + other for size, other in zip(sizes, segment_sizes, strict=True)]
         fits = all(have <= most for have, most in zip(total, limits, strict=True))
         fits &= segment.base_offset not in apart
         if group and not (fits and (not segment.size or last - group[0].base_offset <= MAX_RELATIVE)):
             yield group
-            group, total = [], own
+            group, total = [], segment_sizes
         group.append(segment)
         sizes = total
     if group:

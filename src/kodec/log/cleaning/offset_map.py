@@ -87,22 +87,22 @@ class OffsetMap:
                     superseded[bit >> 3] |= 1 << (bit & 7)
                 continue
             first, second = unpack(blake2b(key, digest_size=16).digest())
-            at = first % slots * _CELLS
+            cell = first % slots * _CELLS
             step = 0
-            while held := cells[at + 2]:
-                if cells[at] == first and cells[at + 1] == second:
+            while held := cells[cell + 2]:
+                if cells[cell] == first and cells[cell + 1] == second:
                     old = held - 1 - start
                     if old < marked:
                         superseded[old >> 3] |= 1 << (old & 7)
                     break
                 step = step or (second % (slots - 1) + 1) * _CELLS
-                at = (at + step) % end
+                cell = (cell + step) % end
             else:
                 if self.size >= self.capacity:
                     return False
-                cells[at], cells[at + 1] = first, second
+                cells[cell], cells[cell + 1] = first, second
                 self.size += 1
-            cells[at + 2] = offset + 1
+            cells[cell + 2] = offset + 1
             self.latest = offset
             if is_tombstone and bit < marked:
                 tombstones[bit >> 3] |= 1 << (bit & 7)
@@ -113,13 +113,13 @@ class OffsetMap:
         cells, slots = self._cells, self.slots
         end = slots * _CELLS
         first, second = _HALVES.unpack(blake2b(key, digest_size=16).digest())
-        at = first % slots * _CELLS
+        cell = first % slots * _CELLS
         step = 0
-        while held := cells[at + 2]:
-            if cells[at] == first and cells[at + 1] == second:
+        while held := cells[cell + 2]:
+            if cells[cell] == first and cells[cell + 1] == second:
                 return int(held) - 1
             step = step or (second % (slots - 1) + 1) * _CELLS
-            at = (at + step) % end
+            cell = (cell + step) % end
         return -1
 
     def is_newest(self, key: bytes, offset: int) -> bool:

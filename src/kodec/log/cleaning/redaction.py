@@ -96,14 +96,14 @@ class RedactionReport:
     @property
     def left(self) -> list[Holder]:
         """Files with matching records, or possibly with some, that are not, or would not be, changed."""
-        left = [each for each in self.holders if each.matches]
+        matching = [holder for holder in self.holders if holder.matches]
         if self.applied:
-            return left
+            return matching
         changed = {Place.CLOSED, *([Place.ACTIVE] if self.rolls else [])}
         return [
-            each
-            for each in left
-            if each.place is not Place.DELETED and (each.place not in changed or each.problem)
+            holder
+            for holder in matching
+            if holder.place is not Place.DELETED and (holder.place not in changed or holder.problem)
         ]
 
 
@@ -193,15 +193,15 @@ class RedactionPlan(Plan[RedactionReport]):
             _require_redactable(log)
             report = RedactionReport(self.topic_partition, log.path, False)
             report.holders = list(find_holders(log, self.wanted, self.progress))
-            active = [each for each in report.holders if each.place is Place.ACTIVE and each.records]
+            active = [holder for holder in report.holders if holder.place is Place.ACTIVE and holder.records]
             report.rolls = self.roll and bool(active)
-            erased = [each for each in report.holders if each.place is Place.CLOSED and each.records]
+            erased = [holder for holder in report.holders if holder.place is Place.CLOSED and holder.records]
             erased += active if report.rolls else []
-            affected = {each.path for each in erased}
+            affected = {holder.path for holder in erased}
             unfinished = self._unfinished()
             report.finishes = bool(unfinished.renamed)
             # also before any other replacement, of which it would look like a part
-            matches = any(each.place is Place.DELETED and each.matches for each in report.holders)
+            matches = any(holder.place is Place.DELETED and holder.matches for holder in report.holders)
             if affected or matches or report.finishes:
                 report.deleted_files = unfinished.deleted
             gaps = lost_gaps(log)
@@ -212,9 +212,9 @@ class RedactionPlan(Plan[RedactionReport]):
             for segment in log.segments:
                 if segment.path in affected:
                     _require_sound(segment)
-            report.records = sum(each.records for each in erased)
+            report.records = sum(holder.records for holder in erased)
             report.segments = len(affected)
-            report.bytes_before = sum(each.size for each in log.segments if each.path in affected)
+            report.bytes_before = sum(segment.size for segment in log.segments if segment.path in affected)
             return report, affected
 
 
@@ -307,11 +307,16 @@ class _Redaction:
     """One closed segment, rewritten."""
 
     def __init__(
-        self, log: PartitionLog, segment: Segment, wanted: RecordFilter, known: Known, report: RedactionReport
+        self,
+        log: PartitionLog,
+        segment: Segment,
+        criteria: RecordFilter,
+        known: Known,
+        report: RedactionReport,
     ) -> None:
         self._log = log
         self._segment = segment
-        self._wanted = wanted
+        self._criteria = criteria
         self._known = known
         self._report = report
         self._next = segment.next_offset
@@ -336,32 +341,32 @@ class _Redaction:
             raise
         finally:
             segment.close()
-        replace_segments(self._log.path, output.made, [segment.base_offset])
+        replace_segments(self._log.path, output.base_offsets, [segment.base_offset])
 
     def _ended_by(self, batch: Batch) -> list[transaction_index.Entry]:
         if not batch.is_control:
             return []
-        return [each for each in self._known.aborted if each.last_offset == batch.last_offset]
+        return [entry for entry in self._known.aborted if entry.last_offset == batch.last_offset]
 
     def _redacted(self, batch: Batch) -> list[bytes]:
         """The batches to write for one: none, one, or a message and an empty batch."""
         try:
-            matches = matching(batch, self._wanted)
+            matches = matching(batch, self._criteria)
             if not matches:
                 return [batch.data]
-            kept = [record for record in batch.records() if not self._wanted.matches(record)]
+            remaining = [record for record in batch.records() if not self._criteria.matches(record)]
         except FormatError as error:
             raise error.in_source(str(self._segment.path)) from None
         # two records of a batch may have one offset
-        gone = {record.offset for record in matches} - {record.offset for record in kept}
+        gone = {record.offset for record in matches} - {record.offset for record in remaining}
         self._erased += joined_ranges((offset, offset) for offset in gone)
-        if kept:
+        if remaining:
             self._report.rewritten += 1
             if batch.is_list:
-                return [with_records(batch, kept)]
+                return [with_records(batch, remaining)]
             # A wrapper ends with a record, and the segment with its last offset.
-            is_end = batch.next_offset >= self._next and kept[-1].offset < batch.last_offset
-            return [same_format(batch, kept), *([empty_batch(batch)] if is_end else [])]
+            is_end = batch.next_offset >= self._next and remaining[-1].offset < batch.last_offset
+            return [same_format(batch, remaining), *([empty_batch(batch)] if is_end else [])]
         if self._must_stay(batch):
             self._report.emptied += 1
             return [empty_batch(batch)]

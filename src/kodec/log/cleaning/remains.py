@@ -72,24 +72,24 @@ class Holder:
         return bool(self.records or self.problem)
 
 
-def matching(batch: Batch, wanted: RecordFilter) -> list[Record]:
+def matching(batch: Batch, criteria: RecordFilter) -> list[Record]:
     """The records of a batch that match. Raises FormatError.
 
     A search leaves out a batch whose header has another time; here each record is checked: no checksum shows
     that a header is right about its records.
     """
-    by_header = replace(wanted, offsets=None, timestamps=None)
-    if by_header.excludes(batch) or not _may_hold(batch, wanted.needles):
+    by_header = replace(criteria, offsets=None, timestamps=None)
+    if by_header.excludes(batch) or not _may_hold(batch, criteria.needles):
         return []
-    return [record for record in batch.records() if wanted.matches(record)]
+    return [record for record in batch.records() if criteria.matches(record)]
 
 
 def _may_hold(batch: Batch, needles: list[bytes]) -> bool:
-    return all(batch.may_hold(each) for each in needles)
+    return all(batch.may_hold(needle) for needle in needles)
 
 
 def find_holders(
-    log: PartitionLog, wanted: RecordFilter, progress: Callable[[int], None] | None = None
+    log: PartitionLog, criteria: RecordFilter, progress: Callable[[int], None] | None = None
 ) -> Iterator[Holder]:
     """Search all files of a log, by content, for records and for the bytes common to all of them.
 
@@ -99,45 +99,45 @@ def find_holders(
     that cannot be read or is over the limits, a file that is none of Kafka's, a link, what cannot be opened.
     Indexes and the times in headers are not used. Raises OSError.
     """
-    segments = {each.path for each in log.segments}
+    segments = {segment.path for segment in log.segments}
     active = log.segments[-1].path if log.segments else None
     quarantine = default_quarantine(resolved(log.path).parent) / log.path.name
     for folder in (log.path, *_other_folders(log), *([quarantine] if quarantine.is_dir() else [])):
         for path, problem in _files_below(folder):
-            place = Place.OTHER
+            location = Place.OTHER
             if path in segments:
-                place = Place.ACTIVE if path == active else Place.CLOSED
+                location = Place.ACTIVE if path == active else Place.CLOSED
             elif path.parent == log.path and _is_left(path.name):
-                place = Place.DELETED
-            found = Holder(path, place, problem=problem)
+                location = Place.DELETED
+            holder = Holder(path, location, problem=problem)
             try:
                 if not problem:
-                    _search(found, wanted, log.limits)
+                    _search(holder, criteria, log.limits)
                 if progress is not None:
                     progress(path.stat().st_size)
             except OSError as error:
-                found.problem = found.problem or f"it cannot be read: {error.strerror or error}"
-            if found.matches or found.others:
-                yield found
+                holder.problem = holder.problem or f"it cannot be read: {error.strerror or error}"
+            if holder.matches or holder.others:
+                yield holder
 
 
 def _files_below(folder: Path) -> Iterator[tuple[Path, str]]:
     """The files in a folder and in folders in it, by path; with why one cannot be searched, or ""."""
     try:
         with os.scandir(folder) as listed:
-            entries = sorted(listed, key=lambda each: each.name)
+            entries = sorted(listed, key=lambda entry: entry.name)
     except OSError as error:
         yield folder, f"it cannot be listed: {error.strerror or error}"
         return
-    for each in entries:
-        path = folder / each.name
+    for entry in entries:
+        path = folder / entry.name
         try:
-            if each.is_symlink():
+            if entry.is_symlink():
                 yield path, "it is a link, and what it leads to is not searched"
-            elif each.is_dir():
+            elif entry.is_dir():
                 yield from _files_below(path)
             else:
-                yield path, "" if each.is_file() else "it is not a regular file, and is not searched"
+                yield path, "" if entry.is_file() else "it is not a regular file, and is not searched"
         except OSError as error:
             yield path, f"it cannot be read: {error.strerror or error}"
 
@@ -147,70 +147,73 @@ def _is_left(name: str) -> bool:
     return is_segment_or_left(name) or name.endswith(_LEFT)
 
 
-def _search(found: Holder, wanted: RecordFilter, limits: Limits) -> None:
+def _search(holder: Holder, criteria: RecordFilter, limits: Limits) -> None:
     """Look for the matches in a file. Raises OSError."""
-    name = found.path.name
+    name = holder.path.name
     for ending in (*_LEFT, _UNFINISHED):
         name = name.removesuffix(ending)
     parsed = parse_file_name(name)
     if name in _WITHOUT_RECORDS or (parsed is not None and parsed[1] != "log"):
-        if _holds(found.path, wanted.needles):
-            found.problem = "the bytes that are searched for are in it"
+        if _holds(holder.path, criteria.needles):
+            holder.problem = "the bytes that are searched for are in it"
     else:
-        _look_into(found, wanted, limits)
+        _look_into(holder, criteria, limits)
 
 
 def _other_folders(log: PartitionLog) -> list[Path]:
     """Folders that a broker has yet to delete (perhaps with a shortened name), moves or has lost."""
     topic, partition = log.topic_partition
     return [
-        each.path
-        for each in find_replicas(log.root)
-        if each.kind is not ReplicaKind.LIVE
-        and each.topic_partition.partition == partition
-        and (each.topic_partition.topic == topic or _is_cut(each.topic_partition.topic, topic, each.path))
+        replica.path
+        for replica in find_replicas(log.root)
+        if replica.kind is not ReplicaKind.LIVE
+        and replica.topic_partition.partition == partition
+        and (
+            replica.topic_partition.topic == topic
+            or _is_cut(replica.topic_partition.topic, topic, replica.path)
+        )
     ]
 
 
-def _is_cut(told: str, topic: str, folder: Path) -> bool:
-    return topic.startswith(told) and len(folder.name) >= 255
+def _is_cut(name: str, topic: str, folder: Path) -> bool:
+    return topic.startswith(name) and len(folder.name) >= 255
 
 
-def _look_into(found: Holder, wanted: RecordFilter, limits: Limits) -> None:
+def _look_into(holder: Holder, criteria: RecordFilter, limits: Limits) -> None:
     """Count the matches in a log file; its unreadable parts may hold more, unless they are zeros."""
-    needles = wanted.needles
+    needles = criteria.needles
     unread: list[tuple[int, int, str]] = []
-    with closing(read_batches(found.path, on_error="skip", limits=limits)) as reader:
+    with closing(read_batches(holder.path, on_error="skip", limits=limits)) as reader:
         for batch in reader:
             try:
-                records = matching(batch, wanted)
+                records = matching(batch, criteria)
             except FormatError as error:
-                why = "is over a limit" if isinstance(error, LimitExceeded) else "cannot be read"
-                unread.append((batch.position, batch.position + batch.size, f"{why}: {error}"))
+                reason = "is over a limit" if isinstance(error, LimitExceeded) else "cannot be read"
+                unread.append((batch.position, batch.position + batch.size, f"{reason}: {error}"))
                 continue
-            found.records += len(records)
-            found.batches += bool(records)
-            found.others += bool(needles) and not records and _may_hold(batch, needles)
-        unread += [(each.start, each.end, str(each.error)) for each in reader.skipped]
+            holder.records += len(records)
+            holder.batches += bool(records)
+            holder.others += bool(needles) and not records and _may_hold(batch, needles)
+        unread += [(skipped.start, skipped.end, str(skipped.error)) for skipped in reader.skipped]
         if reader.skipped.omitted:
-            end = found.path.stat().st_size
+            end = holder.path.stat().st_size
             unread.append((reader.skipped[-1].end, end, f"{reader.skipped.omitted} further ranges"))
         if (tail := reader.torn_tail) is not None:
-            place = tail.position, tail.position + tail.size
+            span = tail.position, tail.position + tail.size
             # what a broker was writing is searched as it is, unless it is compressed
             if (
-                found.place is not Place.ACTIVE
-                or not _is_plain(found.path, tail.position)
-                or (not needles or _holds(found.path, needles, *place))
+                holder.place is not Place.ACTIVE
+                or not _is_plain(holder.path, tail.position)
+                or (not needles or _holds(holder.path, needles, *span))
             ):
-                unread.append((*place, tail.reason))
-    left = [each for each in unread if not _is_zero(found.path, *each[:2])]
-    if left:
-        start, end, why = left[0]
-        more = f", and {len(left) - 1} more" if len(left) > 1 else ""
-        found.problem = f"bytes {start} to {end}{more} are no sound batch, and cannot be searched: {why}"
-        if any(_holds(found.path, needles, *each[:2]) for each in left):
-            found.problem += "; the bytes that are searched for are in it"
+                unread.append((*span, tail.reason))
+    unsearched = [part for part in unread if not _is_zero(holder.path, *part[:2])]
+    if unsearched:
+        start, end, reason = unsearched[0]
+        more = f", and {len(unsearched) - 1} more" if len(unsearched) > 1 else ""
+        holder.problem = f"bytes {start} to {end}{more} are no sound batch, and cannot be searched: {reason}"
+        if any(_holds(holder.path, needles, *part[:2]) for part in unsearched):
+            holder.problem += "; the bytes that are searched for are in it"
 
 
 def _is_plain(path: Path, position: int) -> bool:
@@ -230,17 +233,17 @@ def _pieces(path: Path, start: int, end: int | None, overlap: int) -> Iterator[b
     """The bytes of a file, each piece with the last `overlap` bytes of the one before."""
     with open_regular(path) as file:
         file.seek(start)
-        kept, at = b"", start
-        while data := file.read(_PIECE if end is None else min(_PIECE, end - at)):
-            at += len(data)
-            yield kept + data
-            kept = (kept + data)[-overlap:] if overlap else b""
+        tail, position = b"", start
+        while data := file.read(_PIECE if end is None else min(_PIECE, end - position)):
+            position += len(data)
+            yield tail + data
+            tail = (tail + data)[-overlap:] if overlap else b""
 
 
 def _holds(path: Path, needles: list[bytes], start: int = 0, end: int | None = None) -> bool:
     """Whether all of some byte strings are in a file, or in a part of it; False for none."""
     return bool(needles) and all(
-        any(each in piece for piece in _pieces(path, start, end, len(each) - 1)) for each in needles
+        any(needle in piece for piece in _pieces(path, start, end, len(needle) - 1)) for needle in needles
     )
 
 

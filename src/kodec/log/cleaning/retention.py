@@ -112,7 +112,7 @@ class TrimPlan(Plan[StepReport[DeletableSegment]]):
     @property
     def bytes_deleted(self) -> int:
         """Bytes of the logs of the segments to delete."""
-        return sum(each.bytes for each in self.deleted)
+        return sum(segment.bytes for segment in self.deleted)
 
     def require_current(self) -> None:
         self.fingerprint.require()
@@ -229,7 +229,7 @@ def trim_of(
         len(log.segments),
         log.size,
         tuple(choice.deleted),
-        log.end_offset if choice.deleted and not choice.rest else None,
+        log.end_offset if choice.deleted and not choice.remaining else None,
         options,
         fingerprint,
     )
@@ -239,23 +239,23 @@ class _Choice:
     """The segments to delete. `rest` are those that stay so far, `decided` the high watermark or the end."""
 
     def __init__(self, log: PartitionLog) -> None:
-        told = high_watermark(log)
-        self.decided = log.end_offset if told is None else min(told, log.end_offset)
-        self.rest = deque(log.segments)
+        watermark = high_watermark(log)
+        self.decided = log.end_offset if watermark is None else min(watermark, log.end_offset)
+        self.remaining = deque(log.segments)
         self.deleted: list[DeletableSegment] = []
         self._end = log.end_offset
         self._size = log.size
 
-    def delete(self, reason: Reason, wanted: Callable[[Segment, int | None], bool]) -> None:
-        """The oldest segments while they are `wanted`, each with the next one's offset."""
-        while self.rest:
-            segment = self.rest[0]
-            after = self.rest[1].base_offset if len(self.rest) > 1 else None
+    def delete(self, reason: Reason, condition: Callable[[Segment, int | None], bool]) -> None:
+        """The oldest segments while `condition` holds for each and the next one's offset."""
+        while self.remaining:
+            segment = self.remaining[0]
+            after = self.remaining[1].base_offset if len(self.remaining) > 1 else None
             end = self._end if after is None else after
-            if (after is None and not segment.size) or end > self.decided or not wanted(segment, after):
+            if (after is None and not segment.size) or end > self.decided or not condition(segment, after):
                 return
             self.deleted.append(DeletableSegment(segment.base_offset, end, segment.size, reason))
-            self.rest.popleft()
+            self.remaining.popleft()
             self._size -= segment.size
 
     def below(self, offset: int) -> Callable[[Segment, int | None], bool]:
@@ -312,33 +312,33 @@ class _Trim:
             while len(self._doomed) > 1:
                 self._delete_first()
             last = segment_files(self._log.path, self._doomed[0].base_offset)
-            delete_files(self._log.path, [each for each in last if each.suffix in (".index", ".timeindex")])
+            delete_files(self._log.path, [path for path in last if path.suffix in (".index", ".timeindex")])
             _add_segment(self._log.path, base_offset, producers)
 
     def _note_start(self) -> None:
         log, plan = self._log, self._plan
         checkpoint, key = log.root / LOG_START_OFFSETS, log.topic_partition
         starts = read_offsets(checkpoint) if checkpoint.exists() else {}
-        left = list_partition(log.path).segments
+        segments = list_partition(log.path).segments
         start = max(plan.new_start_offset, starts.get(key, 0))
-        wanted = {owner: offset for owner, offset in starts.items() if owner != key}
+        new_starts = {owner: offset for owner, offset in starts.items() if owner != key}
         # As a broker writes it: only if it differs from the name of the first segment.
-        if left and start > left[0].base_offset:
-            wanted[key] = start
-        if wanted != starts:
-            write_offsets(checkpoint, wanted)
+        if segments and start > segments[0].base_offset:
+            new_starts[key] = start
+        if new_starts != starts:
+            write_offsets(checkpoint, new_starts)
         epochs = log.leader_epochs()
-        kept = from_start(epochs, plan.new_start_offset)
-        if kept != epochs:
-            write_leader_epochs(log.path / LEADER_EPOCHS, kept)
+        new_epochs = from_start(epochs, plan.new_start_offset)
+        if new_epochs != epochs:
+            write_leader_epochs(log.path / LEADER_EPOCHS, new_epochs)
 
 
 def _producers_at_end(log: PartitionLog) -> ProducerState:
     """The state of the producers at the end of the log."""
-    told_from, state = newest_state(log.segments, log.files.snapshots, log.end_offset)
+    state_offset, state = newest_state(log.segments, log.files.snapshots, log.end_offset)
     for segment in log.segments:
         for head in segment.headers():
-            if head.producer_id >= 0 and head.first_known >= told_from:
+            if head.producer_id >= 0 and head.first_known >= state_offset:
                 state.take_batch(segment.batch_at(head))
         segment.close()
     return state

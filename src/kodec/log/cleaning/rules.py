@@ -39,40 +39,42 @@ class CleanedTransactions:
     def __init__(self, aborted: Iterable[transaction_index.Entry]) -> None:
         self.kept: list[transaction_index.Entry] = []
         # (first offset, a number that orders equal ones, the transaction)
-        self._ahead = [(each.first_offset, number, each) for number, each in enumerate(aborted)]
+        self._ahead = [
+            (transaction.first_offset, number, transaction) for number, transaction in enumerate(aborted)
+        ]
         heapify(self._ahead)
         self._committed: set[int] = set()
         # By producer: the transaction, and whether a batch of it was met.
         self._aborted: dict[int, tuple[transaction_index.Entry, bool]] = {}
 
-    def _reach(self, offset: int) -> None:
+    def _advance(self, offset: int) -> None:
         while self._ahead and self._ahead[0][0] <= offset:
             entry = heappop(self._ahead)[2]
             self._aborted.setdefault(entry.producer_id, (entry, False))
 
     def drops(self, batch: Batch) -> bool:
         """Process a batch of data; return whether it belongs to an aborted transaction."""
-        self._reach(batch.last_offset)
+        self._advance(batch.last_offset)
         if not batch.is_transactional:
             return False
-        found = self._aborted.get(batch.producer_id)
-        if found is None:
+        transaction = self._aborted.get(batch.producer_id)
+        if transaction is None:
             self._committed.add(batch.producer_id)
             return False
-        self._aborted[batch.producer_id] = found[0], True
+        self._aborted[batch.producer_id] = transaction[0], True
         return True
 
     def is_over(self, batch: Batch) -> bool:
         """Process a control batch; return whether nothing is left of its transaction. Raises FormatError."""
-        self._reach(batch.last_offset)
+        self._advance(batch.last_offset)
         if not batch.count:
             return True
         kind = batch.control_type
         if kind is ControlRecordType.ABORT:
-            found = self._aborted.pop(batch.producer_id, None)
-            if found is None or not found[1]:
+            transaction = self._aborted.pop(batch.producer_id, None)
+            if transaction is None or not transaction[1]:
                 return True
-            self.kept.append(found[0])
+            self.kept.append(transaction[0])
             return False
         if kind is ControlRecordType.COMMIT:
             if batch.producer_id not in self._committed:
@@ -232,21 +234,21 @@ class BatchCleaner:
             keep_tombstones = batch.delete_horizon is None or self._now < batch.delete_horizon
         else:
             keep_tombstones = keep_old_tombstones
-        kept = self._kept(records, keep_tombstones)
-        if not kept:
+        remaining = self._records_to_keep(records, keep_tombstones)
+        if not remaining:
             return _Fate.GONE
-        same = len(kept) == len(records)
+        same = len(remaining) == len(records)
         if not modern and self._keep_format:
-            return batch.data if same else same_format(batch, kept)
-        if batch.delete_horizon is None and any(record.value is None for record in kept):
+            return batch.data if same else same_format(batch, remaining)
+        if batch.delete_horizon is None and any(record.value is None for record in remaining):
             counts.horizons += 1
-            return with_records(batch, kept, delete_horizon=self._horizon)
-        return batch.data if same and modern else with_records(batch, kept)
+            return with_records(batch, remaining, delete_horizon=self._horizon)
+        return batch.data if same and modern else with_records(batch, remaining)
 
-    def _kept(self, records: list[Record], keep_tombstones: bool) -> list[Record]:
+    def _records_to_keep(self, records: list[Record], keep_tombstones: bool) -> list[Record]:
         counts, newest = self.counts, self._newest
         latest, is_newest = newest.latest, newest.is_newest
-        kept: list[Record] = []
+        remaining: list[Record] = []
         for record in records:
             if record.offset <= latest:
                 key = record.key
@@ -259,5 +261,5 @@ class BatchCleaner:
                 if record.value is None and not keep_tombstones:
                     counts.tombstones += 1
                     continue
-            kept.append(record)
-        return kept
+            remaining.append(record)
+        return remaining

@@ -24,13 +24,13 @@ class CleanedSegments:
     They are written with the suffix `.cleaned`, for `replace_segments`; not at all without `write`.
 
     Attributes:
-        made: their base offsets.
+        base_offsets: theirs, ascending.
         gaps: the offsets before and between their batches that no batch has.
         end: the offset after their last batch.
     """
 
     def __init__(self, log: PartitionLog, base_offset: int, *, max_index_bytes: int, write: bool) -> None:
-        self.made: list[int] = []
+        self.base_offsets: list[int] = []
         self.gaps: list[tuple[int, int]] = []
         self.end = base_offset
         self._folder = log.path
@@ -43,7 +43,7 @@ class CleanedSegments:
         self._open(base_offset)
 
     def _open(self, base_offset: int) -> None:
-        self.made.append(base_offset)
+        self.base_offsets.append(base_offset)
         self._size = 0
         if self._write:
             self._writer = SegmentWriter(
@@ -57,7 +57,7 @@ class CleanedSegments:
     def append(self, data: bytes, source: Batch) -> None:
         """Add a batch; `source` is what it was made from."""
         batch = source if data is source.data else kernel.open_batch(data, 0, self._limits)
-        if self._size + len(data) > MAX_SEGMENT or batch.last_offset - self.made[-1] > MAX_RELATIVE:
+        if self._size + len(data) > MAX_SEGMENT or batch.last_offset - self.base_offsets[-1] > MAX_RELATIVE:
             self._finish()
             self._open(batch.base_offset)
         if self.end < batch.base_offset:
@@ -89,4 +89,4 @@ class CleanedSegments:
             with suppress(OSError):
                 self._writer.close(flush=False)
         if self._write:
-            remove_cleaned(self._folder, self.made)
+            remove_cleaned(self._folder, self.base_offsets)

@@ -34,8 +34,8 @@ _KINDS = ("log", *INDEXES)
 
 def segment_files(folder: Path, base_offset: int, suffix: str = "") -> list[Path]:
     """The existing files of a segment, the log first."""
-    found = (folder / file_name(base_offset, kind, suffix) for kind in _KINDS)
-    return [path for path in found if path.is_file()]
+    paths = (folder / file_name(base_offset, kind, suffix) for kind in _KINDS)
+    return [path for path in paths if path.is_file()]
 
 
 def _renamed(paths: Iterable[Path], old: str, new: str) -> list[Path]:
@@ -60,7 +60,7 @@ def delete_files(folder: Path, paths: Sequence[Path]) -> None:
         if error.errno not in NO_SPACE:
             raise
         # A longer name may need a block of its own. The log is first: without it the others are ignored.
-        deleted = [each for path in paths for each in (path, path.with_name(path.name + _DELETED))]
+        deleted = [file for path in paths for file in (path, path.with_name(path.name + _DELETED))]
     sync_folder(folder)
     for path in deleted:
         path.unlink(missing_ok=True)
@@ -130,30 +130,34 @@ class Unfinished:
         Source: org.apache.kafka.storage.internals.log.LogLoader.removeTempFilesAndCollectSwapFiles.
         """
         kinds: dict[LeftoverKind, list[Leftover]] = {kind: [] for kind in LeftoverKind}
-        for each in files.leftovers:
-            kinds[each.kind].append(each)
+        for leftover in files.leftovers:
+            kinds[leftover.kind].append(leftover)
         cleaned = kinds[LeftoverKind.CLEANED]
-        least = min((_offset(each) for each in cleaned), default=_NO_OFFSET)
-        swaps = [each for each in kinds[LeftoverKind.SWAP] if _offset(each) < least]
-        incomplete = [each for each in kinds[LeftoverKind.SWAP] if _offset(each) >= least]
+        least = min((_offset(leftover) for leftover in cleaned), default=_NO_OFFSET)
+        swaps = [leftover for leftover in kinds[LeftoverKind.SWAP] if _offset(leftover) < least]
+        incomplete = [leftover for leftover in kinds[LeftoverKind.SWAP] if _offset(leftover) >= least]
         # the .cleaned last: they show that the others are incomplete
-        found = cls([each.path for each in (*kinds[LeftoverKind.DELETED], *incomplete, *cleaned)])
-        logs = [each for each in swaps if each.path.name.endswith(f".log{_SWAP}")]
+        unfinished = cls(
+            [leftover.path for leftover in (*kinds[LeftoverKind.DELETED], *incomplete, *cleaned)]
+        )
+        logs = [swap for swap in swaps if swap.path.name.endswith(f".log{_SWAP}")]
         if logs:
             first = min(map(_offset, logs))
-            end = max(Segment.of(each.path, _offset(each), limits=limits).next_offset for each in logs)
-            new = {_offset(each) for each in logs}
+            end = max(Segment.of(log.path, _offset(log), limits=limits).next_offset for log in logs)
+            new = {_offset(log) for log in logs}
             folder = logs[0].path.parent
             for old in files.segments:
                 if first <= old.base_offset < end:
-                    found.deleted += old.paths
+                    unfinished.deleted += old.paths
                     snapshot = folder / file_name(old.base_offset, "snapshot")
-                    found.deleted += [snapshot] if old.base_offset not in new and snapshot.is_file() else []
-        swaps.sort(key=lambda each: (f".log{_SWAP}" not in each.path.name, each.path.name))
-        found.renamed = [
-            (each.path, each.path.with_name(each.path.name.removesuffix(_SWAP))) for each in swaps
+                    unfinished.deleted += (
+                        [snapshot] if old.base_offset not in new and snapshot.is_file() else []
+                    )
+        swaps.sort(key=lambda swap: (f".log{_SWAP}" not in swap.path.name, swap.path.name))
+        unfinished.renamed = [
+            (swap.path, swap.path.with_name(swap.path.name.removesuffix(_SWAP))) for swap in swaps
         ]
-        return found
+        return unfinished
 
     def end(self, folder: Path) -> None:
         """Do it; a crash at any step leaves something that can be ended in the same way. Raises OSError."""

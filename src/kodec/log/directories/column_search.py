@@ -51,17 +51,17 @@ def _head_sizes(magics: Any) -> Any:
     return sizes.take(pc.index_in(magics, pa.array(list(HEADS), magics.type)))
 
 
-def load_columns(wanted: RecordFilter, counting: bool, sizes: Iterable[int]) -> None:
+def load_columns(criteria: RecordFilter, counting: bool, sizes: Iterable[int]) -> None:
     """Load what makes columns, where it is installed, and of use for logs of these sizes, in bytes."""
-    if _asks(wanted, counting) and kernel.backend() == "native" and sum(sizes) >= _MOST_WITHOUT:
+    if _narrows(criteria, counting) and kernel.backend() == "native" and sum(sizes) >= _MOST_WITHOUT:
         with suppress(ImportError):
             import pyarrow.compute  # noqa: F401
 
 
-def _asks(wanted: RecordFilter, counting: bool) -> bool:
+def _narrows(criteria: RecordFilter, counting: bool) -> bool:
     """Whether headers and columns may leave out more than the offsets do."""
-    asked = wanted.keys, wanted.value_contains, wanted.producer_ids
-    return counting or wanted.asks_for_time or any(each is not None for each in asked)
+    conditions = criteria.keys, criteria.value_contains, criteria.producer_ids
+    return counting or criteria.asks_for_time or any(condition is not None for condition in conditions)
 
 
 class Part(NamedTuple):
@@ -80,10 +80,10 @@ class Part(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    place: Position
+    location: Position
     last: int
     records: int
-    asked: bool
+    is_candidate: bool
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ class ColumnSearch:
         counting: count the records of a batch where all conditions are checked here.
     """
 
-    wanted: RecordFilter
+    criteria: RecordFilter
     start: int
     report: SearchReport
     known: Transactions | None = None
@@ -109,27 +109,27 @@ class ColumnSearch:
     _times: Range = field(init=False)
 
     def __post_init__(self) -> None:
-        wanted = self.wanted
-        first, last = wanted.first_offset or 0, wanted.last_offset
+        criteria = self.criteria
+        first, last = criteria.first_offset or 0, criteria.last_offset
         self._offsets = Range(max(self.start, first), EVERY.last if last is None else last)
-        self._times = time_range(wanted.timestamps)
+        self._times = time_range(criteria.timestamps)
 
     @property
     def is_of_use(self) -> bool:
         """Whether headers and columns may leave out more than the offsets do."""
         loaded = "pyarrow.compute" in sys.modules and kernel.backend() == "native"
-        return loaded and _asks(self.wanted, self.counting)
+        return loaded and _narrows(self.criteria, self.counting)
 
     @property
     def _reads(self) -> bool:
         """Whether columns of records say more than headers."""
-        wanted = self.wanted
-        return self._times != EVERY or (wanted.keys, wanted.value_contains) != (None, None)
+        criteria = self.criteria
+        return self._times != EVERY or (criteria.keys, criteria.value_contains) != (None, None)
 
     @property
     def _decides(self) -> bool:
         """Whether a record is wanted that is not left out here."""
-        return not self.wanted.headers and self.wanted.where is None
+        return not self.criteria.headers and self.criteria.where is None
 
     def parts(self, segment: Segment, position: int, order: Order) -> Iterator[Part]:
         """The parts from `position` on, as far as all is as it should be; the last batch is in none.
@@ -138,27 +138,27 @@ class ColumnSearch:
         """
         if segment.size - position < _LEAST or self._times.last < self._times.first:
             return
-        found = segment.reopened()
-        if found is None:
+        reopened = segment.reopened()
+        if reopened is None:
             return
-        file, end = found
+        file, end = reopened
         with file:
             number = _FIRST_HEADS
             while (heads := self._heads(file, position, end, segment, number)) is not None:
                 # a batch after it may contradict the last one
                 position, heads = heads["position"][-1].as_py(), heads.slice(0, heads.num_rows - 1)
-                kept = self._in_order(heads, order)
-                if kept:
-                    yield self._part(file, heads.slice(0, kept), segment)
-                if kept < heads.num_rows:
+                count = self._in_order(heads, order)
+                if count:
+                    yield self._part(file, heads.slice(0, count), segment)
+                if count < heads.num_rows:
                     return
                 number = min(4 * number, _MOST_HEADS)
 
     def parts_back(self, segment: Segment) -> Iterator[Part] | None:
         """All parts of a segment, the last one first; None where something is unusual. Raises OSError."""
-        if segment.size < _LEAST or (found := segment.reopened()) is None:
+        if segment.size < _LEAST or (reopened := segment.reopened()) is None:
             return None
-        file, end = found
+        file, end = reopened
         with ExitStack() as opened:
             opened.enter_context(file)
             heads = self._all_heads(file, end, segment)
@@ -175,8 +175,10 @@ class ColumnSearch:
         if not heads or gathered is None or gathered.position != end:
             return None
         whole = pa.concat_batches(heads)
-        kept = self._in_order(whole, Order(segment.base_offset, None))
-        return whole.slice(0, kept) if kept or whole["base_offset"][0].as_py() > self._offsets.last else None
+        count = self._in_order(whole, Order(segment.base_offset, None))
+        return (
+            whole.slice(0, count) if count or whole["base_offset"][0].as_py() > self._offsets.last else None
+        )
 
     def _parts_back(self, opened: ExitStack, file: BinaryIO, heads: Any, segment: Segment) -> Iterator[Part]:
         with opened:
@@ -222,10 +224,10 @@ class ColumnSearch:
         )
         if not (ascend and order.last < first[0].as_py() and last[-1].as_py() <= order.most):
             return 0
-        kept = pc.less_equal(first, self._offsets.last)
+        mask = pc.less_equal(first, self._offsets.last)
         if self.known is not None:
-            kept = pc.and_(kept, pc.less(last, self.known.last_stable_offset))
-        number: int = pc.sum(kept).as_py()
+            mask = pc.and_(mask, pc.less(last, self.known.last_stable_offset))
+        number: int = pc.sum(mask).as_py()
         return number
 
     def _part(self, file: BinaryIO, heads: Any, segment: Segment) -> Part:
@@ -239,15 +241,15 @@ class ColumnSearch:
             number = pc.sum(heads["count"].filter(whole)).as_py() or 0
             self.report.batches_counted += pc.sum(whole).as_py() or 0
         else:
-            places = [each.place for each in _listed(heads, whole) if each.asked]
+            places = [batch.location for batch in _listed(heads, whole) if batch.is_candidate]
         partly = _listed(heads, pc.and_not(possible, whole))
         if self._reads:
             for run in _runs(partly):
-                counted, having = self._look(file, run, segment)
+                counted, having = self._count_in_run(file, run, segment)
                 number += counted
                 places += having
         else:
-            places += [each.place for each in partly if each.asked]
+            places += [batch.location for batch in partly if batch.is_candidate]
         self.report.found += number
         size, last = heads["size"][-1].as_py(), heads["last_offset"][-1].as_py()
         return Part(heads["position"][-1].as_py() + size, last, number, sorted(places))
@@ -257,86 +259,90 @@ class ColumnSearch:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        found = pc.or_(
+        possible = pc.or_(
             pc.greater_equal(heads["last_offset"], self._offsets.first), pc.invert(is_dense(heads))
         )
-        if not self.wanted.control:
-            found = pc.and_not(found, heads["is_control"])
-        if self.wanted.producer_ids is not None:
-            ids = pa.array(sorted(self.wanted.producer_ids), pa.int64())
-            found = pc.and_(found, pc.is_in(heads["producer_id"], ids))
+        if not self.criteria.control:
+            possible = pc.and_not(possible, heads["is_control"])
+        if self.criteria.producer_ids is not None:
+            ids = pa.array(sorted(self.criteria.producer_ids), pa.int64())
+            possible = pc.and_(possible, pc.is_in(heads["producer_id"], ids))
         if self._times != EVERY:
             newest = heads["max_timestamp"].cast(pa.int64())
-            timeless = heads["count"].filter(pc.and_(found, pc.less(newest, 0)))
+            timeless = heads["count"].filter(pc.and_(possible, pc.less(newest, 0)))
             self.report.records_timeless += pc.sum(timeless).as_py() or 0
             older = pc.or_(pc.less_equal(newest, self._times.last), pc.invert(_alike(heads)))
-            found = pc.and_(found, pc.and_(pc.greater_equal(newest, self._times.first), older))
+            possible = pc.and_(possible, pc.and_(pc.greater_equal(newest, self._times.first), older))
         if self.known is not None:
-            asked = pc.and_not(heads["is_transactional"], heads["is_control"]).to_pylist()
+            transactional = pc.and_not(heads["is_transactional"], heads["is_control"]).to_pylist()
             owners, firsts = heads["producer_id"].to_pylist(), heads["base_offset"].to_pylist()
-            kept = [
-                not (each and self.known.drops(owner, first))
-                for each, owner, first in zip(asked, owners, firsts, strict=True)
+            committed = [
+                not (flag and self.known.drops(owner, first))
+                for flag, owner, first in zip(transactional, owners, firsts, strict=True)
             ]
-            found = pc.and_(found, pa.array(kept, pa.bool_()))
-        return found
+            possible = pc.and_(possible, pa.array(committed, pa.bool_()))
+        return possible
 
     def _whole(self, heads: Any) -> Any:
         """Which batches have nothing but records that are wanted, as far as this is decided here."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if (self.wanted.keys, self.wanted.value_contains) != (None, None):
+        if (self.criteria.keys, self.criteria.value_contains) != (None, None):
             return pa.array([False] * heads.num_rows, pa.bool_())
-        found = pc.and_(
+        whole = pc.and_(
             pc.greater_equal(heads["base_offset"], self._offsets.first),
             pc.less_equal(heads["last_offset"], self._offsets.last),
         )
         if self._offsets.last < EVERY.last:
-            found = pc.and_(found, is_dense(heads))
-        return found if self._times == EVERY else pc.and_(found, _alike(heads))
+            whole = pc.and_(whole, is_dense(heads))
+        return whole if self._times == EVERY else pc.and_(whole, _alike(heads))
 
-    def _look(self, file: BinaryIO, run: Sequence[_Batch], segment: Segment) -> tuple[int, list[Position]]:
+    def _count_in_run(
+        self, file: BinaryIO, run: Sequence[_Batch], segment: Segment
+    ) -> tuple[int, list[Position]]:
         """How many records of adjacent batches are wanted, and which batches have them.
 
         Where something is unusual there, these are all of them.
         """
-        first, last = run[0].place, run[-1].place
+        first, last = run[0].location, run[-1].location
         stop = last.position + last.size
-        options = LogReadOptions(check_crc=self.check_crc, control=self.wanted.control, limits=segment.limits)
+        options = LogReadOptions(
+            check_crc=self.check_crc, control=self.criteria.control, limits=segment.limits
+        )
         file.seek(0)  # from where a walk counts
         walk = Walk(file, options, start=first.position, stop=stop)
-        found = [0] * len(run)
-        asked = [each.place for each in run if each.asked]
+        counts = [0] * len(run)
+        candidates = [batch.location for batch in run if batch.is_candidate]
         try:
             for columns in walk.items(kernel.row_decoder(self._scan(), options)):
-                if not _assign(self._matching(columns), run, found):
-                    return 0, asked
+                if not _assign(self._matching(columns), run, counts):
+                    return 0, candidates
         except (FormatError, OSError):
-            return 0, asked
+            return 0, candidates
         if walk.position != stop:
-            return 0, asked
+            return 0, candidates
         report, rows, having = self.report, 0, []
-        for each, number in zip(run, found, strict=True):
-            if not each.asked:
+        for batch, number in zip(run, counts, strict=True):
+            if not batch.is_candidate:
                 continue
             if number and not (self.counting and self._decides):
-                having.append(each.place)
+                having.append(batch.location)
                 continue
             rows += number
-            report.bytes_read += each.place.size
+            report.bytes_read += batch.location.size
             if number:
                 report.batches_read += 1
-                report.records_read += each.records
+                report.records_read += batch.records
             else:
                 report.batches_without += 1
         return rows, having
 
     def _scan(self) -> Scan:
         names = ["offset"]
-        if self.wanted.keys is not None:
+        if self.criteria.keys is not None:
             names.append("key")
-        if self.wanted.value_contains is not None:
+        if self.criteria.value_contains is not None:
             names.append("value")
         return Scan(columns_of(row_schema(), names), self._offsets, self._times)
 
@@ -347,12 +353,12 @@ class ColumnSearch:
 
         offsets = columns["offset"]
         masks = []
-        if (keys := self.wanted.keys) is not None:
+        if (keys := self.criteria.keys) is not None:
             masks.append(pc.is_in(columns["key"], pa.array(sorted(chosen_keys(keys) or ()), pa.binary())))
-        if (part := self.wanted.value_contains) is not None:
+        if (part := self.criteria.value_contains) is not None:
             masks.append(pc.match_substring(columns["value"], part))
-        for each in masks[1:]:
-            masks[0] = pc.and_(masks[0], each)
+        for mask in masks[1:]:
+            masks[0] = pc.and_(masks[0], mask)
         return offsets.filter(masks[0]) if masks else offsets
 
 
@@ -364,21 +370,21 @@ def _alike(heads: Any) -> Any:
     return pc.or_(stamped, pc.equal(heads["count"], 1))
 
 
-def _listed(heads: Any, asked: Any) -> list[_Batch]:
+def _listed(heads: Any, candidates: Any) -> list[_Batch]:
     names = ("base_offset", "position", "size", "last_offset", "count")
-    rows = zip(*(heads[name].to_pylist() for name in names), asked.to_pylist(), strict=True)
-    return [_Batch(Position(first, at, size), *rest) for first, at, size, *rest in rows]
+    rows = zip(*(heads[name].to_pylist() for name in names), candidates.to_pylist(), strict=True)
+    return [_Batch(Position(first, position, size), *remaining) for first, position, size, *remaining in rows]
 
 
 def _runs(batches: Sequence[_Batch]) -> Iterator[Sequence[_Batch]]:
     """The batches that are asked for, in groups with those between them that are not."""
     start = end = 0
-    for number, each in enumerate(batches):
-        if not each.asked:
+    for number, batch in enumerate(batches):
+        if not batch.is_candidate:
             continue
         if start < end:
-            before = batches[end - 1].place
-            if each.place.position - before.position - before.size > _BRIDGED:
+            before = batches[end - 1].location
+            if batch.location.position - before.position - before.size > _BRIDGED:
                 yield batches[start:end]
                 start = number
         else:
@@ -388,7 +394,7 @@ def _runs(batches: Sequence[_Batch]) -> Iterator[Sequence[_Batch]]:
         yield batches[start:end]
 
 
-def _assign(offsets: Any, run: Sequence[_Batch], found: list[int]) -> bool:
+def _assign(offsets: Any, run: Sequence[_Batch], counts: list[int]) -> bool:
     """Count for each batch the offsets that are its own.
 
     False where they do not ascend, or one is of no batch.
@@ -401,13 +407,13 @@ def _assign(offsets: Any, run: Sequence[_Batch], found: list[int]) -> bool:
     if number > 1 and not pc.all(pc.greater(offsets[1:], offsets[:-1])).as_py():
         return False
     view = memoryview(offsets.buffers()[1]).cast("q")[offsets.offset : offsets.offset + number]
-    firsts = [each.place.offset for each in run]
-    at = 0
-    while at < number:
-        which = bisect_right(firsts, view[at]) - 1
-        if which < 0 or view[at] > run[which].last:
+    firsts = [batch.location.offset for batch in run]
+    index = 0
+    while index < number:
+        which = bisect_right(firsts, view[index]) - 1
+        if which < 0 or view[index] > run[which].last:
             return False
-        following = bisect_left(view, run[which].last + 1, at)
-        found[which] += following - at
-        at = following
+        following = bisect_left(view, run[which].last + 1, index)
+        counts[which] += following - index
+        index = following
     return True

@@ -68,15 +68,15 @@ class LogRoot:
         Raises: OSError if the folder cannot be listed; ArgumentError for a topic-partition's folder; NotALog
         for a folder of log directories.
         """
-        found = find_replicas(self.path)
-        if not found and (tier := _as_logs(self.path)) is not None:
-            self.path, found = tier, find_replicas(tier)
-        if not found and parse_folder_name(resolved(self.path).name) and list_partition(self.path).segments:
+        folders = find_replicas(self.path)
+        if not folders and (tier := _as_logs(self.path)) is not None:
+            self.path, folders = tier, find_replicas(tier)
+        if not folders and parse_folder_name(resolved(self.path).name) and list_partition(self.path).segments:
             raise ArgumentError(
                 f"{self.path} is a topic-partition's folder, which kodec.PartitionLog reads; its log "
                 f"directory is {resolved(self.path).parent}"
             )
-        return found
+        return folders
 
     def _offsets(self, name: str) -> dict[TopicPartition, int]:
         path = self.path / name
@@ -196,9 +196,9 @@ class LogDirectory:
         return f"<LogDirectory {where}: {count} topic-partition{'s' * (count != 1)}>"
 
     def _repr_html_(self) -> str:
-        found = self.topic_partitions
-        rows = ((*each, self._live[each][1].path) for each in found)
-        return table(("topic", "partition", "path"), rows, repr(self), len(found))
+        partitions = self.topic_partitions
+        rows = ((*owner, self._live[owner][1].path) for owner in partitions)
+        return table(("topic", "partition", "path"), rows, repr(self), len(partitions))
 
     def __enter__(self) -> Self:
         return self
@@ -227,23 +227,28 @@ class LogDirectory:
         Raises: Unsupported for a folder that holds segments and has not the name of a topic-partition;
             OSError.
         """
-        chosen = Selection.of(topics).topics
-        for each in (each for root in self.roots for each in left_out_of(root.path, chosen)):
-            if each.cause.is_loss and raises:
-                have = each.path.name
-                error = Unsupported("name", each.reason, at=0, need="a name like orders-0", have=have)
-                raise error.in_source(str(each.path))
-            omissions.add(each)
+        selected = Selection.of(topics).topics
+        for omission in (omission for root in self.roots for omission in left_out_of(root.path, selected)):
+            if omission.cause.is_loss and raises:
+                have = omission.path.name
+                error = Unsupported("name", omission.reason, at=0, need="a name like orders-0", have=have)
+                raise error.in_source(str(omission.path))
+            omissions.add(omission)
 
     @property
     def left_out(self) -> list[Omission]:
         """What is in the log directories and is read by no reader: see `left_out_of`. Raises OSError."""
-        return [each for root in self.roots for each in left_out_of(root.path)]
+        return [omission for root in self.roots for omission in left_out_of(root.path)]
 
     @property
     def not_live(self) -> list[ReplicaFolder]:
         """Replicas that are deleted, moving in from another directory, or stray."""
-        return [each for root in self.roots for each in root.replicas if each.kind is not ReplicaKind.LIVE]
+        return [
+            replica
+            for root in self.roots
+            for replica in root.replicas
+            if replica.kind is not ReplicaKind.LIVE
+        ]
 
     def __len__(self) -> int:
         return len(self._live)
@@ -259,10 +264,10 @@ class LogDirectory:
         """The error text for an unknown topic-partition."""
         if not isinstance(key.partition, int):
             return f"partition {key.partition!r}: expected a number, as in partition({key.topic!r}, 0)"
-        numbers = [each.partition for each in self._live if each.topic == key.topic]
+        numbers = [owner.partition for owner in self._live if owner.topic == key.topic]
         if numbers:
             return f"{key}: {key.topic} has partitions {', '.join(map(str, sorted(numbers)))}"
-        topics = sorted({each.topic for each in self._live})
+        topics = sorted({owner.topic for owner in self._live})
         shown = ", ".join(topics[:10]) + (f" and {len(topics) - 10} more" if len(topics) > 10 else "")
         where = ", ".join(str(root.path) for root in self.roots)
         near = meant(key.topic, topics, f"topics: {shown or 'none'}")
@@ -271,16 +276,16 @@ class LogDirectory:
     def partition(self, topic: str, partition: int) -> PartitionLog:
         """The log of a topic-partition. Raises NoSuchPartition, a KeyError, if it has no live replica."""
         key = TopicPartition(topic, partition)
-        found = self._logs.get(key)
-        if found is None:
+        opened = self._logs.get(key)
+        if opened is None:
             if key not in self._live:
                 raise NoSuchPartition(self._missing(key))
             root, replica = self._live[key]
             start = root.log_start_offsets.get(key, 0)
             log = PartitionLog(replica.path, log_start_offset=start, limits=self.limits)
             # One for all threads, created by the first.
-            found = self._logs.setdefault(key, log)
-        return found
+            opened = self._logs.setdefault(key, log)
+        return opened
 
     def find_records(
         self,
@@ -331,18 +336,22 @@ class LogDirectory:
         self, topics: Topics, partitions: Partitions, omissions: Omissions | None
     ) -> list[PartitionLog]:
         """The logs of these topics and partitions. Raises NoSuchPartition; as `report_left_out`."""
-        wanted = Selection.of(topics, partitions)
+        selection = Selection.of(topics, partitions)
         account = Omissions() if omissions is None else omissions
-        self.report_left_out(wanted.topics, account, raises=omissions is None)
-        for topic in sorted(wanted.topics or ()):
-            if not any(each.topic == topic for each in self._live):
+        self.report_left_out(selection.topics, account, raises=omissions is None)
+        for topic in sorted(selection.topics or ()):
+            if not any(owner.topic == topic for owner in self._live):
                 raise NoSuchPartition(self._missing(TopicPartition(topic, 0)))
-        chosen = [each for each in self.topic_partitions if wanted.has(each)]
-        if wanted.topics != frozenset():
-            for number in sorted((wanted.partitions or frozenset()) - {each.partition for each in chosen}):
-                raise NoSuchPartition(f"no partition {number}; there are {_some(self.topic_partitions)}")
-        return [self.partition(*each) for each in chosen]
+        selected = [owner for owner in self.topic_partitions if selection.has(owner)]
+        if selection.topics != frozenset():
+            for number in sorted(
+                (selection.partitions or frozenset()) - {owner.partition for owner in selected}
+            ):
+                raise NoSuchPartition(f"no partition {number}; there are {_shortened(self.topic_partitions)}")
+        return [self.partition(*owner) for owner in selected]
 
 
-def _some(found: list[TopicPartition]) -> str:
-    return ", ".join(map(str, found[:10])) + (f" and {len(found) - 10} more" if len(found) > 10 else "")
+def _shortened(partitions: list[TopicPartition]) -> str:
+    return ", ".join(map(str, partitions[:10])) + (
+        f" and {len(partitions) - 10} more" if len(partitions) > 10 else ""
+    )

@@ -35,17 +35,19 @@ def up_to(epochs: Iterable[LeaderEpoch], end_offset: int) -> list[LeaderEpoch]:
 
     One that starts there has no batches yet. A broker drops it when it starts and adds it when it leads.
     """
-    return [each for each in epochs if each.start_offset <= end_offset]
+    return [epoch for epoch in epochs if epoch.start_offset <= end_offset]
 
 
 def from_start(epochs: Iterable[LeaderEpoch], start_offset: int) -> list[LeaderEpoch]:
     """The list if the log starts at `start_offset`: the epoch of that offset starts there."""
-    found = list(epochs)
-    before = bisect_right(found, start_offset, key=lambda each: each.start_offset)
-    return found if not before else [LeaderEpoch(found[before - 1].epoch, start_offset), *found[before:]]
+    entries = list(epochs)
+    before = bisect_right(entries, start_offset, key=lambda epoch: epoch.start_offset)
+    return (
+        entries if not before else [LeaderEpoch(entries[before - 1].epoch, start_offset), *entries[before:]]
+    )
 
 
-def deleted_up_to(checkpoint: Sequence[LeaderEpoch], found: EpochRuns, bases: Collection[int]) -> int:
+def deleted_up_to(checkpoint: Sequence[LeaderEpoch], epoch_runs: EpochRuns, bases: Collection[int]) -> int:
     """The log start offset that the beginning of `leader-epoch-checkpoint` shows; 0 if it shows none.
 
     When records are deleted, a broker cuts this file at the log start offset at once, and writes the offset
@@ -57,10 +59,12 @@ def deleted_up_to(checkpoint: Sequence[LeaderEpoch], found: EpochRuns, bases: Co
         found: the epochs of the batches.
         bases: the base offsets of the segments.
     """
-    if not checkpoint or found.has_older_formats or checkpoint[0].start_offset in bases:
+    if not checkpoint or epoch_runs.has_older_formats or checkpoint[0].start_offset in bases:
         return 0
     epoch, start = checkpoint[0].epoch, checkpoint[0].start_offset
-    cut = any(run.epoch == epoch and run.first_offset < start <= run.last_offset + 1 for run in found.runs)
+    cut = any(
+        run.epoch == epoch and run.first_offset < start <= run.last_offset + 1 for run in epoch_runs.runs
+    )
     return start if cut else 0
 
 
@@ -187,7 +191,7 @@ class EpochRuns:
         Ties go to those in the checkpoint, then to lower epochs: most flipped bits raise one.
         """
         runs = [run for run in self.runs if run.epoch >= 0]
-        if all(runs[at].epoch <= runs[at + 1].epoch for at in range(len(runs) - 1)):
+        if all(runs[index].epoch <= runs[index + 1].epoch for index in range(len(runs) - 1)):
             return runs
         # Sequences by the epoch in which they end, with ascending weights: a heavier one must end higher.
         ends: list[int] = []
@@ -195,37 +199,37 @@ class EpochRuns:
         numbers: list[int] = []
         came_from: list[int] = []
         for number, run in enumerate(runs):
-            at = bisect_right(ends, run.epoch)
-            came_from.append(numbers[at - 1] if at else -1)
-            batches, agreeing = weights[at - 1] if at else (0, 0)
+            index = bisect_right(ends, run.epoch)
+            came_from.append(numbers[index - 1] if index else -1)
+            batches, agreeing = weights[index - 1] if index else (0, 0)
             weight = batches + run.batches, agreeing + _has(checkpoint, run)
-            begin = at - 1 if at and ends[at - 1] == run.epoch else at
-            while at < len(ends) and weights[at] <= weight:
-                at += 1
-            ends[begin:at], weights[begin:at], numbers[begin:at] = [run.epoch], [weight], [number]
-        found = []
+            begin = index - 1 if index and ends[index - 1] == run.epoch else index
+            while index < len(ends) and weights[index] <= weight:
+                index += 1
+            ends[begin:index], weights[begin:index], numbers[begin:index] = [run.epoch], [weight], [number]
+        chain = []
         number = numbers[-1]
         while number >= 0:
-            found.append(runs[number])
+            chain.append(runs[number])
             number = came_from[number]
-        return found[::-1]
+        return chain[::-1]
 
     def sound(self, checkpoint: Sequence[LeaderEpoch]) -> list[LeaderEpoch]:
         """The checkpoint without the epochs of runs that are rejected."""
-        kept = {id(run) for run in self.believed(checkpoint)}
-        doubtful = {run.epoch for run in self.runs if id(run) not in kept and _has(checkpoint, run)}
-        return [each for each in checkpoint if each.epoch not in doubtful]
+        believed_ids = {id(run) for run in self.believed(checkpoint)}
+        doubtful = {run.epoch for run in self.runs if id(run) not in believed_ids and _has(checkpoint, run)}
+        return [epoch for epoch in checkpoint if epoch.epoch not in doubtful]
 
     def brought_up(self, checkpoint: Sequence[LeaderEpoch]) -> list[LeaderEpoch]:
         """The checkpoint after loading a log with these epochs: higher ones are added, as a broker does.
 
         Unlike a broker, it skips those that the batches around them refute.
         """
-        found = self.sound(checkpoint)
+        epochs = self.sound(checkpoint)
         for run in self.believed(checkpoint):
-            if not found or run.epoch > found[-1].epoch:
-                assign(found, LeaderEpoch(run.epoch, run.first_offset))
-        return found
+            if not epochs or run.epoch > epochs[-1].epoch:
+                assign(epochs, LeaderEpoch(run.epoch, run.first_offset))
+        return epochs
 
     def contradictions(
         self, checkpoint: Sequence[LeaderEpoch], start_offset: int = 0
@@ -236,16 +240,16 @@ class EpochRuns:
         at once when the log start offset rises, and writes that offset to its own checkpoint later.
         """
         believed = self.believed(checkpoint)
-        kept = {id(run) for run in believed}
-        told = self.sound(checkpoint)
-        found = []
+        believed_ids = {id(run) for run in believed}
+        sound = self.sound(checkpoint)
+        contradictions = []
         passed = 0
         for run in self.runs:
-            if id(run) in kept:
+            if id(run) in believed_ids:
                 passed += 1
-                wrong = self._unlike(told, run, start_offset)
+                wrong = self._contradiction(sound, run, start_offset)
                 if wrong is not None:
-                    found.append(wrong)
+                    contradictions.append(wrong)
                 continue
             least = believed[passed - 1].epoch if passed else 0
             most = believed[passed].epoch if passed < len(believed) else None
@@ -255,46 +259,46 @@ class EpochRuns:
             need += " as in the batches around"
             if _has(checkpoint, run):
                 need += f", though {LEADER_EPOCHS} has it"
-            known = _at(told, run.first_offset)
+            known = _epoch_at(sound, run.first_offset)
             if known is None or known < least or (most is not None and known > most):
                 known = least if passed or most is None else most
-            found.append(EpochContradiction(run, need, False, known))
-        return found
+            contradictions.append(EpochContradiction(run, need, False, known))
+        return contradictions
 
     def corrected(
         self, checkpoint: Sequence[LeaderEpoch], wrong: Iterable[EpochContradiction]
     ) -> list[LeaderEpoch]:
         """As `brought_up`, once refuted runs have the epoch that is proven."""
         sound = self.sound(checkpoint)
-        for each in wrong:
-            if each.proven is not None:
-                each.run.epoch = each.proven
+        for contradiction in wrong:
+            if contradiction.proven is not None:
+                contradiction.run.epoch = contradiction.proven
         return self.brought_up(sound)
 
-    def _unlike(
-        self, told: Sequence[LeaderEpoch], run: EpochRun, start_offset: int
+    def _contradiction(
+        self, epochs: Sequence[LeaderEpoch], run: EpochRun, start_offset: int
     ) -> EpochContradiction | None:
         """How the checkpoint contradicts a run."""
-        if not told or run.first_offset < self._forgotten or run.last_offset < start_offset:
+        if not epochs or run.first_offset < self._forgotten or run.last_offset < start_offset:
             return None
-        first = _at(told, max(run.first_offset, start_offset))
-        last = _at(told, run.last_offset)
+        first = _epoch_at(epochs, max(run.first_offset, start_offset))
+        last = _epoch_at(epochs, run.last_offset)
         if first == last == run.epoch:
             return None
-        if first is None and run.epoch <= told[0].epoch and last in (None, run.epoch):
-            need = f"an entry in {LEADER_EPOCHS}, which begins at offset {told[0].start_offset}"
+        if first is None and run.epoch <= epochs[0].epoch and last in (None, run.epoch):
+            need = f"an entry in {LEADER_EPOCHS}, which begins at offset {epochs[0].start_offset}"
             return EpochContradiction(run, need, True)
         need = f"{first} to {last}" if None not in (first, last) and first != last else f"{last}"
         if last is None:
-            need = f"less than {told[0].epoch}"
+            need = f"less than {epochs[0].epoch}"
         return EpochContradiction(run, f"{need} as in {LEADER_EPOCHS}", False)
 
 
-def _at(epochs: Sequence[LeaderEpoch], offset: int) -> int | None:
+def _epoch_at(epochs: Sequence[LeaderEpoch], offset: int) -> int | None:
     """The epoch of an offset; None below the first."""
-    at = bisect_right(epochs, offset, key=lambda each: each.start_offset)
-    return epochs[at - 1].epoch if at else None
+    index = bisect_right(epochs, offset, key=lambda epoch: epoch.start_offset)
+    return epochs[index - 1].epoch if index else None
 
 
 def _has(checkpoint: Sequence[LeaderEpoch], run: EpochRun) -> bool:
-    return _at(checkpoint, run.last_offset) == run.epoch
+    return _epoch_at(checkpoint, run.last_offset) == run.epoch

@@ -76,9 +76,9 @@ def explain_gap(log: PartitionLog, first: int, last: int) -> Gap:
     end of the log. Raises OSError.
     """
     gap = Gap(first, last, first)
-    for start, stop, why in _explanations(log, last):
+    for start, stop, reason in _explanations(log, last):
         if start <= gap.lost < stop:
-            gap = Gap(first, last, min(stop, last + 1), why)
+            gap = Gap(first, last, min(stop, last + 1), reason)
             if gap.is_explained:
                 break
     return gap
@@ -129,7 +129,7 @@ def note_missing(log: PartitionLog, omissions: Omissions) -> None:
 
 def lost_gaps(log: PartitionLog) -> list[Gap]:
     """The gaps between the segments that nothing explains. Raises OSError."""
-    return [each for each in find_gaps(log) if not each.is_explained]
+    return [gap for gap in find_gaps(log) if not gap.is_explained]
 
 
 def require_no_gaps(log: PartitionLog, gaps: Sequence[Gap], what: str) -> None:
@@ -143,7 +143,7 @@ def require_no_gaps(log: PartitionLog, gaps: Sequence[Gap], what: str) -> None:
     Raises: OffsetsMissing, which has the first gap, and the others in its reason.
     """
     if gaps:
-        others = "".join(f", {each.lost} to {each.last}" for each in gaps[1:])
+        others = "".join(f", {gap.lost} to {gap.last}" for gap in gaps[1:])
         more = f"; so are{others[1:]}" if others else ""
         reason = f"they are in no segment{more}: refused without {what}"
         raise OffsetsMissing(gaps[0].lost, gaps[0].last, str(log.path), reason)
@@ -159,7 +159,7 @@ def omitted_offsets(log: PartitionLog) -> list[tuple[int, int]]:
     if omitted is not None:
         return omitted
     end = compacted_up_to(log)
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     reached = log.segments[0].base_offset if log.segments else end
     for segment in log.segments:
         if segment.base_offset >= end:
@@ -168,10 +168,10 @@ def omitted_offsets(log: PartitionLog) -> list[tuple[int, int]]:
             # where a wrapper begins only its content shows
             first = head.first_known if head.base_offset is None else head.base_offset
             if reached < min(first, end) and head.base_offset is not None:
-                found.append((reached, min(first, end) - 1))
+                ranges.append((reached, min(first, end) - 1))
             reached = max(reached, head.last_offset + 1)
         segment.close()
-    return found
+    return ranges
 
 
 def compacted_up_to(log: PartitionLog) -> int:
@@ -183,7 +183,7 @@ def compacted_up_to(log: PartitionLog) -> int:
     for number in range(len(segments) - 1, -1, -1):
         following = segments[number + 1] if number + 1 < len(segments) else None
         last = max(
-            (each.last_offset for each in _left_by_compaction(segments[number], following)), default=-1
+            (head.last_offset for head in _left_by_compaction(segments[number], following)), default=-1
         )
         if last >= 0:
             return last + 1
@@ -196,13 +196,13 @@ def joined_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     Args:
         ranges: in any order; they may overlap.
     """
-    found: list[tuple[int, int]] = []
+    joined: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
-        if found and first <= found[-1][1] + 1:
-            found[-1] = found[-1][0], max(found[-1][1], last)
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = joined[-1][0], max(joined[-1][1], last)
         else:
-            found.append((first, last))
-    return found
+            joined.append((first, last))
+    return joined
 
 
 def cleaned_up_to(log: PartitionLog) -> int:
@@ -233,11 +233,13 @@ def _explanations(log: PartitionLog, last: int) -> Iterator[tuple[int, int, str]
         yield 0, log.start_offset, f"below the log start offset {log.start_offset}"
     cleaned = cleaned_up_to(log)
     yield 0, cleaned, f"compacted up to offset {cleaned}, by {CLEANER_OFFSETS}"
-    for each in log.leftovers:
-        base = each.base_offset
-        if base is not None and each.path.name == file_name(base, "log", f".{LeftoverKind.DELETED.value}"):
-            with suppress(FormatError, OSError), Segment.of(each.path, base) as segment:
-                yield base, segment.next_offset, f"replaced: {each.path.name} waits for its deletion"
+    for leftover in log.leftovers:
+        base = leftover.base_offset
+        if base is not None and leftover.path.name == file_name(
+            base, "log", f".{LeftoverKind.DELETED.value}"
+        ):
+            with suppress(FormatError, OSError), Segment.of(leftover.path, base) as segment:
+                yield base, segment.next_offset, f"replaced: {leftover.path.name} waits for its deletion"
     omitted = read_omitted(log.path)
     for first, final in omitted or ():
         yield first, final + 1, f"left out on purpose, by {OMITTED_OFFSETS}"

@@ -34,7 +34,9 @@ def require_in_order(log: PartitionLog) -> None:
     """
     require_files(log)
     require_live(log)
-    unfinished = [each.path.name for each in log.leftovers if each.kind is not LeftoverKind.DELETED]
+    unfinished = [
+        leftover.path.name for leftover in log.leftovers if leftover.kind is not LeftoverKind.DELETED
+    ]
     if unfinished:
         raise ValueError(f"{log.path}: recover it first: {unfinished[0]} is of something interrupted")
 
@@ -65,7 +67,7 @@ def require_whole(segment: Segment) -> None:
         return
     path = segment.path
     advice = "torn tail, recover it first"
-    if any(each.base_offset > segment.base_offset for each in list_partition(path.parent).segments):
+    if any(other.base_offset > segment.base_offset for other in list_partition(path.parent).segments):
         advice = "damaged: `kodec salvage` keeps what follows, and a recovery would cut it off"
     raise Malformed("", f"{advice}: {tail.reason}", at=tail.position).in_source(str(path))
 
@@ -80,6 +82,6 @@ def newest_time(segment: Segment) -> int:
 
     Raises OSError, FormatError. Source: org.apache.kafka.storage.internals.log.LogSegment.largestTimestamp.
     """
-    found = segment.largest_timestamp()
+    newest = segment.largest_timestamp()
     segment.close()
-    return modified(segment) if found is None else found[0]
+    return modified(segment) if newest is None else newest[0]

@@ -118,7 +118,7 @@ def multi_message_set_send(reads: Iterable[LogRead]) -> MultiMessageSetSend:
     """Several reads as one old fetch result, in their order."""
     from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
 
-    return MultiMessageSetSend(parts=[each.message_set_send() for each in reads])
+    return MultiMessageSetSend(parts=[read.message_set_send() for read in reads])
 
 
 class PartitionLog:
@@ -160,14 +160,14 @@ class PartitionLog:
         log_start_offset: int | None = None,
         limits: Limits = Limits(),
     ) -> None:
-        found = partition_path(path)
+        folder = partition_path(path)
         # remote storage is read under other names than its own
-        self.path = found.path if isinstance(found.path, StorePath) else path_of(path)
-        self.root = found.root
-        self.topic_partition: TopicPartition = found.topic_partition
-        self.kind = found.kind
+        self.path = folder.path if isinstance(folder.path, StorePath) else path_of(path)
+        self.root = folder.root
+        self.topic_partition: TopicPartition = folder.topic_partition
+        self.kind = folder.kind
         self.limits = limits
-        self._given_start = log_start_offset
+        self._requested_start = log_start_offset
         self._open: OrderedDict[int, Segment] = OrderedDict()
         self._lock = threading.RLock()
 
@@ -175,12 +175,12 @@ class PartitionLog:
         return f"<PartitionLog {self.path}>"
 
     def _repr_html_(self) -> str:
-        rows = ((each.base_offset, each.size, each.path.name) for each in self.segments)
+        rows = ((segment.base_offset, segment.size, segment.path.name) for segment in self.segments)
         return table(("base offset", "bytes", "segment"), rows, repr(self), len(self.segments))
 
     def __reduce__(self) -> tuple[object, ...]:
         # Another process lists the folder itself and opens its own files.
-        again = partial(PartitionLog, log_start_offset=self._given_start, limits=self.limits)
+        again = partial(PartitionLog, log_start_offset=self._requested_start, limits=self.limits)
         return again, (self.path,)
 
     def __enter__(self) -> Self:
@@ -216,41 +216,45 @@ class PartitionLog:
         Kafka treats all new segments as those of one replacement, and deletes those between them; here
         only covered segments are dropped, so that no leftover file hides records.
         """
-        cleaned = [each.base_offset for each in files.leftovers if each.kind is LeftoverKind.CLEANED]
+        cleaned = [
+            leftover.base_offset for leftover in files.leftovers if leftover.kind is LeftoverKind.CLEANED
+        ]
         # Before all are renamed, a starting broker deletes the new ones.
-        least = min((each for each in cleaned if each is not None), default=2**63)
+        least = min((base for base in cleaned if base is not None), default=2**63)
         new: list[SegmentFiles] = []
-        for each in files.leftovers:
-            name = each.path.name.endswith(f".log.{LeftoverKind.SWAP.value}")
-            if name and each.base_offset is not None and each.base_offset < least:
+        for leftover in files.leftovers:
+            name = leftover.path.name.endswith(f".log.{LeftoverKind.SWAP.value}")
+            if name and leftover.base_offset is not None and leftover.base_offset < least:
                 # One that has its final name by now is there by it, or was when the folder was listed.
                 with suppress(FileNotFoundError):
-                    new.append(SegmentFiles(each.base_offset, each.path, each.path.stat().st_size))
-        old = [each.base_offset for each in files.segments]
-        for group in self._replacements(sorted(new, key=lambda each: each.base_offset), old):
+                    new.append(
+                        SegmentFiles(leftover.base_offset, leftover.path, leftover.path.stat().st_size)
+                    )
+        old = [segment.base_offset for segment in files.segments]
+        for group in self._replacements(sorted(new, key=lambda segment: segment.base_offset), old):
             first, end = group[0].base_offset, Segment(group[-1], self.limits).next_offset
             # While the first old segment has its name, all exist: the log is whole without the new ones.
             if first not in old:
-                kept = [each for each in files.segments if not first <= each.base_offset < end]
-                files.segments = sorted([*kept, *group], key=lambda each: each.base_offset)
+                remaining = [segment for segment in files.segments if not first <= segment.base_offset < end]
+                files.segments = sorted([*remaining, *group], key=lambda segment: segment.base_offset)
         return files
 
     def _replacements(self, new: list[SegmentFiles], old: list[int]) -> list[list[SegmentFiles]]:
         """The new segments, grouped by the old ones that they replace: none of those begins between them."""
         groups: list[list[SegmentFiles]] = []
-        for each in new:
+        for segment in new:
             end = Segment(groups[-1][-1], self.limits).next_offset if groups else 0
-            if groups and not any(end <= base < each.base_offset for base in old):
-                groups[-1].append(each)
+            if groups and not any(end <= base < segment.base_offset for base in old):
+                groups[-1].append(segment)
             else:
-                groups.append([each])
+                groups.append([segment])
         return groups
 
     @cached_property
     def segments(self) -> list[Segment]:
         """The segments, by ascending base offset; none of them open."""
-        rest = self.limits, self._opened, self._lock, self.topic_partition
-        return [Segment(each, *rest) for each in self.files.segments]
+        arguments = self.limits, self._opened, self._lock, self.topic_partition
+        return [Segment(files, *arguments) for files in self.files.segments]
 
     @cached_property
     def _bases(self) -> list[int]:
@@ -300,12 +304,12 @@ class PartitionLog:
     @cached_property
     def start_offset(self) -> int:
         """The first offset that a reader may request (ListOffsets: earliest)."""
-        given = self._given_start
-        if given is None and self.kind is ReplicaKind.LIVE:
+        start = self._requested_start
+        if start is None and self.kind is ReplicaKind.LIVE:
             path = self.root / LOG_START_OFFSETS
             starts = if_there(read_offsets, path, None)
-            given = None if starts is None else starts.get(self.topic_partition)
-        return max([given or 0, *self._bases[:1]])
+            start = None if starts is None else starts.get(self.topic_partition)
+        return max([start or 0, *self._bases[:1]])
 
     @cached_property
     def end_offset(self) -> int:
@@ -354,9 +358,9 @@ class PartitionLog:
         # What is found is in the log: where that ends is asked for only where nothing is.
         if offset >= self.start_offset:
             for segment in self.segments[self._number(offset) :]:
-                place = segment.find(offset, use_index=use_index)
-                if place is not None:
-                    return segment, place
+                location = segment.find(offset, use_index=use_index)
+                if location is not None:
+                    return segment, location
         self.require_offset(offset)
         return None
 
@@ -373,9 +377,9 @@ class PartitionLog:
         if timestamp < 0:
             raise ValueError(f"timestamp {timestamp}: expected milliseconds since 1970, not negative")
         for segment in self._not_older(timestamp, use_index):
-            found = segment.find_timestamp(timestamp, start_offset=self.start_offset, use_index=use_index)
-            if found is not None:
-                return found
+            first = segment.find_timestamp(timestamp, start_offset=self.start_offset, use_index=use_index)
+            if first is not None:
+                return first
         return None
 
     def _not_older(self, timestamp: int, use_index: bool) -> Iterator[Segment]:
@@ -390,13 +394,13 @@ class PartitionLog:
             after = segments[number + 1].base_offset
             return segments[number].is_older(timestamp, after, use_index=use_index)
 
-        at, width, last = 0, 1, len(segments) - 1
-        while at < last:
-            numbers = range(at, min(at + width, last))
+        start, width, last = 0, 1, len(segments) - 1
+        while start < last:
+            numbers = range(start, min(start + width, last))
             for number, older in zip(numbers, _all_at_once(is_older, numbers), strict=True):
                 if not older:
                     yield segments[number]
-            at = numbers.stop
+            start = numbers.stop
             if isinstance(self.path, StorePath):
                 width = min(2 * width, _MOST_AT_ONCE)
         yield from segments[-1:]
@@ -411,9 +415,9 @@ class PartitionLog:
         """
         best: TimestampOffset | None = None
         for segment in self.segments[self._number(self.start_offset) :]:
-            found = self._largest_in(segment, use_index)
-            if found is not None and (best is None or found.timestamp > best.timestamp):
-                best = found
+            newest = self._largest_in(segment, use_index)
+            if newest is not None and (best is None or newest.timestamp > best.timestamp):
+                best = newest
         return best
 
     def _largest_in(self, segment: Segment, use_index: bool) -> TimestampOffset | None:
@@ -421,9 +425,9 @@ class PartitionLog:
             largest = segment.largest_timestamp(use_index=use_index)
             if largest is None:
                 return None
-            found = segment.find_timestamp(largest[0], use_index=use_index)
-            if found is not None:
-                return found
+            first = segment.find_timestamp(largest[0], use_index=use_index)
+            if first is not None:
+                return first
         # A part of the segment is deleted, or the batch with the largest timestamp lacks it because
         # compaction has emptied it.
         best: TimestampOffset | None = None
@@ -462,26 +466,26 @@ class PartitionLog:
 
         def listed(log: PartitionLog, start: int | None) -> Iterator[tuple[int, Batch]]:
             start = log.start_offset if start is None else start
-            for _, batch in log.batches_but(
+            for _, batch in log.batches_except(
                 start, None, check_crc=check_crc, use_index=use_index, omissions=omissions
             ):
                 assert isinstance(batch, Batch)
                 yield batch.next_offset, batch
 
-        return self.whatever_goes(listed, offset)
+        return self.relisted(listed, offset)
 
-    def whatever_goes(
+    def relisted(
         self, listed: Callable[[PartitionLog, int | None], Iterator[tuple[int, T]]], offset: int | None
     ) -> Iterator[T]:
         """The items of `listed` for a listing of the log, and for further ones if segments have gone since.
 
         Yields (the offset to continue from, item).
         """
-        log, at, tries = self, offset, 0
+        log, reached, tries = self, offset, 0
         while True:
             try:
-                for following, item in listed(log, at):
-                    at, tries = following, 0
+                for following, item in listed(log, reached):
+                    reached, tries = following, 0
                     yield item
                 return
             except FileNotFoundError:
@@ -491,12 +495,12 @@ class PartitionLog:
             finally:
                 if log is not self:
                     log.close()
-            log = PartitionLog(self.path, log_start_offset=self._given_start, limits=self.limits)
-            if at is not None and at != offset:
+            log = PartitionLog(self.path, log_start_offset=self._requested_start, limits=self.limits)
+            if reached is not None and reached != offset:
                 # The next ones may be deleted too.
-                at = max(at, log.start_offset)
+                reached = max(reached, log.start_offset)
 
-    def batches_but(
+    def batches_except(
         self,
         start: int,
         excludes: Callable[[BatchHeader], bool] | None,
@@ -537,22 +541,22 @@ class PartitionLog:
             order = Order(segment.base_offset, None, None if after is None else after.base_offset)
             position = 0
             if number == first:
-                place = segment.find(expected, use_index=use_index)
-                if place is None:
+                location = segment.find(expected, use_index=use_index)
+                if location is None:
                     segment.close()
                     continue
-                if position := place.position:
+                if position := location.position:
                     order.skipped()
             expected = max(expected, segment.base_offset)
             for part in () if parts is None else parts(segment, position, order):
-                for place in part.batches:
-                    yield segment, segment.batch_at(place, check_crc=check_crc)
+                for location in part.batches:
+                    yield segment, segment.batch_at(location, check_crc=check_crc)
                 order.passed(part.last)
                 position, expected = part.end, part.last + 1
             batches = (
                 segment.batches(position, check_crc=check_crc)
                 if excludes is None
-                else segment.batches_but(excludes, position, check_crc=check_crc)
+                else segment.batches_except(excludes, position, check_crc=check_crc)
             )
             for batch in batches:
                 order.passed(self._in_order(order, segment, batch, after))
@@ -605,7 +609,7 @@ class PartitionLog:
 
     def _is_out_of_date(self) -> bool:
         """Whether the folder has other segments by now than when it was listed."""
-        with PartitionLog(self.path, log_start_offset=self._given_start, limits=self.limits) as now:
+        with PartitionLog(self.path, log_start_offset=self._requested_start, limits=self.limits) as now:
             return now._bases != self._bases
 
     @property
@@ -638,20 +642,22 @@ class PartitionLog:
 
         Raises: OffsetsMissing; OSError.
         """
-        there = self.remote_offsets
-        if first >= there.stop or not there or (last is not None and last < there.start):
+        remote = self.remote_offsets
+        if first >= remote.stop or not remote or (last is not None and last < remote.start):
             return
-        reason = f"the first segment begins at {there.stop}, and remote storage has those before: give --tier"
+        reason = (
+            f"the first segment begins at {remote.stop}, and remote storage has those before: give --tier"
+        )
         if omissions is None:
-            raise OffsetsMissing(there.start, there.stop - 1, str(self.path), reason)
-        text = f"offsets {there.start} to {there.stop - 1} are not here: {reason}"
+            raise OffsetsMissing(remote.start, remote.stop - 1, str(self.path), reason)
+        text = f"offsets {remote.start} to {remote.stop - 1} are not here: {reason}"
         omissions.add(
             Omission(
                 Cause.UNREACHABLE,
                 self.path,
                 text,
-                first_offset=there.start,
-                last_offset=there.stop - 1,
+                first_offset=remote.start,
+                last_offset=remote.stop - 1,
             )
         )
 
@@ -691,7 +697,7 @@ class PartitionLog:
         if known <= self.end_offset:
             return
         # The checkpoint may be newer than this listing of a log that a broker writes to.
-        with PartitionLog(self.path, log_start_offset=self._given_start, limits=self.limits) as now:
+        with PartitionLog(self.path, log_start_offset=self._requested_start, limits=self.limits) as now:
             end = now.end_offset
         if known <= end:
             return
@@ -724,9 +730,9 @@ class PartitionLog:
         """
         from kodec.log.directories.search import SearchReport, records_of
 
-        wanted = RecordFilter(isolation=isolation, control=control)
+        criteria = RecordFilter(isolation=isolation, control=control)
         reading = {"check_crc": check_crc, "use_index": use_index}
-        return records_of(self, offset, wanted, SearchReport(), omissions, **reading)
+        return records_of(self, offset, criteria, SearchReport(), omissions, **reading)
 
     def find_records(
         self,
@@ -797,14 +803,14 @@ class PartitionLog:
         Continues into the next segment while there is room. Checksums are not verified.
         Raises OffsetOutOfRange; at `end_offset` there are not bytes.
         """
-        found = self.find(offset)
-        if found is None:
+        first_batch = self.find(offset)
+        if first_batch is None:
             return LogRead(offset, offset, b"", self.limits)
-        first, place = found
+        first, location = first_batch
         parts: list[bytes] = []
         room, following = max_bytes, offset
         for segment in self.segments[self._number(first.base_offset) :]:
-            position = place.position if segment is first else 0
+            position = location.position if segment is first else 0
             end = position + room
             part = segment.whole_batches(position, end) if parts else fitting(segment, position, room)
             if part.next_offset is None:
@@ -827,7 +833,7 @@ def _with_irregular(files: PartitionFiles) -> PartitionFiles:
         if (base := parse_segment_name(path.name)) is not None
     ]
     if irregular:
-        files.segments = sorted([*files.segments, *irregular], key=lambda each: each.base_offset)
+        files.segments = sorted([*files.segments, *irregular], key=lambda segment: segment.base_offset)
     return files
 
 

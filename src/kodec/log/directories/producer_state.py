@@ -33,7 +33,7 @@ __all__ = [
 
 _ENDS = (ControlRecordType.ABORT, ControlRecordType.COMMIT)
 # The fields of a snapshot's entry that follow from batches.
-_FOUND = (
+_BATCH_FIELDS = (
     "producer_epoch",
     "last_sequence",
     "last_offset",
@@ -189,13 +189,13 @@ class ProducerState:
         self.markers: dict[int, int] = {}
         self.transactions = OpenTransactions()
         self._loaded = ProducerSnapshot() if snapshot is None else snapshot
-        for each in self._loaded.entries:
-            self.known[each.producer_id] = known = replace(each)
-            if each.last_offset < 0:
+        for entry in self._loaded.entries:
+            self.known[entry.producer_id] = known = replace(entry)
+            if entry.last_offset < 0:
                 # Data after a missing batch is not read, as in Kafka.
                 known.last_offset, known.offset_delta, known.last_sequence = -1, 0, -1
-            if each.current_txn_first_offset >= 0:
-                self.transactions.begin(each.producer_id, each.current_txn_first_offset)
+            if entry.current_txn_first_offset >= 0:
+                self.transactions.begin(entry.producer_id, entry.current_txn_first_offset)
 
     @property
     def open(self) -> dict[int, int]:
@@ -241,14 +241,14 @@ class ProducerState:
             return None
         return self.take(batch, marker_of(batch))
 
-    def keep(self, there: ProducerSnapshot) -> None:
+    def keep(self, snapshot: ProducerSnapshot) -> None:
         """Take over from a snapshot what batches do not have: its version and further fields."""
-        self._loaded = there
-        for each in there.entries:
-            state = self.known.get(each.producer_id)
+        self._loaded = snapshot
+        for entry in snapshot.entries:
+            state = self.known.get(entry.producer_id)
             if state is not None:
-                self.known[each.producer_id] = replace(
-                    each, **{name: getattr(state, name) for name in _FOUND}
+                self.known[entry.producer_id] = replace(
+                    entry, **{name: getattr(state, name) for name in _BATCH_FIELDS}
                 )
 
     def snapshot(self) -> ProducerSnapshot:
@@ -297,13 +297,13 @@ def differences(
         ):
             if need != have:
                 yield name, need, have
-    began, told = state.open.get(entry.producer_id, -1), entry.current_txn_first_offset
-    gone = first_offset is None or 0 <= told < first_offset
+    began, stated = state.open.get(entry.producer_id, -1), entry.current_txn_first_offset
+    gone = first_offset is None or 0 <= stated < first_offset
     # The cleaner removes aborted records, markers after them, and superseded records at the start of a
     # transaction; an earlier snapshot still has them.
-    gone = gone or (0 <= told < cleaned and (began == -1 or told < began))
-    if told != began and not gone:
-        yield "first offset of its transaction", began, told
+    gone = gone or (0 <= stated < cleaned and (began == -1 or stated < began))
+    if stated != began and not gone:
+        yield "first offset of its transaction", began, stated
 
 
 def _in_broker_order(

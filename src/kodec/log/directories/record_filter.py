@@ -124,8 +124,8 @@ class RecordFilter:
 
     @property
     def _takes_all_in_time(self) -> bool:
-        asked = self.keys, self.value_contains, self.where
-        return not self.headers and all(each is None for each in asked)
+        conditions = self.keys, self.value_contains, self.where
+        return not self.headers and all(condition is None for condition in conditions)
 
     def takes_all_of(self, head: BatchHeader) -> bool:
         """The same of the records of one batch that its header does not exclude.
@@ -133,7 +133,7 @@ class RecordFilter:
         Args:
             head: the batch's header.
         """
-        return self.takes_all or (self._takes_all_in_time and _of_each(head))
+        return self.takes_all or (self._takes_all_in_time and _has_one_time(head))
 
     @property
     def needles(self) -> list[bytes]:
@@ -142,7 +142,7 @@ class RecordFilter:
         words = [*(keys if len(keys) == 1 else ()), self.value_contains]
         for key, value in self.headers:
             words += [key.encode("utf-8", "surrogateescape"), value]
-        return sorted({each for each in words if each}, key=len, reverse=True)
+        return sorted({word for word in words if word}, key=len, reverse=True)
 
     def excludes(self, head: BatchHeader | Batch) -> bool:
         """Whether the header of a batch says that no record of it matches; but for its transaction.
@@ -156,7 +156,7 @@ class RecordFilter:
             or (self.first_offset is not None and head.last_offset < self.first_offset and head.is_dense)
             or (self.last_offset is not None and _above(head, self.last_offset))
             or (self.since is not None and most < self.since)
-            or (self.until is not None and _of_each(head) and most >= self.until)
+            or (self.until is not None and _has_one_time(head) and most >= self.until)
             or (self.producer_ids is not None and head.producer_id not in self.producer_ids)
         )
 
@@ -184,7 +184,7 @@ class RecordFilter:
             and times[0] <= record.timestamp <= times[1]
             and (self.keys is None or record.key in self.keys)
             and (self.value_contains is None or (value is not None and self.value_contains in value))
-            and all(each in record.headers for each in self.headers)
+            and all(header in record.headers for header in self.headers)
             and (self.where is None or self.where(record))
         )
 
@@ -201,6 +201,6 @@ def _above(head: BatchHeader | Batch, offset: int) -> bool:
     return head.base_offset is not None and head.base_offset > offset
 
 
-def _of_each(head: BatchHeader | Batch) -> bool:
+def _has_one_time(head: BatchHeader | Batch) -> bool:
     """Whether the time that a header has is each record's."""
     return head.timestamp_type is TimestampType.LOG_APPEND_TIME or head.count == 1

@@ -35,18 +35,20 @@ def first_remote_offset(log: PartitionLog) -> int | None:
         # of any topic with its name, where the id is damaged
         metadata = log.metadata()
     topic_id = None if metadata is None else metadata.topic_id
-    found = [
+    firsts = [
         first
         for (owner, of_id), first in _firsts(log.root, log.root.stat().st_mtime_ns).items()
         if owner == log.topic_partition and topic_id in (None, of_id)
     ]
-    return min(found, default=None)
+    return min(firsts, default=None)
 
 
 @lru_cache(maxsize=32)
 def _firsts(root: Path, _: int) -> Mapping[tuple[TopicPartition, UUID], int]:
     """The first offset of each topic-partition in remote storage: read once for all logs of a directory."""
-    folders = [each.path for each in find_partitions(root) if each.topic_partition.topic == REMOTE_TOPIC]
+    folders = [
+        folder.path for folder in find_partitions(root) if folder.topic_partition.topic == REMOTE_TOPIC
+    ]
     if not folders:
         return {}
     # with all messages of Kafka's own topics
@@ -70,7 +72,7 @@ def _firsts(root: Path, _: int) -> Mapping[tuple[TopicPartition, UUID], int]:
                         of, state = message.topic_id_partition, message.remote_partition_delete_state
                         owner = TopicPartition(of.name, of.partition), of.id
                         if state == _PARTITION_DELETED:
-                            starts = {key: each for key, each in starts.items() if each[0] != owner}
+                            starts = {key: entry for key, entry in starts.items() if entry[0] != owner}
                     elif isinstance(message, RemoteLogSegmentMetadataRecord):
                         segment = message.remote_log_segment_id
                         its = segment.topic_id_partition
@@ -79,11 +81,11 @@ def _firsts(root: Path, _: int) -> Mapping[tuple[TopicPartition, UUID], int]:
                     elif isinstance(message, RemoteLogSegmentMetadataUpdateRecord):
                         is_there = message.remote_log_segment_state == CopyState.COPY_FINISHED
                         (copied.add if is_there else copied.discard)(message.remote_log_segment_id.id)
-    found: dict[tuple[TopicPartition, UUID], int] = {}
+    lowest: dict[tuple[TopicPartition, UUID], int] = {}
     for key, (owner, start) in starts.items():
         if key in copied:
-            found[owner] = min(found.get(owner, start), start)
-    return found
+            lowest[owner] = min(lowest.get(owner, start), start)
+    return lowest
 
 
 def _readable(log: PartitionLog) -> Iterator[Record]:

@@ -84,8 +84,8 @@ class SearchReport:
         Args:
             other: the other report.
         """
-        for each in fields(self):
-            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+        for counter in fields(self):
+            setattr(self, counter.name, getattr(self, counter.name) + getattr(other, counter.name))
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ class _Search:
     """A search in the log of one topic-partition, as it was listed."""
 
     log: PartitionLog
-    wanted: RecordFilter
+    criteria: RecordFilter
     report: SearchReport
     omissions: Omissions | None = None
     check_crc: bool = True
@@ -105,12 +105,12 @@ class _Search:
     _timeless_before: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        self.wanted = self.wanted.of_topic(self.log.topic_partition.topic)
+        self.criteria = self.criteria.of_topic(self.log.topic_partition.topic)
         self._timeless_before = self.report.records_timeless
 
     def begin(self, offset: int) -> bool:
         """Find the offset from which records can match; whether there are any. Raises OffsetOutOfRange."""
-        log, since = self.log, self.wanted.since
+        log, since = self.log, self.criteria.since
         log.require_offset(offset)
         self.start = offset
         if since is not None and since > 0:
@@ -124,17 +124,21 @@ class _Search:
                 self.report.segments_skipped += len(log.segments)
                 return False
             self.start = max(offset, first.offset)
-        if self.wanted.isolation == "read_committed":
+        if self.criteria.isolation == "read_committed":
             self.known = log.transactions(self.start, use_index=self.use_index)
-            last = self.wanted.last_offset
+            last = self.criteria.last_offset
             within = last is None or last >= self.known.last_stable_offset
-            if within and self.omissions is not None and (why := self.known.undecided(log.path)) is not None:
-                self.omissions.add(why)
+            if (
+                within
+                and self.omissions is not None
+                and (omission := self.known.undecided(log.path)) is not None
+            ):
+                self.omissions.add(omission)
         return True
 
     def _report_gaps(self, start: int, stop: int) -> None:
         """Report offsets that no segment has, from `start` on and below `stop`. Raises OffsetsMissing."""
-        segments = [each for each in self.log.segments if each.base_offset < stop]
+        segments = [segment for segment in self.log.segments if segment.base_offset < stop]
         for before, segment in pairwise(segments):
             self.report_gap(before, segment, start)
 
@@ -146,7 +150,7 @@ class _Search:
 
     def skips(self, segment: Segment) -> bool:
         """Whether all of a segment is too old."""
-        since = self.wanted.since
+        since = self.criteria.since
         if since is None or since <= 0:
             return False
         largest = segment.largest_timestamp(use_index=self.use_index)
@@ -167,15 +171,15 @@ class _Search:
                         self._take_timeless(head)
 
     def _take_timeless(self, head: BatchHeader) -> None:
-        if head.max_timestamp < 0 and head.last_offset >= self.start and self.wanted.asks_for_time:
-            others = replace(self.wanted, timestamps=None)
+        if head.max_timestamp < 0 and head.last_offset >= self.start and self.criteria.asks_for_time:
+            others = replace(self.criteria, timestamps=None)
             if not others.excludes(head):
                 # of a wrapper the number of records is not known without its content
                 self.report.records_timeless += 1 if head.count is None else head.count
 
     def excludes(self, head: BatchHeader) -> bool:
         self._take_timeless(head)
-        if self.wanted.excludes(head) or (
+        if self.criteria.excludes(head) or (
             self.known is not None
             and head.is_transactional
             and not head.is_control
@@ -190,7 +194,7 @@ class _Search:
 
         Raises: OffsetsMissing.
         """
-        log, last = self.log, self.wanted.last_offset
+        log, last = self.log, self.criteria.last_offset
         log.require_start(self.first, last, self.omissions)
         # of a store each checkpoint is a request
         if (last is None or last >= log.end_offset) and not isinstance(log.path, StorePath):
@@ -212,18 +216,20 @@ class _Search:
     @property
     def by_header(self) -> Callable[[BatchHeader], bool] | None:
         """`excludes`; None if no header excludes more than batches without records."""
-        alike = replace(RecordFilter(), control=self.wanted.control, offsets=(self.wanted.first_offset, None))
-        return None if self.wanted == alike else self.excludes
+        alike = replace(
+            RecordFilter(), control=self.criteria.control, offsets=(self.criteria.first_offset, None)
+        )
+        return None if self.criteria == alike else self.excludes
 
     def columns(self, *, counting: bool = False) -> ColumnSearch | None:
         """What looks at the columns of many batches at once; None where that is of no use."""
-        found = ColumnSearch(self.wanted, self.start, self.report, self.known, counting, self.check_crc)
-        return found if found.is_of_use else None
+        search = ColumnSearch(self.criteria, self.start, self.report, self.known, counting, self.check_crc)
+        return search if search.is_of_use else None
 
     def parts(self, *, counting: bool = False) -> Callable[[Segment, int, Order], Iterator[Part]] | None:
-        """The same, as `PartitionLog.batches_but` takes it."""
-        found = self.columns(counting=counting)
-        return None if found is None else found.parts
+        """The same, as `PartitionLog.batches_except` takes it."""
+        columns = self.columns(counting=counting)
+        return None if columns is None else columns.parts
 
     def undecided(self, batch: Batch | BatchHeader) -> bool:
         """Whether a batch is not before the last stable offset."""
@@ -231,25 +237,27 @@ class _Search:
 
     def matches(self, segment: Segment, batch: Batch) -> list[Record]:
         """The records of a batch that match."""
-        report, wanted = self.report, self.wanted
+        report, criteria = self.report, self.criteria
         report.bytes_read += batch.size
-        if any(not batch.may_hold(each) for each in wanted.needles):
+        if any(not batch.may_hold(needle) for needle in criteria.needles):
             report.batches_without += 1
             return []
-        found = segment.records_of(batch, control=wanted.control, check_crc=self.check_crc)
+        records = segment.records_of(batch, control=criteria.control, check_crc=self.check_crc)
         report.batches_read += 1
-        report.records_read += len(found)
+        report.records_read += len(records)
         inside = batch.base_offset >= self.start if batch.is_list else False
-        if not (inside and wanted.takes_all and wanted.last_offset is None):
-            found = [each for each in found if each.offset >= self.start and wanted.matches(each)]
-        report.found += len(found)
-        return found
+        if not (inside and criteria.takes_all and criteria.last_offset is None):
+            records = [
+                record for record in records if record.offset >= self.start and criteria.matches(record)
+            ]
+        report.found += len(records)
+        return records
 
 
 def records_of(
     log: PartitionLog,
     offset: int | None,
-    wanted: RecordFilter,
+    criteria: RecordFilter,
     report: SearchReport,
     omissions: Omissions | None = None,
     **reading: bool,
@@ -262,13 +270,13 @@ def records_of(
 
     def listed(log: PartitionLog, offset: int | None) -> Iterator[tuple[int, Record]]:
         # `offset` may be the start of what is here
-        asked = wanted.first_offset if wanted.first_offset is not None else offset or 0
-        search = _Search(log, wanted, report, omissions, first=asked, **reading)
+        first_offset = criteria.first_offset if criteria.first_offset is not None else offset or 0
+        search = _Search(log, criteria, report, omissions, first=first_offset, **reading)
         if not search.begin(log.start_offset if offset is None else offset):
             search.report_end()
             search.report_timeless()
             return
-        found = log.batches_but(
+        batches = log.batches_except(
             search.start,
             search.by_header,
             search.skips,
@@ -276,8 +284,8 @@ def records_of(
             omissions=omissions,
             **reading,
         )
-        for segment, batch in found:
-            if search.undecided(batch) or (isinstance(batch, BatchHeader) and wanted.ends_before(batch)):
+        for segment, batch in batches:
+            if search.undecided(batch) or (isinstance(batch, BatchHeader) and criteria.ends_before(batch)):
                 return
             if isinstance(batch, Batch):
                 for record in search.matches(segment, batch):
@@ -286,22 +294,22 @@ def records_of(
         search.report_timeless()
 
     report.partitions += 1
-    _load_columns([log], wanted)
-    return log.whatever_goes(listed, offset)
+    _load_columns([log], criteria)
+    return log.relisted(listed, offset)
 
 
 def records_back(
-    log: PartitionLog, wanted: RecordFilter, report: SearchReport, omissions: Omissions | None = None
+    log: PartitionLog, criteria: RecordFilter, report: SearchReport, omissions: Omissions | None = None
 ) -> Iterator[Record]:
     """The records of a log that match, the one with the largest offset first.
 
     Offsets between batches are not compared. Raises OffsetsMissing without `omissions`; FormatError, OSError.
     """
     report.partitions += 1
-    _load_columns([log], wanted)
-    search = _Search(log, wanted, report, omissions, first=wanted.first_offset or 0)
+    _load_columns([log], criteria)
+    search = _Search(log, criteria, report, omissions, first=criteria.first_offset or 0)
     search.report_end()
-    if not search.begin(max(log.start_offset, min(wanted.first_offset or 0, log.end_offset))):
+    if not search.begin(max(log.start_offset, min(criteria.first_offset or 0, log.end_offset))):
         search.report_timeless()
         return
     columns, after = search.columns(), None
@@ -310,14 +318,14 @@ def records_back(
             search.report_gap(segment, after, search.start)
         above = 2**63 if after is None else after.base_offset
         after = segment
-        if segment.base_offset > (2**63 if wanted.last_offset is None else wanted.last_offset):
+        if segment.base_offset > (2**63 if criteria.last_offset is None else criteria.last_offset):
             continue
         if search.skips(segment):
             continue
         if columns is not None and (parts := columns.parts_back(segment)) is not None:
             for part in parts:
-                for place in reversed(part.batches):
-                    yield from reversed(search.matches(segment, segment.batch_at(place)))
+                for location in reversed(part.batches):
+                    yield from reversed(search.matches(segment, segment.batch_at(location)))
             segment.close()
             continue
         for head in segment.headers_back():
@@ -333,15 +341,15 @@ def records_back(
 
 
 def count_in(
-    log: PartitionLog, wanted: RecordFilter, report: SearchReport, omissions: Omissions | None = None
+    log: PartitionLog, criteria: RecordFilter, report: SearchReport, omissions: Omissions | None = None
 ) -> int:
     """The number of matching records of a log; from headers alone where possible. Raises as `records_of`."""
     report.partitions += 1
-    _load_columns([log], wanted, counting=True)
-    search = _Search(log, wanted, report, omissions, first=wanted.first_offset or 0)
+    _load_columns([log], criteria, counting=True)
+    search = _Search(log, criteria, report, omissions, first=criteria.first_offset or 0)
     number = 0
     search.report_end()
-    if not search.begin(max(log.start_offset, min(wanted.first_offset or 0, log.end_offset))):
+    if not search.begin(max(log.start_offset, min(criteria.first_offset or 0, log.end_offset))):
         search.report_timeless()
         return 0
 
@@ -349,9 +357,9 @@ def count_in(
         nonlocal number
         if search.excludes(head):
             return True
-        within = wanted.last_offset is None or (head.is_dense and head.last_offset <= wanted.last_offset)
+        within = criteria.last_offset is None or (head.is_dense and head.last_offset <= criteria.last_offset)
         if not (
-            wanted.takes_all_of(head)
+            criteria.takes_all_of(head)
             and within
             and head.first_known >= search.start
             and head.count is not None
@@ -370,7 +378,7 @@ def count_in(
             yield part
 
     columns = search.columns(counting=True)
-    batches = log.batches_but(search.start, counted, search.skips, parts=in_columns, omissions=omissions)
+    batches = log.batches_except(search.start, counted, search.skips, parts=in_columns, omissions=omissions)
     for segment, batch in batches:
         if search.undecided(batch):
             break
@@ -380,14 +388,14 @@ def count_in(
     return number
 
 
-def _load_columns(logs: Sequence[PartitionLog], wanted: RecordFilter, *, counting: bool = False) -> None:
+def _load_columns(logs: Sequence[PartitionLog], criteria: RecordFilter, *, counting: bool = False) -> None:
     def sizes() -> Iterator[int]:
         for log in logs:
             # whoever reads it reports that
             with suppress(OSError):
-                yield from (each.size for each in log.files.segments)
+                yield from (segment.size for segment in log.files.segments)
 
-    load_columns(wanted, counting, sizes())
+    load_columns(criteria, counting, sizes())
 
 
 Failed = Callable[["PartitionLog", Exception], None]
@@ -399,7 +407,7 @@ def _raise(_: PartitionLog, error: Exception) -> None:
 
 def find_records(
     logs: Sequence[PartitionLog],
-    wanted: RecordFilter,
+    criteria: RecordFilter,
     *,
     first: int | None = None,
     last: int | None = None,
@@ -425,8 +433,8 @@ def find_records(
     for name, number in (("first", first), ("last", last), ("threads", threads)):
         if number is not None:
             require_integer(name, number, 1)
-    _load_columns(logs, wanted)
-    search = _Several(logs, wanted, threads or cores(), report or SearchReport(), omissions, failed)
+    _load_columns(logs, criteria)
+    search = _Several(logs, criteria, threads or cores(), report or SearchReport(), omissions, failed)
     if last is not None:
         return iter(list(islice(search.by_time(newest_first=True), last))[::-1])
     if first is not None:
@@ -436,7 +444,7 @@ def find_records(
 
 def count_records(
     logs: Sequence[PartitionLog],
-    wanted: RecordFilter,
+    criteria: RecordFilter,
     *,
     threads: int | None = None,
     report: SearchReport | None = None,
@@ -446,13 +454,13 @@ def count_records(
     """How many records of several logs are wanted, of those that can be read; the rest as `find_records`."""
     if threads is not None:
         require_integer("threads", threads, 1)
-    _load_columns(logs, wanted, counting=True)
+    _load_columns(logs, criteria, counting=True)
     reports = [SearchReport() for _ in logs]
 
     def counted(number: int) -> int | Exception:
         try:
             with logs[number] as log:
-                return log.count_records(wanted, report=reports[number], omissions=omissions)
+                return log.count_records(criteria, report=reports[number], omissions=omissions)
         except Exception as error:
             return error
 
@@ -465,8 +473,8 @@ def count_records(
                 failed(log, number)
             else:
                 total += number
-    for own in reports:
-        (report or SearchReport()).add(own)
+    for log_report in reports:
+        (report or SearchReport()).add(log_report)
     return total
 
 
@@ -475,7 +483,7 @@ class _Several:
     """A search in several logs, which continues in the others if one fails."""
 
     logs: Sequence[PartitionLog]
-    wanted: RecordFilter
+    criteria: RecordFilter
     threads: int
     report: SearchReport
     omissions: Omissions | None
@@ -485,15 +493,15 @@ class _Several:
         self, log: PartitionLog, report: SearchReport, *, newest_first: bool = False
     ) -> Iterator[Record]:
         return log.find_records(
-            self.wanted, newest_first=newest_first, report=report, omissions=self.omissions
+            self.criteria, newest_first=newest_first, report=report, omissions=self.omissions
         )
 
     def by_time(self, *, newest_first: bool) -> Iterator[Record]:
         """Records by timestamp. First, one is searched for in every log, several logs at once."""
         reports = [SearchReport() for _ in self.logs]
         open_logs = [
-            (log, self._find(log, own, newest_first=newest_first))
-            for log, own in zip(self.logs, reports, strict=True)
+            (log, self._find(log, log_report, newest_first=newest_first))
+            for log, log_report in zip(self.logs, reports, strict=True)
         ]
         waiting: list[tuple[int, int, Record]] = []
 
@@ -507,8 +515,8 @@ class _Several:
             if isinstance(item, Exception):
                 self.failed(open_logs[number][0], item)
             elif item is not None:
-                at = -item.timestamp if newest_first else item.timestamp
-                heapq.heappush(waiting, (at, number, item))
+                rank = -item.timestamp if newest_first else item.timestamp
+                heapq.heappush(waiting, (rank, number, item))
 
         from concurrent.futures import ThreadPoolExecutor
 
@@ -521,8 +529,8 @@ class _Several:
                 yield record
                 note(number, following(number))
         finally:
-            for own in reports:
-                self.report.add(own)
+            for log_report in reports:
+                self.report.add(log_report)
 
     def one_by_one(self) -> Iterator[Record]:
         """Records log by log; a bounded part of the following logs is read ahead."""
@@ -571,5 +579,5 @@ class _Several:
         finally:
             ended.set()
             pool.shutdown(cancel_futures=True)
-            for own in reports:
-                self.report.add(own)
+            for log_report in reports:
+                self.report.add(log_report)

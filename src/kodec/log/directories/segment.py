@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BatchHeader",
+    "BatchLookup",
     "BatchRange",
-    "Found",
     "Position",
     "Segment",
     "TimestampOffset",
@@ -55,12 +55,12 @@ class Position(NamedTuple):
     size: int
 
 
-class Found(NamedTuple):
+class BatchLookup(NamedTuple):
     """The result of a lookup: the batch or None; the last offset of the batch before it, None
     if that was not read; whether its end is known, which it is not if its checksum is wrong and
     only its place suggests that it has the offset."""
 
-    place: Position | None
+    location: Position | None
     before: int | None
     known: bool = True
 
@@ -202,7 +202,7 @@ class Segment:
         topic_partition: TopicPartition | None = None,
     ) -> None:
         require("files", files, SegmentFiles, 'a segment of kodec.PartitionLog, or Segment.of("x.log")')
-        self._given = topic_partition
+        self._owner = topic_partition
         self.base_offset = files.base_offset
         self.path = files.log
         self.index = files.index
@@ -251,7 +251,7 @@ class Segment:
         files = SegmentFiles(
             self.base_offset, self.path, self.size, self.index, self.timeindex, self.txnindex
         )
-        return Segment, (files, self.limits, None, None, self._given)
+        return Segment, (files, self.limits, None, None, self._owner)
 
     def __enter__(self) -> Self:
         return self
@@ -270,7 +270,7 @@ class Segment:
     @cached_property
     def topic_partition(self) -> TopicPartition | None:
         """The topic-partition that it is of, by its log or else by its folder; None if that shows none."""
-        return self._given or topic_partition_of(self.path)
+        return self._owner or topic_partition_of(self.path)
 
     @property
     def is_open(self) -> bool:
@@ -313,10 +313,10 @@ class Segment:
         if frame is not None:
             return frame
         if pos < end and (self.torn_tail is None or self.torn_tail.position != pos):
-            self.torn_tail = self._ending(pos, end)
+            self.torn_tail = self._tail_at(pos, end)
         return None
 
-    def _ending(self, pos: int, size: int) -> TornTail:
+    def _tail_at(self, pos: int, size: int) -> TornTail:
         """What the reader of whole logs makes of a batch that is none: a torn tail, or an error."""
         # Only damage needs what reads whole logs.
         from kodec.log.batches.options import LogReadOptions
@@ -393,7 +393,7 @@ class Segment:
             transactional,
             control,
             base if horizon else None,
-            {each.name: each.get(head) for each in EXTRA} if EXTRA else NO_EXTRA,
+            {field.name: field.get(head) for field in EXTRA} if EXTRA else NO_EXTRA,
         )
 
     # -- walking ----------------------------------------------------------------------------------
@@ -422,23 +422,23 @@ class Segment:
                 log = self._log()
                 window = log.read(position, _WINDOW if size <= _SMALL else MOST_HEAD)
             room, most = log.size - position, self.limits.batch_bytes
-            at, last = 0, len(window) - LEAST_HEAD
-            while at <= last:
-                head = read_transaction_head(window, at)
+            index, last = 0, len(window) - LEAST_HEAD
+            while index <= last:
+                head = read_transaction_head(window, index)
                 if head is None:
                     break
                 offset, length, magic, flags, producer = head
                 size = length + BEFORE_BODY
-                if not HEADS[magic].size <= size <= most or at + size > room:
+                if not HEADS[magic].size <= size <= most or index + size > room:
                     break
                 is_of_one = producer >= 0 and flags & IN_TRANSACTION
                 if is_of_one or offset >= until:
                     until = until if offset < until else 2**63
                     control = bool(flags & IS_CONTROL)
-                    yield offset, position + at, size, producer if is_of_one else -1, control
-                at += size
-            position += at
-            if at:
+                    yield offset, position + index, size, producer if is_of_one else -1, control
+                index += size
+            position += index
+            if index:
                 continue
             # It is old, damaged, or the end: what it is to all readers.
             frame = self._frame(position)
@@ -467,7 +467,7 @@ class Segment:
             yield batch
             position += batch.size
 
-    def batches_but(
+    def batches_except(
         self, excludes: Callable[[BatchHeader], bool], position: int = 0, *, check_crc: bool = True
     ) -> Iterator[Batch | BatchHeader]:
         """As `batches`; of one that its header excludes only the header, its checksum not looked at.
@@ -483,12 +483,12 @@ class Segment:
         """The headers of all batches, the last one first; with an index, few are held at a time."""
         bound, stride, end = 2**63, 1, None
         while end != 0:
-            at = self._anchor(bound)
-            if end is not None and at >= end:
-                at = 0
-            heads = list(self.headers(at, end=end))
+            start = self._anchor(bound)
+            if end is not None and start >= end:
+                start = 0
+            heads = list(self.headers(start, end=end))
             yield from reversed(heads)
-            end = at
+            end = start
             if heads:
                 # each step covers twice as many offsets as the one before
                 stride = max(2 * stride, heads[-1].next_offset - heads[0].first_known)
@@ -536,12 +536,12 @@ class Segment:
 
     def whole_batches(self, position: int = 0, end: int | None = None) -> BatchRange:
         """The size of the whole batches from `position` (where a batch must start) up to `end`."""
-        at, count, last = position, 0, None
-        while (frame := self._frame(at)) is not None and (end is None or at + frame.size <= end):
-            last = at, frame.size, frame.magic
-            at += frame.size
+        reached, count, last = position, 0, None
+        while (frame := self._frame(reached)) is not None and (end is None or reached + frame.size <= end):
+            last = reached, frame.size, frame.magic
+            reached += frame.size
             count += 1
-        return BatchRange(at - position, count, None if last is None else self._head(*last).next_offset)
+        return BatchRange(reached - position, count, None if last is None else self._head(*last).next_offset)
 
     def reopened(self) -> tuple[BinaryIO, int] | None:
         """The log opened once more, for reading beside this, and its size when it was opened first.
@@ -568,11 +568,11 @@ class Segment:
         Args:
             use_index: look it up in the indexes; without it, read headers from the start.
         """
-        at = self._anchor(2**63) if use_index else 0
+        position = self._anchor(2**63) if use_index else 0
         last = None
-        while (frame := self._frame(at)) is not None:
-            last = at, frame.size, frame.magic
-            at += frame.size
+        while (frame := self._frame(position)) is not None:
+            last = position, frame.size, frame.magic
+            position += frame.size
         return None if last is None else self._head(*last)
 
     @property
@@ -604,13 +604,13 @@ class Segment:
         frame = self._frame(place.position)
         return frame is None or self._head(*place[1:], frame.magic).is_dense
 
-    def _last_record(self, place: Position | BatchHeader) -> int:
+    def _last_record(self, location: Position | BatchHeader) -> int:
         """The largest offset of a record of a batch of magic 2; -1 if they cannot be read."""
         try:
-            records = self.batch_at(place).records(control=True)
+            records = self.batch_at(location).records(control=True)
         except FormatError:
             return -1
-        return max((each.offset for each in records), default=-1)
+        return max((record.offset for record in records), default=-1)
 
     # -- by offset --------------------------------------------------------------------------------
 
@@ -625,71 +625,71 @@ class Segment:
         Args:
             use_index: look it up in the indexes; without it, read headers from the start.
         """
-        return self._walk_to(offset, self._anchor(offset) if use_index else 0).place
+        return self._walk_to(offset, self._anchor(offset) if use_index else 0).location
 
-    def find_behind(self, offset: int) -> Found:
+    def find_behind(self, offset: int) -> BatchLookup:
         """The same, with what is known of it and of the batch before it; at worst the last batch.
 
         Args:
             offset: of a record.
         """
-        found = self._walk_to(offset, self._anchor(offset))
-        if found.place is None and (last := self.last_header()) is not None:
-            place = Position(last.first_known, last.position, last.size)
-            return Found(place, None, self._is_right(place))
-        return found
+        lookup = self._walk_to(offset, self._anchor(offset))
+        if lookup.location is None and (last := self.last_header()) is not None:
+            location = Position(last.first_known, last.position, last.size)
+            return BatchLookup(location, None, self._is_right(location))
+        return lookup
 
-    def _walk_to(self, offset: int, at: int) -> Found:
+    def _walk_to(self, offset: int, position: int) -> BatchLookup:
         # The header of a list is read only for its first offset: the next batch identifies this one.
         earlier: Position | None = None
         before: Position | None = None
         behind: Position | None = None
         listed: int | None = None
         try:
-            while (frame := self._frame(at)) is not None:
+            while (frame := self._frame(position)) is not None:
                 stored, size, magic = frame
-                here = Position(stored, at, size)
+                location = Position(stored, position, size)
                 if stored > offset or (magic not in LISTS and stored == offset):
-                    behind = here
+                    behind = location
                     break
-                earlier, before, listed = before, here, magic if magic in LISTS else None
+                earlier, before, listed = before, location, magic if magic in LISTS else None
                 if stored == offset and self._reaches(before, listed, offset):
                     break
-                at += size
+                position += size
         except FormatError:
             if not self._reaches(before, listed, offset):
                 raise
         end = self._require_order(earlier, before)
         if self._reaches(before, listed, offset):
-            return Found(before, end)
+            return BatchLookup(before, end)
         # The offset is in a gap, or a header has the wrong end: only the checksum and the records show which.
         gap = listed is not None and (behind is None or offset < behind.offset)
         if gap and before is not None:
             if behind is not None and not self._is_right(before):
-                return Found(before, end, known=False)
+                return BatchLookup(before, end, known=False)
             if self._last_record(before) >= offset:
-                return Found(before, end)
-        return Found(behind, self._require_order(before, behind))
+                return BatchLookup(before, end)
+        return BatchLookup(behind, self._require_order(before, behind))
 
-    def _is_right(self, place: Position) -> bool:
+    def _is_right(self, location: Position) -> bool:
         try:
-            self.batch_at(place)
+            self.batch_at(location)
         except FormatError:
             return False
         return True
 
-    def _reaches(self, place: Position | None, magic: int | None, offset: int) -> bool:
+    def _reaches(self, location: Position | None, magic: int | None, offset: int) -> bool:
         """Whether the list of records at a place ends at the offset or behind it."""
-        if place is None or magic is None:
+        if location is None or magic is None:
             return False
-        return self._head(place.position, place.size, magic).last_offset >= offset
+        return self._head(location.position, location.size, magic).last_offset >= offset
 
-    def _require_order(self, before: Position | None, place: Position | None) -> int | None:
+    def _require_order(self, before: Position | None, location: Position | None) -> int | None:
         """The last offset of the batch before this one; None if unknown.
 
         Raises Malformed for a batch that does not begin after it, or begins below the segment.
         """
-        if place is None:
+        if location is None:
             return None
         last = self.base_offset - 1
         if before is not None and (frame := self._frame(before.position)) is not None:
@@ -698,12 +698,12 @@ class Segment:
             except FormatError:
                 # Reading it raises the error.
                 return None
-        if place.offset <= last:
-            found = self._frame(place.position)
-            kind = KAFKA.kinds[-1] if found is None else KAFKA.kind(found.magic)
+        if location.offset <= last:
+            batch_frame = self._frame(location.position)
+            kind = KAFKA.kinds[-1] if batch_frame is None else KAFKA.kind(batch_frame.magic)
             need = f"more than {last}"
-            error = Malformed("base_offset", "offsets ascend", at=0, need=need, have=place.offset)
-            raise self._placed(error.within(kind.place(place.offset), shift=place.position))
+            error = Malformed("base_offset", "offsets ascend", at=0, need=need, have=location.offset)
+            raise self._placed(error.within(kind.place(location.offset), shift=location.position))
         return None if before is None else last
 
     def _anchor(self, offset: int) -> int:
@@ -722,9 +722,9 @@ class Segment:
             return 0
         relative, position = entry
         least = self.base_offset if before is None else self.base_offset + before[0] + 1
-        return position if self._stands(position, least, self.base_offset + relative) else 0
+        return position if self._is_batch_at(position, least, self.base_offset + relative) else 0
 
-    def _stands(self, position: int, first_offset: int, last_offset: int) -> bool:
+    def _is_batch_at(self, position: int, first_offset: int, last_offset: int) -> bool:
         """Whether a valid batch starts here, not below one offset, and not above that in the index.
 
         Brokers name the last offset of the batch, before 3.8 that of everything appended together, and
@@ -753,15 +753,15 @@ class Segment:
         """
         if not isinstance(self.path, StorePath) or self.size > WHOLE:
             return True
-        at, before = 0, self.base_offset - 1
+        position, before = 0, self.base_offset - 1
         try:
-            while (frame := self._frame(at)) is not None:
+            while (frame := self._frame(position)) is not None:
                 if frame.offset <= before:
                     return True
-                at, before = at + frame.size, frame.offset
+                position, before = position + frame.size, frame.offset
         except FormatError:
             return True
-        return at != self.size
+        return position != self.size
 
     def _after_time(self, timestamp: int) -> BatchHeader | None:
         """A batch with the largest timestamp up to it, and that below `timestamp`; None: unknown."""
@@ -777,15 +777,15 @@ class Segment:
         if entry is None or entry[1] < 0:
             return None
         try:
-            place = self.find(self.base_offset + entry[1])
+            location = self.find(self.base_offset + entry[1])
         except FormatError:
             return None
-        if place is None:
+        if location is None:
             return None
-        frame = self._frame(place.position)
+        frame = self._frame(location.position)
         if frame is None:
             return None
-        head = self._head(place.position, frame.size, frame.magic)
+        head = self._head(location.position, frame.size, frame.magic)
         return head if head.max_timestamp == entry[0] and head.timestamp_type.value >= 0 else None
 
     def largest_timestamp(self, *, use_index: bool = True) -> tuple[int, int] | None:
@@ -800,9 +800,9 @@ class Segment:
             return self._largest
         head = self._after_time(2**63) if use_index else None
         best = None if head is None else (head.max_timestamp, head.position)
-        for each in self.headers(0 if head is None else head.position):
-            if each.max_timestamp >= 0 and (best is None or each.max_timestamp > best[0]):
-                best = each.max_timestamp, each.position
+        for header in self.headers(0 if head is None else head.position):
+            if header.max_timestamp >= 0 and (best is None or header.max_timestamp > best[0]):
+                best = header.max_timestamp, header.position
         if use_index:
             self._largest, self._largest_known = best, True
         return best
@@ -839,15 +839,15 @@ class Segment:
             entries = times.ending()
         except FileNotFoundError:
             return None
-        found = entries[-1] if entries and self.base_offset + entries[-1][1] == after - 1 else None
-        if found is None or found[0] < timestamp:
+        entry = entries[-1] if entries and self.base_offset + entries[-1][1] == after - 1 else None
+        if entry is None or entry[0] < timestamp:
             times.close()
         else:
             # the lookup in this segment follows
             with self._lock:
                 if self._times is None:
                     self._times = times
-        return None if found is None else found[0]
+        return None if entry is None else entry[0]
 
     def find_timestamp(
         self, timestamp: int, *, start_offset: int = 0, use_index: bool = True
@@ -863,10 +863,10 @@ class Segment:
         Source: org.apache.kafka.common.record.FileRecords.searchForTimestamp.
         """
         head = self._after_time(timestamp) if use_index else None
-        for each in self.headers(0 if head is None else head.position):
-            if each.max_timestamp < timestamp or each.last_offset < start_offset:
+        for header in self.headers(0 if head is None else head.position):
+            if header.max_timestamp < timestamp or header.last_offset < start_offset:
                 continue
-            batch = self.batch_at(each)
+            batch = self.batch_at(header)
             for record in self.records_of(batch, control=True):
                 if record.timestamp >= timestamp and record.offset >= start_offset:
                     return TimestampOffset(record.timestamp, record.offset, batch.partition_leader_epoch)
@@ -891,15 +891,15 @@ class Segment:
             return None
         try:
             data = read_regular(self.txnindex)
-            found = transaction_index.TransactionIndex.from_bytes(data[: len(data) // TXN_ENTRY * TXN_ENTRY])
+            index = transaction_index.TransactionIndex.from_bytes(data[: len(data) // TXN_ENTRY * TXN_ENTRY])
         except (FileNotFoundError, FormatError):
             return None
         last = self.base_offset - 1
-        for entry in found.entries:
+        for entry in index.entries:
             if not (last < entry.last_offset and 0 <= entry.first_offset <= entry.last_offset):
                 return None
             last = entry.last_offset
-        return found.entries
+        return index.entries
 
 
 def _head_of(batch: Batch) -> BatchHeader:
@@ -921,8 +921,8 @@ def _head_of(batch: Batch) -> BatchHeader:
 
 def fitting(segment: Segment, position: int, most: int) -> BatchRange:
     """The whole batches from `position` in at most `most` bytes, or one larger batch."""
-    found = segment.whole_batches(position, position + most)
-    if found.batches:
-        return found
+    whole = segment.whole_batches(position, position + most)
+    if whole.batches:
+        return whole
     first = next(segment.headers(position), None)
     return BatchRange(0, 0, None) if first is None else BatchRange(first.size, 1, first.next_offset)

@@ -81,10 +81,10 @@ def refuted(entry: Entry, offset: int, log: Lookup) -> str:
     if entry.last_offset >= 0:
         head = log.batch(entry.last_offset)
         if head is not None:
-            told = entry.producer_id, entry.producer_epoch, entry.last_offset, entry.last_sequence
-            found = head.producer_id, head.producer_epoch, head.last_offset, head.last_sequence
+            stated = entry.producer_id, entry.producer_epoch, entry.last_offset, entry.last_sequence
+            actual = head.producer_id, head.producer_epoch, head.last_offset, head.last_sequence
             # Kafka 0.11 has a marker as the last batch
-            if told[: 3 if head.is_control else 4] != found[: 3 if head.is_control else 4]:
+            if stated[: 3 if head.is_control else 4] != actual[: 3 if head.is_control else 4]:
                 return f"{who}: last offset {entry.last_offset}: the batch there is another one"
     return _refuted_transaction(entry, offset, log)
 
@@ -130,17 +130,17 @@ class Lookup:
 
         Raises: OSError.
         """
-        at = bisect_right(self._bases, offset) - 1
-        if at < 0:
+        index = bisect_right(self._bases, offset) - 1
+        if index < 0:
             return None
-        segment = self._segments[at]
+        segment = self._segments[index]
         if segment is not self._opened:
             self.close()
             if not segment.is_open:
                 self._opened = segment
         try:
-            place = segment.find(offset)
-            head = None if place is None else next(segment.headers(place.position), None)
+            location = segment.find(offset)
+            head = None if location is None else next(segment.headers(location.position), None)
         except FormatError:
             return None
         return head if head is not None and head.first_known <= offset <= head.last_offset else None
@@ -150,45 +150,49 @@ def _contradiction(snapshot: ProducerSnapshot, offset: int, segments: Sequence[S
     """How the log contradicts a snapshot, or ""; and whether it lacks a producer that a broker knows."""
     before = [segment for segment in segments if segment.base_offset < offset]
     try:
-        seen = _Seen(before[-1], offset) if before else None
+        last_segment = _SegmentProducers(before[-1], offset) if before else None
     except FormatError:
-        seen = None
+        last_segment = None
     with Lookup(before) as log:
         for entry in sorted(snapshot.entries, key=attrgetter("last_offset")):
-            for wrong in _wrong(entry, offset, log, seen):
+            for wrong in _entry_contradictions(entry, offset, log, last_segment):
                 return wrong, False
-    if seen is None:
+    if last_segment is None:
         return "", False
     named = {entry.producer_id for entry in snapshot.entries}
-    for producer, first in seen.state.open.items():
+    for producer, first in last_segment.state.open.items():
         if producer not in named:
             return f"producer {producer}, open since {first}: need an entry, have none", False
-    newest = max((known.timestamp for known in seen.state.known.values()), default=0)
+    newest = max((known.timestamp for known in last_segment.state.known.values()), default=0)
     return "", any(
         known.timestamp > newest - _EXPIRATION_MS
-        for producer, known in seen.state.known.items()
+        for producer, known in last_segment.state.known.items()
         if producer not in named
     )
 
 
-def _wrong(entry: Entry, offset: int, log: Lookup, seen: _Seen | None) -> Iterator[str]:
+def _entry_contradictions(
+    entry: Entry, offset: int, log: Lookup, last_segment: _SegmentProducers | None
+) -> Iterator[str]:
     who = f"producer {entry.producer_id}"
-    if seen is None or entry.producer_id not in seen.state.known:
+    if last_segment is None or entry.producer_id not in last_segment.state.known:
         if wrong := refuted(entry, offset, log):
             yield wrong
         return
-    for name, need, have in differences(entry, seen.state, seen.first_offset, seen.cleaned):
+    for name, need, have in differences(
+        entry, last_segment.state, last_segment.first_offset, last_segment.cleaned
+    ):
         if name != "timestamp":
             yield f"{who}: {name}: need {need}, have {have}"
     first = entry.current_txn_first_offset
-    if 0 <= first < seen.first_offset:
-        if entry.producer_id in seen.ended:
+    if 0 <= first < last_segment.first_offset:
+        if entry.producer_id in last_segment.ended:
             yield f"{who}: first offset of its transaction: need none, have {first}"
         elif wrong := _refuted_transaction(entry, offset, log):
             yield wrong
 
 
-class _Seen:
+class _SegmentProducers:
     """The producers of one segment up to an offset, by its headers and markers.
 
     Attributes:

@@ -76,8 +76,10 @@ class Transactions:
     _by_producer: dict[int, list[tuple[int, int]]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        for each in sorted(self.aborted, key=lambda each: each.first_offset):
-            self._by_producer.setdefault(each.producer_id, []).append((each.first_offset, each.last_offset))
+        for transaction in sorted(self.aborted, key=lambda transaction: transaction.first_offset):
+            self._by_producer.setdefault(transaction.producer_id, []).append(
+                (transaction.first_offset, transaction.last_offset)
+            )
 
     def undecided(self, path: Path) -> Omission | None:
         """Why `read_committed` ends before the end of the log; None if it does not.
@@ -87,9 +89,9 @@ class Transactions:
         """
         if self.undecided_by is None:
             return None
-        at = self.last_stable_offset
-        text = f"read_committed ends before offset {at}, where an open transaction of producer "
-        return Omission(Cause.UNFINISHED, path, f"{text}{self.undecided_by} begins", first_offset=at)
+        offset = self.last_stable_offset
+        text = f"read_committed ends before offset {offset}, where an open transaction of producer "
+        return Omission(Cause.UNFINISHED, path, f"{text}{self.undecided_by} begins", first_offset=offset)
 
     def drops(self, producer_id: int, offset: int) -> bool:
         """Whether a transactional record of this producer at this offset was aborted.
@@ -101,8 +103,8 @@ class Transactions:
         spans = self._by_producer.get(producer_id)
         if not spans:
             return False
-        at = bisect_right(spans, (offset, 2**63)) - 1
-        return at >= 0 and spans[at][0] <= offset <= spans[at][1]
+        index = bisect_right(spans, (offset, 2**63)) - 1
+        return index >= 0 and spans[index][0] <= offset <= spans[index][1]
 
 
 class SegmentTransactions(NamedTuple):
@@ -171,10 +173,10 @@ def steps(segment: Segment, position: int = 0, until: int = 2**63) -> Iterator[S
     Raises FormatError for a damaged batch.
     """
     known: dict[bytes, ControlRecordType | None] = {}
-    for offset, place, size, producer, is_control in segment.transaction_batches(position, until):
+    for offset, batch_position, size, producer, is_control in segment.transaction_batches(position, until):
         kind = None
         if is_control and producer >= 0:
-            kind = _marker_kind(segment, Position(offset, place, size), known)
+            kind = _marker_kind(segment, Position(offset, batch_position, size), known)
             if kind not in _ENDS:
                 producer = -1
         if producer >= 0 or offset >= until:
@@ -182,15 +184,15 @@ def steps(segment: Segment, position: int = 0, until: int = 2**63) -> Iterator[S
 
 
 def _marker_kind(
-    segment: Segment, place: Position, known: dict[bytes, ControlRecordType | None]
+    segment: Segment, location: Position, known: dict[bytes, ControlRecordType | None]
 ) -> ControlRecordType | None:
     """The type of the first record in a control batch; None if it has none. Raises FormatError.
 
     Markers differ in offsets and times, and hardly in their records: `known` has those that were decoded.
     """
     content = b""
-    if place.size <= _MARKER:
-        data = segment.read_bytes(place.position, place.size)
+    if location.size <= _MARKER:
+        data = segment.read_bytes(location.position, location.size)
         head = HEADS[KAFKA.magic.get(data)]
         content = data[head.flags] + data[head.count.at :]
         if content in known:
@@ -198,7 +200,7 @@ def _marker_kind(
             if stored == computed:
                 return known[content]
     try:
-        marker = marker_of(segment.batch_at(place))
+        marker = marker_of(segment.batch_at(location))
     except FormatError as error:
         raise error.in_source(str(segment.path)) from None
     kind = None if marker is None else marker.kind
@@ -231,7 +233,7 @@ def _steps_around_damage(segment: Segment, options: LogReadOptions) -> Iterator[
         yield entry.last_offset, entry.producer_id, ControlRecordType.ABORT
 
 
-def _course(segment: Segment, options: LogReadOptions) -> SegmentTransactions:
+def _segment_transactions(segment: Segment, options: LogReadOptions) -> SegmentTransactions:
     """`segment.transactions`; around damage, if that is skipped."""
     try:
         return segment.transactions
@@ -264,7 +266,7 @@ def find_transactions(
     aborted: list[AbortedTransaction] = []
     going = _open_at(segments, start, snapshots, options)
     for segment in segments[start:]:
-        _course(segment, options).follow(going, aborted)
+        _segment_transactions(segment, options).follow(going, aborted)
     oldest = min(going, key=lambda producer: going[producer], default=None)
     return Transactions(aborted, end_offset if oldest is None else going[oldest], oldest)
 
@@ -279,25 +281,25 @@ def find_aborted(
     """
     aborted: list[AbortedTransaction] = []
     going: dict[int, int] = {}
-    first = max(sum(each.base_offset <= start for each in segments) - 1, 0)
+    first = max(sum(segment.base_offset <= start for segment in segments) - 1, 0)
     for number, segment in enumerate(segments[first:], first):
         if segment.base_offset >= stop and not going:
             break
         before, known = dict(going), len(aborted)
         try:
-            place = segment.find(start) if number == first else Position(0, 0, 0)
-            if place is not None:
-                _pass(steps(segment, place.position, stop), stop, going, aborted)
+            location = segment.find(start) if number == first else Position(0, 0, 0)
+            if location is not None:
+                _follow(steps(segment, location.position, stop), stop, going, aborted)
         except FormatError:
             if options.on_error == "raise":
                 raise
             going = before
             del aborted[known:]
-            _pass(_steps_around_damage(segment, options), stop, going, aborted)
+            _follow(_steps_around_damage(segment, options), stop, going, aborted)
     return aborted
 
 
-def _pass(
+def _follow(
     course: Iterable[Step], stop: int, going: dict[int, int], aborted: list[AbortedTransaction]
 ) -> None:
     """Bring the open transactions, and the aborted ones, on; until none is open from `stop` on."""
@@ -325,7 +327,7 @@ def _open_at(
         first -= 1
     going = going or {}
     for segment in segments[first:number]:
-        _course(segment, options).follow(going, [])
+        _segment_transactions(segment, options).follow(going, [])
     return going
 
 
@@ -336,7 +338,7 @@ def _open_in(path: Path, before: list[Segment], options: LogReadOptions) -> dict
     except (FileNotFoundError, FormatError):
         return None
     last = before[-1]
-    if not _course(last, options).agree(last.base_offset, going):
+    if not _segment_transactions(last, options).agree(last.base_offset, going):
         return None
     bases = [segment.base_offset for segment in before]
     for producer, first in going.items():
@@ -344,11 +346,11 @@ def _open_in(path: Path, before: list[Segment], options: LogReadOptions) -> dict
         if bases[0] <= first < last.base_offset:
             segment = before[bisect_right(bases, first) - 1]
             try:
-                place = segment.find(first)
-                batches = () if place is None else segment.transaction_batches(place.position)
-                found = next(iter(batches), None)
+                location = segment.find(first)
+                batches = () if location is None else segment.transaction_batches(location.position)
+                batch = next(iter(batches), None)
             except FormatError:
                 return None
-            if found is None or found[0] != first or found[3] != producer or found[4]:
+            if batch is None or batch[0] != first or batch[3] != producer or batch[4]:
                 return None
     return going

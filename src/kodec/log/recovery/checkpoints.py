@@ -19,51 +19,51 @@ __all__ = ["lower_recovery_point", "write_leader_epochs"]
 
 def write_leader_epochs(draft: PlannedFolder, end: int) -> None:
     path = draft.names.get(LEADER_EPOCHS)
-    there: list[LeaderEpoch] | None = None
-    found = EpochRuns()
+    stored: list[LeaderEpoch] | None = None
+    epoch_runs = EpochRuns()
     for runs in draft.epochs.values():
-        found.add(runs)
+        epoch_runs.add(runs)
     if path is not None:
         try:
-            there = read_leader_epochs(path)
+            stored = read_leader_epochs(path)
         except FormatError:
-            found = _epochs_of_all(draft)
-    known = up_to(there or (), end)
-    epochs = from_start(found.brought_up(known), draft.log_start)
-    for each in found.contradictions(known, draft.log_start):
-        if each.refuted:
+            epoch_runs = _epochs_of_all(draft)
+    known = up_to(stored or (), end)
+    epochs = from_start(epoch_runs.brought_up(known), draft.log_start)
+    for contradiction in epoch_runs.contradictions(known, draft.log_start):
+        if contradiction.refuted:
             what = f"not added to {LEADER_EPOCHS}; a broker that recovers this segment adds a higher one"
-            draft.plan.remarks.append(f"{each}: {what}")
-        elif not each.note:
-            taken = LeaderEpoch(each.run.epoch, each.run.first_offset) in epochs
-            what = "added to" if taken else "unchanged: nothing of it is added to"
-            draft.plan.remarks.append(f"{each}: {what} {LEADER_EPOCHS}, as by a broker")
-    if epochs != there and (epochs or path is not None):
+            draft.plan.remarks.append(f"{contradiction}: {what}")
+        elif not contradiction.note:
+            is_added = LeaderEpoch(contradiction.run.epoch, contradiction.run.first_offset) in epochs
+            what = "added to" if is_added else "unchanged: nothing of it is added to"
+            draft.plan.remarks.append(f"{contradiction}: {what} {LEADER_EPOCHS}, as by a broker")
+    if epochs != stored and (epochs or path is not None):
         draft.write(LEADER_EPOCHS, leader_epochs_bytes(epochs))
 
 
 def _epochs_of_all(draft: PlannedFolder) -> EpochRuns:
     """The leader epochs in the batches of all segments, from their headers if not yet read."""
-    found = EpochRuns()
+    runs = EpochRuns()
     for files in draft.segments():
         if files.base_offset in draft.epochs:
-            found.add(draft.epochs[files.base_offset])
+            runs.add(draft.epochs[files.base_offset])
             continue
-        segment = Segment(files, draft.given.limits)
+        segment = Segment(files, draft.settings.limits)
         try:
             for head in segment.headers():
-                found.take(files.log, head)
+                runs.take(files.log, head)
         except FormatError:
             # A segment that need not be checked: its contents up to there must suffice.
             continue
         finally:
             segment.close()
-    return found
+    return runs
 
 
 def lower_recovery_point(draft: PlannedFolder, end: int) -> None:
     key = draft.plan.topic_partition
     name = parse_folder_name(draft.plan.path.name)
-    point = draft.given.recovery_points.get(key, 0)
+    point = draft.settings.recovery_points.get(key, 0)
     if name is not None and name.kind is ReplicaKind.LIVE and point > end:
         draft.written.append(LowerRecoveryPoint(draft.plan.path.parent / RECOVERY_POINTS, key, point, end))

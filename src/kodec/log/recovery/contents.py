@@ -24,13 +24,13 @@ class Contents:
 
     def add(self, data: bytes | bytearray) -> int:
         """Keep the contents of a file; return their place, for `read`. Raises OSError."""
-        at = self._end
-        self._file.seek(at)
+        position = self._end
+        self._file.seek(position)
         self._file.write(data)
         self._end += len(data)
-        return at
+        return position
 
-    def read(self, at: int, size: int) -> bytes:
+    def read(self, position: int, size: int) -> bytes:
         """Contents added before. Raises OSError."""
-        self._file.seek(at)
+        self._file.seek(position)
         return self._file.read(size)

@@ -93,7 +93,7 @@ class ReplicaDifferences:
     @property
     def is_sound(self) -> bool:
         """Whether healthy replicas can differ like this, if they differ."""
-        return all(each.is_harmless for each in self.differences)
+        return all(difference.is_harmless for difference in self.differences)
 
 
 def compare_replicas(
@@ -129,38 +129,42 @@ def compare_replicas(
     replicas = [Replica(folder, limits, progress) for folder in folders]
     try:
         owner = replicas[0].log.topic_partition
-        for each in replicas:
-            if each.log.topic_partition != owner:
-                raise ValueError(f"{each.path} is not a replica of {owner}")
+        for replica in replicas:
+            if replica.log.topic_partition != owner:
+                raise ValueError(f"{replica.path} is not a replica of {owner}")
         require_one_topic(replicas)
         merged = Merged(replicas)
-        found = [each for number in range(len(replicas)) for each in _joined(_differences(merged, number))]
-        found.sort(key=lambda each: (each.first_offset, str(each.path)))
+        differences = [
+            difference
+            for number in range(len(replicas))
+            for difference in _joined(_differences(merged, number))
+        ]
+        differences.sort(key=lambda difference: (difference.first_offset, str(difference.path)))
         omissions = Omissions()
-        for each in replicas:
-            omissions.extend(each.omissions)
-        omissions.extend(each.omission for each in merged.missing)
+        for replica in replicas:
+            omissions.extend(replica.omissions)
+        omissions.extend(gap.omission for gap in merged.missing)
         return ReplicaDifferences(
             owner,
             [
                 ComparedReplica(
-                    each.path,
-                    each.start_offset,
-                    each.end_offset,
-                    each.high_watermark,
+                    replica.path,
+                    replica.start_offset,
+                    replica.end_offset,
+                    replica.high_watermark,
                     _or_none(end),
-                    len(each),
+                    len(replica),
                 )
-                for each, end in zip(replicas, merged.lineage.ends, strict=True)
+                for replica, end in zip(replicas, merged.lineage.ends, strict=True)
             ],
             replicas[merged.lineage.winner].path,
-            found,
+            differences,
             merged.lineage.notes + ([merged.lineage.unsure] if merged.lineage.unsure else []),
             omissions,
         )
     finally:
-        for each in replicas:
-            each.log.close()
+        for replica in replicas:
+            replica.log.close()
 
 
 def _or_none(end: int) -> int | None:
@@ -179,24 +183,24 @@ def _differences(merged: Merged, number: int) -> Iterator[ReplicaDifference]:
                 replica.path, dropped.first_offset, dropped.last_offset, "diverged", dropped.reason
             )
     end = min(end, NO_END)
-    for chosen, at in zip(merged.replica, merged.number, strict=True):
-        other = merged.replicas[chosen]
-        first, last = other.first[at], other.last[at]
-        if chosen == number or last >= end:
+    for other_number, index in zip(merged.replica, merged.number, strict=True):
+        other = merged.replicas[other_number]
+        first, last = other.first[index], other.last[index]
+        if other_number == number or last >= end:
             continue
-        mine = replica.at(first)
-        if mine is None:
+        counterpart = replica.at(first)
+        if counterpart is None:
             continue
-        if (replica.first[mine], replica.last[mine]) != (first, last):
+        if (replica.first[counterpart], replica.last[counterpart]) != (first, last):
             yield ReplicaDifference(
                 replica.path,
-                replica.first[mine],
-                replica.last[mine],
+                replica.first[counterpart],
+                replica.last[counterpart],
                 "conflict",
-                f"offsets overlap {other.place(at)}",
+                f"offsets overlap {other.place(index)}",
             )
-        elif replica.identity[mine] != other.identity[at]:
-            relation = compare_batches(merged.replicas, (chosen, at), (number, mine))
+        elif replica.identity[counterpart] != other.identity[index]:
+            relation = compare_batches(merged.replicas, (other_number, index), (number, counterpart))
             if relation in _HARMLESS:
                 yield ReplicaDifference(replica.path, first, last, relation, _RELATIONS[relation])
             else:
@@ -207,13 +211,14 @@ def _differences(merged: Merged, number: int) -> Iterator[ReplicaDifference]:
                     "conflict",
                     f"{relation} than {other.path}, in the same leader epoch",
                 )
-        elif replica.epoch[mine] != other.epoch[at]:
+        elif replica.epoch[counterpart] != other.epoch[index]:
             yield ReplicaDifference(
                 replica.path,
                 first,
                 last,
                 "epoch",
-                f"leader epoch {replica.epoch[mine]} in its header, {other.epoch[at]} in {other.path}",
+                f"leader epoch {replica.epoch[counterpart]} in its header, "
+                f"{other.epoch[index]} in {other.path}",
             )
 
 
@@ -253,22 +258,22 @@ def _watermarks(merged: Merged, end: int) -> str:
     return f", {'at or ' if side == 'above' else ''}{side} the high watermark {merged.high_watermark}"
 
 
-def _joined(found: Iterator[ReplicaDifference]) -> Iterator[ReplicaDifference]:
+def _joined(differences: Iterator[ReplicaDifference]) -> Iterator[ReplicaDifference]:
     """Neighbours of the same kind and reason as one."""
     before: ReplicaDifference | None = None
-    for each in sorted(found, key=lambda one: one.first_offset):
+    for difference in sorted(differences, key=lambda difference: difference.first_offset):
         if (
             before is not None
             and before.last_offset is not None
-            and before.kind == each.kind
-            and before.reason == each.reason
-            and each.first_offset <= before.last_offset + 1
+            and before.kind == difference.kind
+            and before.reason == difference.reason
+            and difference.first_offset <= before.last_offset + 1
         ):
-            last = None if each.last_offset is None else max(before.last_offset, each.last_offset)
+            last = None if difference.last_offset is None else max(before.last_offset, difference.last_offset)
             before = ReplicaDifference(before.path, before.first_offset, last, before.kind, before.reason)
             continue
         if before is not None:
             yield before
-        before = each
+        before = difference
     if before is not None:
         yield before

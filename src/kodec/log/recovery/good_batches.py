@@ -25,7 +25,7 @@ from kodec.log.reading.reader import batch_reader
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, LimitExceeded, ReadFailed, Unsupported
 
-__all__ = ["Found", "LogScan", "MissingRange"]
+__all__ = ["GoodBatches", "LogScan", "MissingRange"]
 
 _ENOUGH = 4 << 20
 # How many different reasons a missing range may have.
@@ -83,7 +83,7 @@ class _Reason(NamedTuple):
     text: str
 
 
-class Found:
+class GoodBatches:
     """The good batches of a segment, which may have tens of millions: 20 bytes for each.
 
     Attributes:
@@ -138,7 +138,7 @@ class LogScan:
     Args:
         log: the log.
         progress: called with the bytes of good batches.
-        seen: called with each batch that may fit.
+        on_batch: called with each batch that may fit.
         starts: of the segments that are read, the byte to begin at and the offset reached there; None: all.
     """
 
@@ -146,26 +146,26 @@ class LogScan:
         self,
         log: PartitionLog,
         progress: Callable[[int], None] | None = None,
-        seen: Callable[[Batch], None] | None = None,
+        on_batch: Callable[[Batch], None] | None = None,
         starts: Mapping[Path, tuple[int, int]] | None = None,
     ) -> None:
         self._log = log
         self._starts = starts
         self._progress = progress
-        self._seen = seen
-        self._untold = 0
+        self._on_batch = on_batch
+        self._unreported = 0
         self.segments = 0
         self.reached = log.segments[0].base_offset if log.segments else 0
         self.missing: list[MissingRange] = []
         self.foreign: FormatError | ReadFailed | None = None
         self.omissions = Omissions()
         read = {segment.path for segment in log.segments}
-        for each in log.leftovers:
-            if each.kind is not LeftoverKind.DELETED and each.path not in read:
+        for leftover in log.leftovers:
+            if leftover.kind is not LeftoverKind.DELETED and leftover.path not in read:
                 text = "not read: left by an interrupted replacement of segments"
-                self.omissions.lose(each.path, text, Cause.UNFINISHED)
+                self.omissions.lose(leftover.path, text, Cause.UNFINISHED)
 
-    def __iter__(self) -> Iterator[tuple[Segment, Found, Sequence[int]]]:
+    def __iter__(self) -> Iterator[tuple[Segment, GoodBatches, Sequence[int]]]:
         segments = self._log.segments
         for number, segment in enumerate(segments):
             before = segments[number + 1].base_offset if number + 1 < len(segments) else None
@@ -177,12 +177,12 @@ class LogScan:
             self._report_gap(segment)
             self.reached = max(self.reached, segment.base_offset)
             most = segment.base_offset + MAX_RELATIVE + 1
-            found = self._read(segment, most if before is None else min(before, most))
-            kept = _in_order(found)
-            self._report_missing(segment, found, kept, before)
-            if kept:
-                self.reached = found.last(kept[-1]) + 1
-            yield segment, found, kept
+            batches = self._read(segment, most if before is None else min(before, most))
+            numbers = _in_order(batches)
+            self._report_missing(segment, batches, numbers, before)
+            if numbers:
+                self.reached = batches.last(numbers[-1]) + 1
+            yield segment, batches, numbers
 
     def report_end(self) -> None:
         """Report the offsets that a checkpoint shows to have been there, unless damage may be them.
@@ -196,43 +196,43 @@ class LogScan:
             path = log.segments[-1].path if log.segments else log.path
             self.missing.append(MissingRange(path, 0, 0, reached, end - 1, (reason,), Cause.MISSING))
 
-    def _read(self, segment: Segment, most: int) -> Found:
+    def _read(self, segment: Segment, most: int) -> GoodBatches:
         """The good batches with offsets from the one reached on, below `most`."""
-        found = Found(self.reached)
+        batches = GoodBatches(self.reached)
         options = LogReadOptions(on_error="skip", limits=self._log.limits)
         start, _ = (self._starts or {}).get(segment.path, (0, 0))
         try:
             reader = batch_reader(segment.path, options, start=start)
         except OSError as error:
-            found.unreachable = _said(error)
-            return found
+            batches.unreachable = _error_text(error)
+            return batches
         for batch in reader:
-            self._passed(batch.size)
+            self._report_progress(batch.size)
             try:
                 marker_of(batch)
                 # A wrapper of old messages has only its last offset: it is decompressed.
                 first = batch.base_offset
                 self._read_records(segment, batch)
             except FormatError as error:
-                found.explain(batch.position, _said(error))
+                batches.explain(batch.position, _error_text(error))
                 continue
-            if found.base <= first <= batch.last_offset < most:
-                found.add(batch, first)
-                if self._seen is not None:
-                    self._seen(batch)
+            if batches.base <= first <= batch.last_offset < most:
+                batches.add(batch, first)
+                if self._on_batch is not None:
+                    self._on_batch(batch)
             else:
-                found.explain(batch.position, f"offsets {first} to {batch.last_offset} do not fit")
+                batches.explain(batch.position, f"offsets {first} to {batch.last_offset} do not fit")
         for skipped in reader.skipped:
-            found.explain(skipped.start, _said(skipped.error))
+            batches.explain(skipped.start, _error_text(skipped.error))
             if is_foreign(skipped.error):
                 self.foreign = skipped.error
-        found.end = reader.position
+        batches.end = reader.position
         if (tail := reader.torn_tail) is not None:
-            found.tail = tail.position
-            found.explain(tail.position, f"torn tail: {tail.reason}")
-            found.end += tail.size
-        found.reasons.sort()
-        return found
+            batches.tail = tail.position
+            batches.explain(tail.position, f"torn tail: {tail.reason}")
+            batches.end += tail.size
+        batches.reasons.sort()
+        return batches
 
     def _read_records(self, segment: Segment, batch: Batch) -> None:
         """Read all records: a right checksum is no proof that they can be. Raises FormatError."""
@@ -240,7 +240,8 @@ class LogScan:
             for _ in batch.record_parts(control=True)[1]:
                 pass
         except (Unsupported, LimitExceeded) as error:
-            text = f"bytes {batch.position} to {batch.position + batch.size} are kept unread: {_said(error)}"
+            span = f"bytes {batch.position} to {batch.position + batch.size}"
+            text = f"{span} are kept unread: {_error_text(error)}"
             self.omissions.add(
                 Omission(
                     Cause.UNKNOWN,
@@ -255,74 +256,76 @@ class LogScan:
 
     def _report_gap(self, segment: Segment) -> None:
         """Report the offsets before a segment that are missing without an explanation."""
-        told = self.missing[-1].last_offset if self.missing else None
-        if self.reached < segment.base_offset and (told is None or told < self.reached):
+        last_missing = self.missing[-1].last_offset if self.missing else None
+        if self.reached < segment.base_offset and (last_missing is None or last_missing < self.reached):
             gap = explain_gap(self._log, self.reached, segment.base_offset - 1)
             if not gap.is_explained:
-                why = ("in no segment, and not for compaction",)
-                self.missing.append(MissingRange(segment.path, 0, 0, gap.lost, gap.last, why, Cause.MISSING))
+                reasons = ("in no segment, and not for compaction",)
+                self.missing.append(
+                    MissingRange(segment.path, 0, 0, gap.lost, gap.last, reasons, Cause.MISSING)
+                )
 
     def _report_missing(
-        self, segment: Segment, found: Found, kept: Sequence[int], before: int | None
+        self, segment: Segment, batches: GoodBatches, numbers: Sequence[int], before: int | None
     ) -> None:
         """Report the bytes between the batches that are kept; `before` is the next segment's base offset."""
-        if found.unreachable:
+        if batches.unreachable:
             none = before is not None and before <= self.reached
             first = None if none else self.reached
             last = None if none or before is None else before - 1
-            because = (found.unreachable,)
+            because = (batches.unreachable,)
             self.missing.append(
                 MissingRange(segment.path, 0, segment.size, first, last, because, Cause.UNREACHABLE)
             )
             return
-        reasons = iter([*found.reasons, _Reason(found.end, "")])
+        reasons = iter([*batches.reasons, _Reason(batches.end, "")])
         reason = next(reasons)
-        at, expected, number = 0, self.reached, 0
-        for each in chain(kept, [None]):
-            start = found.end if each is None else found.positions[each]
-            why: dict[str, None] = {}
+        position, expected, number = 0, self.reached, 0
+        for current in chain(numbers, [None]):
+            start = batches.end if current is None else batches.positions[current]
+            texts: dict[str, None] = {}
             dropped = number
-            number = len(found) if each is None else each + 1
-            for other in range(dropped, len(found) if each is None else each):
-                _note(why, f"offsets {found.first(other)} to {found.last(other)} do not fit")
+            number = len(batches) if current is None else current + 1
+            for other in range(dropped, len(batches) if current is None else current):
+                _note(texts, f"offsets {batches.first(other)} to {batches.last(other)} do not fit")
             while reason.position < start:
-                _note(why, reason.text)
+                _note(texts, reason.text)
                 reason = next(reasons)
-            if start > at:
-                end_offset = before if each is None else found.first(each)
-                if end_offset is None and (last := _stated(segment, at, start, expected)) is not None:
+            if start > position:
+                end_offset = before if current is None else batches.first(current)
+                if end_offset is None and (last := _stated(segment, position, start, expected)) is not None:
                     stated = f"offsets {expected} to {last}"
-                    _note(why, f"the headers there state {stated}, and nothing shows later ones")
+                    _note(texts, f"the headers there state {stated}, and nothing shows later ones")
                     end_offset = last + 1
                 none = end_offset is not None and end_offset <= expected
                 # a broker was writing there
-                is_unfinished = before is None and each is None and at == found.tail
+                is_unfinished = before is None and current is None and position == batches.tail
                 self.missing.append(
                     MissingRange(
                         segment.path,
-                        at,
+                        position,
                         start,
                         None if none else expected,
                         None if none or end_offset is None else end_offset - 1,
-                        tuple(why) or ("damaged",),
+                        tuple(texts) or ("damaged",),
                         Cause.UNFINISHED if is_unfinished else Cause.DAMAGED,
                     )
                 )
-            if each is not None:
-                at, expected = start + found.sizes[each], found.last(each) + 1
+            if current is not None:
+                position, expected = start + batches.sizes[current], batches.last(current) + 1
 
-    def _passed(self, size: int) -> None:
-        self._untold += size
-        if self._progress is not None and self._untold >= _ENOUGH:
-            told, self._untold = self._untold, 0
-            self._progress(told)
+    def _report_progress(self, size: int) -> None:
+        self._unreported += size
+        if self._progress is not None and self._unreported >= _ENOUGH:
+            unreported, self._unreported = self._unreported, 0
+            self._progress(unreported)
 
 
-def _stated(segment: Segment, at: int, end: int, expected: int) -> int | None:
+def _stated(segment: Segment, position: int, end: int, expected: int) -> int | None:
     """The last offset that the headers from a byte on state; None unless they follow each other."""
-    while at < end:
+    while position < end:
         try:
-            data = segment.read_bytes(at, min(MOST_HEAD, end - at))
+            data = segment.read_bytes(position, min(MOST_HEAD, end - position))
         except OSError:
             return None
         frame = Frame.peek(data)
@@ -333,11 +336,11 @@ def _stated(segment: Segment, at: int, end: int, expected: int) -> int | None:
         if frame.size < head.size or not 0 <= delta <= segment.base_offset + MAX_RELATIVE - expected:
             return None
         expected += delta + 1
-        at += frame.size
+        position += frame.size
     return expected - 1
 
 
-def _said(error: FormatError | OSError) -> str:
+def _error_text(error: FormatError | OSError) -> str:
     if isinstance(error, OSError):
         return f"cannot be read: {error.strerror or error}"
     return f"{type(error).__name__}: {': '.join(part for part in (error.path, error.reason) if part)}"
@@ -351,17 +354,17 @@ def _note(reasons: dict[str, None], text: str) -> None:
         reasons["and others"] = None
 
 
-def _in_order(found: Found) -> Sequence[int]:
+def _in_order(batches: GoodBatches) -> Sequence[int]:
     """The largest number of batches, in file order, whose offsets ascend.
 
     Source: the longest increasing subsequence, by patience sorting.
     """
-    if all(last < first for last, first in zip(found.lasts, islice(found.firsts, 1, None), strict=False)):
-        return range(len(found))
+    if all(last < first for last, first in zip(batches.lasts, islice(batches.firsts, 1, None), strict=False)):
+        return range(len(batches))
     # tails[n]: the smallest last offset with which n + 1 batches can end
     tails, at_end, came_from = array("I"), array("q"), array("q")
-    for number, first in enumerate(found.firsts):
-        last = found.lasts[number]
+    for number, first in enumerate(batches.firsts):
+        last = batches.lasts[number]
         length = bisect_left(tails, first)
         came_from.append(at_end[length - 1] if length else -1)
         if length == len(tails):
@@ -370,10 +373,10 @@ def _in_order(found: Found) -> Sequence[int]:
         elif last < tails[length]:
             tails[length] = last
             at_end[length] = number
-    kept = array("q")
+    numbers = array("q")
     number = at_end[-1]
     while number >= 0:
-        kept.append(number)
+        numbers.append(number)
         number = came_from[number]
-    kept.reverse()
-    return kept
+    numbers.reverse()
+    return numbers

@@ -52,10 +52,10 @@ class Merged:
         end_offset: after the last batch; start_offset: the log start offset, 0 if no checkpoint has one.
     """
 
-    def __init__(self, replicas: Sequence[Replica], chosen: int | None = None) -> None:
+    def __init__(self, replicas: Sequence[Replica], selected: int | None = None) -> None:
         self.replicas = replicas
-        self.lineage: Lineage = lineage_of(replicas, chosen)
-        self._is_chosen = chosen is not None
+        self.lineage: Lineage = lineage_of(replicas, selected)
+        self._is_selected = selected is not None
         self.order = [
             self.lineage.winner,
             *(number for number in range(len(replicas)) if number != self.lineage.winner),
@@ -68,73 +68,77 @@ class Merged:
         self.end_offset = self._last(len(self) - 1) + 1 if len(self) else 0
         self.high_watermark = max(
             (
-                each.high_watermark or 0
-                for each, end in zip(replicas, self.lineage.ends, strict=True)
+                replica.high_watermark or 0
+                for replica, end in zip(replicas, self.lineage.ends, strict=True)
                 if end == NO_END
             ),
             default=0,
         )
         self.start_offset = max(
-            (each.given_start for each in replicas if each.given_start <= self.end_offset), default=0
+            (replica.known_start for replica in replicas if replica.known_start <= self.end_offset), default=0
         )
         self._find_missing()
-        self.dropped = [each for number in range(len(replicas)) for each in self._dropped(number)]
+        self.dropped = [dropped for number in range(len(replicas)) for dropped in self._dropped(number)]
         if self.dropped and self.lineage.unsure:
             self.conflicts.append(f"{self.lineage.unsure}, and it decides what is dropped")
-        if self.lineage.empty and not self._is_chosen:
+        if self.lineage.empty and not self._is_selected:
             self.conflicts += self._perhaps_committed()
         self.dropped += self._erased
 
     def __len__(self) -> int:
         return len(self.replica)
 
-    def _last(self, at: int) -> int:
-        return self.replicas[self.replica[at]].last[self.number[at]]
+    def _last(self, index: int) -> int:
+        return self.replicas[self.replica[index]].last[self.number[index]]
 
     def at(self, offset: int) -> tuple[int, int] | None:
         """The replica and number of the chosen batch that has an offset."""
-        at = bisect_left(range(len(self)), offset, key=self._last)
-        return (self.replica[at], self.number[at]) if at < len(self) and self._first(at) <= offset else None
+        index = bisect_left(range(len(self)), offset, key=self._last)
+        return (
+            (self.replica[index], self.number[index])
+            if index < len(self) and self._first(index) <= offset
+            else None
+        )
 
     def next_at(self, offset: int) -> int | None:
         """The first offset of a chosen batch from `offset` on."""
-        at = bisect_left(range(len(self)), offset, key=self._last)
-        return max(self._first(at), offset) if at < len(self) else None
+        index = bisect_left(range(len(self)), offset, key=self._last)
+        return max(self._first(index), offset) if index < len(self) else None
 
-    def _first(self, at: int) -> int:
-        return self.replicas[self.replica[at]].first[self.number[at]]
+    def _first(self, index: int) -> int:
+        return self.replicas[self.replica[index]].first[self.number[index]]
 
     # -- the choice -------------------------------------------------------------------------------
 
     def _choose(self) -> None:
         replicas = self.replicas
-        at = [0] * len(replicas)
+        positions = [0] * len(replicas)
         ends = [
-            bisect_left(each.last, min(end, NO_END - 1))
-            for each, end in zip(replicas, self.lineage.ends, strict=True)
+            bisect_left(replica.last, min(end, NO_END - 1))
+            for replica, end in zip(replicas, self.lineage.ends, strict=True)
         ]
         while True:
-            heads = [number for number in self.order if at[number] < ends[number]]
+            heads = [number for number in self.order if positions[number] < ends[number]]
             if not heads:
                 return
-            low = min(replicas[number].first[at[number]] for number in heads)
+            low = min(replicas[number].first[positions[number]] for number in heads)
             reached = max(
-                replicas[number].last[at[number]]
+                replicas[number].last[positions[number]]
                 for number in heads
-                if replicas[number].first[at[number]] == low
+                if replicas[number].first[positions[number]] == low
             )
-            found: dict[int, list[int]] = {}
+            overlapping: dict[int, list[int]] = {}
             grown = True
             while grown:
                 grown = False
                 for number in heads:
-                    each = replicas[number]
-                    while at[number] < ends[number] and each.first[at[number]] <= reached:
-                        found.setdefault(number, []).append(at[number])
-                        reached = max(reached, each.last[at[number]])
-                        at[number] += 1
+                    replica = replicas[number]
+                    while positions[number] < ends[number] and replica.first[positions[number]] <= reached:
+                        overlapping.setdefault(number, []).append(positions[number])
+                        reached = max(reached, replica.last[positions[number]])
+                        positions[number] += 1
                         grown = True
-            places = {number: found[number] for number in self.order if number in found}
+            places = {number: overlapping[number] for number in self.order if number in overlapping}
             places = self._without_erased(places)
             if not places:
                 continue
@@ -152,46 +156,48 @@ class Merged:
 
         One with other records too is a conflict, if no replica has these alone.
         """
-        if all(each.omitted is None for each in self.replicas):
+        if all(replica.omitted is None for replica in self.replicas):
             return places
-        kept: dict[int, list[int]] = {}
+        remaining: dict[int, list[int]] = {}
         doubtful: list[tuple[int, int, str]] = []
         for number, numbers in places.items():
-            for at in numbers:
-                erased, of, whole = self._erased_in(number, at)
+            for index in numbers:
+                erased, of, whole = self._erased_in(number, index)
                 if not erased:
-                    kept.setdefault(number, []).append(at)
+                    remaining.setdefault(number, []).append(index)
                     continue
-                each = self.replicas[number]
-                why = f"{of.path} lists offsets {erased[0]} to {erased[-1]} in {OMITTED_OFFSETS}"
-                self._erased.append(Dropped(each.path, each.first[at], each.last[at], 1, why))
+                replica = self.replicas[number]
+                reason = f"{of.path} lists offsets {erased[0]} to {erased[-1]} in {OMITTED_OFFSETS}"
+                self._erased.append(
+                    Dropped(replica.path, replica.first[index], replica.last[index], 1, reason)
+                )
                 if not whole:
-                    doubtful.append((number, at, why))
-        for number, at, why in doubtful:
-            each = self.replicas[number]
+                    doubtful.append((number, index, reason))
+        for number, index, reason in doubtful:
+            replica = self.replicas[number]
             has_other = any(
-                self.replicas[other].first[one] <= each.first[at]
-                and each.last[at] <= self.replicas[other].last[one]
-                for other, numbers in kept.items()
-                for one in numbers
+                self.replicas[other].first[other_index] <= replica.first[index]
+                and replica.last[index] <= self.replicas[other].last[other_index]
+                for other, numbers in remaining.items()
+                for other_index in numbers
             )
             if not has_other:
-                text = f"{each.place(at)}: it holds other records too, which are on no other replica"
-                self.conflicts.append(f"{why}; {text}: redact it first")
-        return kept
+                text = f"{replica.place(index)}: it holds other records too, which are on no other replica"
+                self.conflicts.append(f"{reason}; {text}: redact it first")
+        return remaining
 
-    def _erased_in(self, number: int, at: int) -> tuple[list[int], Replica, bool]:
+    def _erased_in(self, number: int, index: int) -> tuple[list[int], Replica, bool]:
         """The offsets of a batch's records that another replica omits, which one, and if they are all."""
         replica = self.replicas[number]
-        first, last = replica.first[at], replica.last[at]
+        first, last = replica.first[index], replica.last[index]
         for other in self.replicas:
             ranges = other.omits(first, last) if other is not replica else []
             if ranges:
                 try:
-                    offsets = [each.offset for each in replica.batch(at).records(control=True)]
+                    offsets = [record.offset for record in replica.batch(index).records(control=True)]
                 except FormatError:
                     continue
-                erased = [each for each in offsets if any(low <= each <= high for low, high in ranges)]
+                erased = [offset for offset in offsets if any(low <= offset <= high for low, high in ranges)]
                 if erased:
                     return erased, other, len(erased) == len(offsets)
         return [], replica, False
@@ -212,55 +218,56 @@ class Merged:
     def _best(self, places: list[tuple[int, int]]) -> tuple[int, int]:
         """Of batches with the same offsets the one with the most records; the winner's, if all are equal."""
         contents: dict[int, list[tuple[int, int]]] = {}
-        for place in places:
-            contents.setdefault(self.replicas[place[0]].identity[place[1]], []).append(place)
+        for location in places:
+            contents.setdefault(self.replicas[location[0]].identity[location[1]], []).append(location)
         if len(contents) == 1:
             return self._with_right_epoch(places)
-        most = max(self.replicas[number].count[at] for number, at in places)
+        most = max(self.replicas[number].count[index] for number, index in places)
         fullest = [same for same in contents.values() if self.replicas[same[0][0]].count[same[0][1]] == most]
         votes = max(map(len, fullest))
         best = [same for same in fullest if len(same) == votes]
-        chosen = best[0][0]
+        selected = best[0][0]
         for same in contents.values():
             other = same[0]
-            if other == chosen or same is best[0]:
+            if other == selected or same is best[0]:
                 continue
-            relation = compare_batches(self.replicas, chosen, other)
+            relation = compare_batches(self.replicas, selected, other)
             if relation in ("recompressed", "compacted"):
                 continue
             outvoted = len(same) < len(best[0])
-            if not outvoted and not (self._is_chosen and chosen[0] == self.lineage.winner):
-                both = (self.replicas[number].place(at) for number, at in (chosen, other))
+            if not outvoted and not (self._is_selected and selected[0] == self.lineage.winner):
+                both = (self.replicas[number].place(index) for number, index in (selected, other))
                 self.conflicts.append(f"{' and '.join(both)}: {relation}, and no leader epoch decides")
         return self._with_right_epoch(best[0])
 
     def _with_right_epoch(self, same: list[tuple[int, int]]) -> tuple[int, int]:
         """Of equal batches the first whose header has the epoch of the lineage."""
-        number, at = same[0]
-        epoch = epoch_at(self.lineage.epochs, self.replicas[number].first[at])
-        for place in same:
-            if self.replicas[place[0]].epoch[place[1]] == epoch:
-                return place
+        number, index = same[0]
+        epoch = epoch_at(self.lineage.epochs, self.replicas[number].first[index])
+        for location in same:
+            if self.replicas[location[0]].epoch[location[1]] == epoch:
+                return location
         return same[0]
 
     def _take_overlapping(self, places: dict[int, list[int]]) -> None:
         """Batches with different boundaries: those of the replica with the most records, then what fits."""
 
         def records(number: int) -> int:
-            return sum(self.replicas[number].count[at] for at in places[number])
+            return sum(self.replicas[number].count[index] for index in places[number])
 
-        taken: list[tuple[int, int, int, int]] = []
+        accepted: list[tuple[int, int, int, int]] = []
         for number in sorted(places, key=records, reverse=True):
-            each = self.replicas[number]
-            for at in places[number]:
-                first, last = each.first[at], each.last[at]
-                if all(last < low or high < first for low, high, _, _ in taken):
-                    taken.append((first, last, number, at))
-                elif not any(low <= first and last <= high for low, high, _, _ in taken):
-                    why = (f"{each.place(at)}: offsets {first} to {last} overlap batches of another replica",)
-                    self.missing.append(MissingRange(each.path, 0, 0, first, last, why))
-        for _, _, number, at in sorted(taken):
-            self._take(number, at)
+            replica = self.replicas[number]
+            for index in places[number]:
+                first, last = replica.first[index], replica.last[index]
+                if all(last < low or high < first for low, high, _, _ in accepted):
+                    accepted.append((first, last, number, index))
+                elif not any(low <= first and last <= high for low, high, _, _ in accepted):
+                    reason = f"offsets {first} to {last} overlap batches of another replica"
+                    reasons = (f"{replica.place(index)}: {reason}",)
+                    self.missing.append(MissingRange(replica.path, 0, 0, first, last, reasons))
+        for _, _, number, index in sorted(accepted):
+            self._take(number, index)
 
     # -- missing and dropped ------------------------------------------------------------------------
 
@@ -284,80 +291,82 @@ class Merged:
                 continue
             is_tail = last == NO_END - 1
             # a replica whose damaged bytes are all on another one shows nothing that none has
-            left = {number: self._bytes_left(number, hole) for number, hole in holes} if is_tail else {}
-            if is_tail and not any(left.values()):
+            remaining_bytes = (
+                {number: self._unaccounted_bytes(number, hole) for number, hole in holes} if is_tail else {}
+            )
+            if is_tail and not any(remaining_bytes.values()):
                 if first < self.high_watermark:
-                    why = (f"below the high watermark {self.high_watermark}", *self._reasons(holes))
-                    self._miss(first, self.high_watermark - 1, why)
+                    reasons = (f"below the high watermark {self.high_watermark}", *self._reasons(holes))
+                    self._add_missing(first, self.high_watermark - 1, reasons)
                 continue
             more = [
                 f"{self.replicas[number].path}: {size} bytes after what others have"
-                for number, size in left.items()
+                for number, size in remaining_bytes.items()
                 if size
             ]
-            self._miss(first, None if is_tail else last, (*self._reasons(holes), *more))
-        self.missing.sort(key=lambda each: each.first_offset or 0)
+            self._add_missing(first, None if is_tail else last, (*self._reasons(holes), *more))
+        self.missing.sort(key=lambda gap: gap.first_offset or 0)
 
-    def _bytes_left(self, number: int, hole: Hole) -> int:
+    def _unaccounted_bytes(self, number: int, hole: Hole) -> int:
         """The damaged bytes at the end of a replica that the chosen batches do not account for."""
         if hole.kind in _TAILS:
             return 0
-        at = bisect_left(range(len(self)), hole.first, key=self._last)
-        there = sum(
-            self.replicas[self.replica[each]].size[self.number[each]] for each in range(at, len(self))
+        start = bisect_left(range(len(self)), hole.first, key=self._last)
+        chosen_bytes = sum(
+            self.replicas[self.replica[index]].size[self.number[index]] for index in range(start, len(self))
         )
-        return max(self.replicas[number].bytes_after - there, 0)
+        return max(self.replicas[number].bytes_after - chosen_bytes, 0)
 
     def _reasons(self, holes: Sequence[tuple[int, Hole]]) -> tuple[str, ...]:
         return tuple(f"{self.replicas[number].path}: {hole.reason}" for number, hole in holes)
 
-    def _miss(self, first: int, last: int | None, why: tuple[str, ...]) -> None:
+    def _add_missing(self, first: int, last: int | None, reasons: tuple[str, ...]) -> None:
         path = self.replicas[self.lineage.winner].path
-        self.missing.append(MissingRange(path, 0, 0, first, last, why, Cause.MISSING))
+        self.missing.append(MissingRange(path, 0, 0, first, last, reasons, Cause.MISSING))
 
     def numbers_dropped(self, number: int) -> Iterator[int]:
         """The batches of a replica that do not count, by their numbers."""
-        each, end = self.replicas[number], self.lineage.ends[number]
-        for at in range(bisect_left(each.last, min(end, NO_END - 1)), len(each)):
-            chosen = self.at(each.first[at])
-            if chosen is None or not self._is_same(chosen, (number, at)):
-                yield at
+        replica, end = self.replicas[number], self.lineage.ends[number]
+        for index in range(bisect_left(replica.last, min(end, NO_END - 1)), len(replica)):
+            selected = self.at(replica.first[index])
+            if selected is None or not self._is_same(selected, (number, index)):
+                yield index
 
     def _dropped(self, number: int) -> Iterator[Dropped]:
-        each, end = self.replicas[number], self.lineage.ends[number]
-        begin = bisect_left(each.last, min(end, NO_END - 1))
+        replica, end = self.replicas[number], self.lineage.ends[number]
+        begin = bisect_left(replica.last, min(end, NO_END - 1))
         numbers = list(self.numbers_dropped(number))
         if not numbers:
             return
-        first, last, batches = each.first[numbers[0]], each.last[numbers[-1]], len(numbers)
+        first, last, batches = replica.first[numbers[0]], replica.last[numbers[-1]], len(numbers)
         epoch = epoch_at(self.lineage.epochs, first)
-        have = each.epoch[begin]
+        have = replica.epoch[begin]
         reason = f"leader epoch {have}, where {epoch} of {self.replicas[self.lineage.winner].path} counts"
-        if each.high_watermark is not None:
-            below = max(min(each.high_watermark, last + 1) - first, 0)
+        if replica.high_watermark is not None:
+            below = max(min(replica.high_watermark, last + 1) - first, 0)
             reason += (
                 f"; offsets up to {first + below - 1} are below its high watermark: "
                 f"an unclean election has lost committed records"
                 if below
                 else "; above its high watermark, which brokers write every few seconds"
             )
-        yield Dropped(each.path, first, last, batches, reason)
+        yield Dropped(replica.path, first, last, batches, reason)
 
     def _perhaps_committed(self) -> Iterator[str]:
         """Why batches that an epoch without any would drop may be committed ones, which nothing replaces."""
-        for each in self.dropped:
-            (replica,) = (one for one in self.replicas if one.path == each.path)
+        for dropped in self.dropped:
+            (replica,) = (candidate for candidate in self.replicas if candidate.path == dropped.path)
             watermark = replica.high_watermark
-            if watermark is None or each.first_offset < watermark:
+            if watermark is None or dropped.first_offset < watermark:
                 have = "no high watermark" if watermark is None else f"the high watermark {watermark}"
                 yield (
-                    f"{self.lineage.empty}, but {each.path} has offsets {each.first_offset} to "
-                    f"{each.last_offset} and {have}: they may be committed"
+                    f"{self.lineage.empty}, but {dropped.path} has offsets {dropped.first_offset} to "
+                    f"{dropped.last_offset} and {have}: they may be committed"
                 )
 
-    def _is_same(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
-        a, b = self.replicas[one[0]], self.replicas[other[0]]
-        return (a.first[one[1]], a.last[one[1]], a.identity[one[1]]) == (
+    def _is_same(self, batch: tuple[int, int], other: tuple[int, int]) -> bool:
+        a, b = self.replicas[batch[0]], self.replicas[other[0]]
+        return (a.first[batch[1]], a.last[batch[1]], a.identity[batch[1]]) == (
             b.first[other[1]],
             b.last[other[1]],
             b.identity[other[1]],
@@ -367,20 +376,20 @@ class Merged:
 _Common = tuple[int, int, tuple[tuple[int, Hole], ...]]
 
 
-def _common(found: Sequence[_Common], holes: Sequence[Hole], number: int) -> Iterator[_Common]:
+def _common(ranges: Sequence[_Common], holes: Sequence[Hole], number: int) -> Iterator[_Common]:
     """The parts of ranges that are in holes of one more replica; both ascend."""
     begin = 0
-    for first, last, before in found:
+    for first, last, before in ranges:
         while begin < len(holes) and holes[begin].last < first:
             begin += 1
-        at = begin
-        while at < len(holes) and holes[at].first <= last:
-            hole = holes[at]
+        index = begin
+        while index < len(holes) and holes[index].first <= last:
+            hole = holes[index]
             yield max(first, hole.first), min(last, hole.last), (*before, (number, hole))
-            at += 1
+            index += 1
 
 
-def compare_batches(replicas: Sequence[Replica], one: tuple[int, int], other: tuple[int, int]) -> str:
+def compare_batches(replicas: Sequence[Replica], batch: tuple[int, int], other: tuple[int, int]) -> str:
     """How two batches with the same offsets and different bytes differ.
 
     Returns: `recompressed` for equal records; `compacted` if offsets of one or both were
@@ -391,16 +400,16 @@ def compare_batches(replicas: Sequence[Replica], one: tuple[int, int], other: tu
         rows = [
             {
                 record.offset: (record.timestamp, record.key, record.value, tuple(record.headers))
-                for record in replicas[number].batch(at).records(control=True)
+                for record in replicas[number].batch(index).records(control=True)
             }
-            for number, at in (one, other)
+            for number, index in (batch, other)
         ]
     except FormatError:
         return "unreadable records"
     if rows[0] == rows[1]:
         return "recompressed"
     both = rows[0].keys() & rows[1].keys()
-    span = replicas[one[0]].last[one[1]] - replicas[one[0]].first[one[1]] + 1
+    span = replicas[batch[0]].last[batch[1]] - replicas[batch[0]].first[batch[1]] + 1
     # Neither needs to have all of the other: a later pass may have removed more of one, and other tombstones.
     agree = all(rows[0][offset] == rows[1][offset] for offset in both)
     return "compacted" if agree and min(map(len, rows)) < span else "different records"
@@ -409,13 +418,13 @@ def compare_batches(replicas: Sequence[Replica], one: tuple[int, int], other: tu
 def require_one_topic(replicas: Sequence[Replica]) -> None:
     """Raises ValueError if `partition.metadata` shows that they are of different topics of one name."""
     ids: dict[UUID, Path] = {}
-    for each in replicas:
+    for replica in replicas:
         try:
-            metadata = each.log.metadata()
+            metadata = replica.log.metadata()
         except (OSError, FormatError):
             continue
         if metadata is not None:
-            ids.setdefault(metadata.topic_id, each.path)
+            ids.setdefault(metadata.topic_id, replica.path)
     if len(ids) > 1:
         listed = "; ".join(f"{path}: {identity}" for identity, path in ids.items())
         raise ValueError(f"topics of the same name, but not the same topic, by partition.metadata: {listed}")

@@ -86,7 +86,7 @@ class RecoveryPlan(Plan[StepReport[Step]]):
     @property
     def truncated_bytes(self) -> int:
         """Bytes that the plan removes from logs; zeros and leftovers do not count."""
-        return sum(each.truncated_bytes for each in self.steps)
+        return sum(step.truncated_bytes for step in self.steps)
 
     def require_current(self) -> None:
         if self.fingerprint is not None:
@@ -113,7 +113,7 @@ class RecoveryPlan(Plan[StepReport[Step]]):
         plan again. If some steps were done before, the error's note states how many.
         """
         refuse(self.problems)
-        place = quarantine_of(self.path, self.quarantine)
+        quarantine = quarantine_of(self.path, self.quarantine)
         report = StepReport[Step]([], applied=True)
         with changing(self.path) as folder:
             self.require_current()
@@ -123,17 +123,17 @@ class RecoveryPlan(Plan[StepReport[Step]]):
             sync_folder(folder.root)
             for step in self.steps:
                 try:
-                    report.kept += step.apply(place)
+                    report.kept += step.apply(quarantine)
                 except BaseException as error:
-                    done = f"{len(report.steps)} of {len(self.steps)} changes were made, the rest were not"
-                    where = f"; removed data is in {place}" if report.kept else ""
-                    error.add_note(f"{self.path}: {done}{where}")
+                    outcome = f"{len(report.steps)} of {len(self.steps)} changes were made, the rest were not"
+                    where = f"; removed data is in {quarantine}" if report.kept else ""
+                    error.add_note(f"{self.path}: {outcome}{where}")
                     raise
                 report.steps.append(step)
                 on_step(step)
             for path in self.scanned:
-                for each in (path, *(path.with_suffix(f".{kind}") for kind in INDEXES)):
-                    if each.exists():
-                        sync_file(each)
+                for file in (path, *(path.with_suffix(f".{kind}") for kind in INDEXES)):
+                    if file.exists():
+                        sync_file(file)
             sync_folder(self.path)
         return report

@@ -17,11 +17,11 @@ from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.steps import Quarantine, Step, Write
 from kodec.runtime.dataclass import dataclass
 
-__all__ = ["Given", "PlannedFolder"]
+__all__ = ["PlannedFolder", "Settings"]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Settings:
     """The options and the state outside the folder; see `plan_recovery`."""
 
     clean: bool
@@ -42,26 +42,26 @@ class PlannedFolder:
         names: the files that the folder then holds, and where each is now.
         log_start: from the log directory's checkpoint; 0 if it has none.
         dropped, truncated, written: the steps that follow those of `plan`, in this order.
-        made: names that exist only after the plan has been carried out.
+        created: names that exist only after the plan has been carried out.
         first: the base offset of the first segment; 0 if there is none.
         cuts: the segments that are truncated or removed, each with the byte and the offset where it ends.
         starts_again: whether the log starts again, with an empty segment.
         epochs: the leader epochs in the valid batches of each segment that was read, by its base offset.
     """
 
-    def __init__(self, path: Path, topic_partition: TopicPartition, given: Given) -> None:
+    def __init__(self, path: Path, topic_partition: TopicPartition, settings: Settings) -> None:
         self.plan = RecoveryPlan(path, topic_partition)
-        self.given = given
+        self.settings = settings
         # Before anything is read.
         self.plan.fingerprint = Fingerprint.of(path)
-        there = sorted(path.iterdir())
-        self.names: dict[str, Path] = {each.name: each for each in there if each.is_file()}
-        self._irregular = [each for each in there if _is_irregular(each)]
-        self.log_start = given.log_starts.get(topic_partition, 0)
+        entries = sorted(path.iterdir())
+        self.names: dict[str, Path] = {entry.name: entry for entry in entries if entry.is_file()}
+        self._irregular = [entry for entry in entries if _is_irregular(entry)]
+        self.log_start = settings.log_starts.get(topic_partition, 0)
         self.dropped: list[Step] = []
         self.truncated: list[Step] = []
         self.written: list[Step] = []
-        self.made: set[str] = set()
+        self.created: set[str] = set()
         self.first = min(self.logs(), default=0)
         self.epochs: dict[int, EpochRuns] = {}
         self.cuts: dict[Path, tuple[int, int]] = {}
@@ -98,23 +98,23 @@ class PlannedFolder:
     def write(self, name: str, data: bytes | bytearray, reason: str = "") -> None:
         """Plan the contents of a file, unless it already has them; the reason, if not just that."""
         path = self.names.get(name)
-        there = path if name not in self.made else None
-        if there is not None and _holds(there, data):
+        existing = path if name not in self.created else None
+        if existing is not None and _holds(existing, data):
             return
         target = self.plan.path / name
-        reason = reason or ("missing" if there is None else "differs from the log")
+        reason = reason or ("missing" if existing is None else "differs from the log")
         if path is None:
             self.names[name] = target
-            self.made.add(name)
+            self.created.add(name)
         self.written.append(Write(target, len(data), reason, self._contents, self._contents.add(data)))
 
     def _of_kind(self, kind: str) -> dict[int, Path]:
-        found = {}
+        paths = {}
         for name, path in self.names.items():
             parsed = parse_file_name(name)
             if parsed is not None and parsed[1] == kind:
-                found[parsed[0]] = path
-        return dict(sorted(found.items()))
+                paths[parsed[0]] = path
+        return dict(sorted(paths.items()))
 
     def logs(self) -> dict[int, Path]:
         """The segments' logs by base offset."""
@@ -126,8 +126,8 @@ class PlannedFolder:
 
     def index_names(self) -> list[tuple[str, int]]:
         """The names of the indexes, each with its base offset."""
-        found = [(name, parse_file_name(name)) for name in self.names]
-        return [(name, parsed[0]) for name, parsed in found if parsed is not None and parsed[1] in INDEXES]
+        names = [(name, parse_file_name(name)) for name in self.names]
+        return [(name, parsed[0]) for name, parsed in names if parsed is not None and parsed[1] in INDEXES]
 
     def segments(self) -> list[SegmentFiles]:
         """The segments' files by base offset."""

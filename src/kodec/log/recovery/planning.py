@@ -24,7 +24,7 @@ from kodec.log.omissions import Omissions
 from kodec.log.recovery.checkpoints import lower_recovery_point, write_leader_epochs
 from kodec.log.recovery.good_batches import LogScan
 from kodec.log.recovery.plan import GoodAfterCut, RecoveryPlan
-from kodec.log.recovery.planned_folder import Given, PlannedFolder
+from kodec.log.recovery.planned_folder import PlannedFolder, Settings
 from kodec.log.recovery.replacement import finish_replacement
 from kodec.log.recovery.segments import scan_one, scan_segments, write_indexes
 from kodec.log.recovery.snapshots import drop_snapshots, write_snapshot
@@ -73,19 +73,19 @@ def plan_recoveries(
         >>> any(plan.has_changes for plan in kodec.repair.plan_recoveries("logs"))
         False
     """
-    folder, chosen = Path(root).resolve(), Selection.of(topics)
+    folder, selection = Path(root).resolve(), Selection.of(topics)
     replicas = LogRoot(folder).replicas
-    for topic in sorted(chosen.topics or ()):
-        if not any(each.topic_partition.topic == topic for each in replicas):
+    for topic in sorted(selection.topics or ()):
+        if not any(replica.topic_partition.topic == topic for replica in replicas):
             raise NoSuchPartition(f"{root}: no topic {topic}")
     for replica in replicas:
-        if chosen.has(replica.topic_partition) and replica.kind in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
+        if selection.has(replica.topic_partition) and replica.kind in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
             try:
                 # Files next to the folder are read each time: the previous plan may have changed them.
-                given = _given(
+                settings = _settings(
                     folder, from_start, index_interval_bytes, max_index_bytes, limits, progress, allow_empty
                 )
-                yield _recovery(replica.path, replica.topic_partition, given, quarantine)
+                yield _recovery(replica.path, replica.topic_partition, settings, quarantine)
             except OSError as error:
                 # A dying disk, or a broker that deletes: the other topic-partitions are still planned.
                 yield unreadable_plan(replica.path, error)
@@ -154,10 +154,10 @@ def plan_recovery(
     folder = partition_path(path)
     if folder.kind not in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
         raise ValueError(f"{path}: a {folder.kind.value} replica is not changed")
-    given = _given(
+    settings = _settings(
         folder.root, from_start, index_interval_bytes, max_index_bytes, limits, progress, allow_empty
     )
-    return _recovery(folder.path, folder.topic_partition, given, quarantine)
+    return _recovery(folder.path, folder.topic_partition, settings, quarantine)
 
 
 def plan_reindex(
@@ -198,14 +198,14 @@ def plan_reindex(
     folder = partition_path(path)
     if segments is not None and not isinstance(segments, Collection):
         raise ArgumentError(f"segments: expected a list of base offsets, not {type(segments).__name__}")
-    given = _given(folder.root, True, index_interval_bytes, max_index_bytes, limits, progress)
-    return _reindex(PlannedFolder(folder.path, folder.topic_partition, given), segments)
+    settings = _settings(folder.root, True, index_interval_bytes, max_index_bytes, limits, progress)
+    return _reindex(PlannedFolder(folder.path, folder.topic_partition, settings), segments)
 
 
-def _given(root: Path, *options: Any) -> Given:
+def _settings(root: Path, *options: Any) -> Settings:
     """The state of a log directory, and the options."""
     points, starts = _offsets(root / RECOVERY_POINTS), _offsets(root / LOG_START_OFFSETS)
-    return Given((root / CLEAN_SHUTDOWN).exists(), points, starts, *options)
+    return Settings((root / CLEAN_SHUTDOWN).exists(), points, starts, *options)
 
 
 def _offsets(path: Path) -> dict[TopicPartition, int]:
@@ -217,12 +217,12 @@ def _offsets(path: Path) -> dict[TopicPartition, int]:
 
 
 def _recovery(
-    path: Path, topic_partition: TopicPartition, given: Given, quarantine: Path | None
+    path: Path, topic_partition: TopicPartition, settings: Settings, quarantine: Path | None
 ) -> RecoveryPlan:
-    plan = _recovered(PlannedFolder(path, topic_partition, given))
-    if plan.steps and given.clean:
+    plan = _recovered(PlannedFolder(path, topic_partition, settings))
+    if plan.steps and settings.clean:
         # They take the clean-shutdown marker away, and what is to be done without it belongs to them.
-        plan = _recovered(PlannedFolder(path, topic_partition, replace(given, clean=False)))
+        plan = _recovered(PlannedFolder(path, topic_partition, replace(settings, clean=False)))
     plan.quarantine = quarantine
     return plan
 
@@ -247,7 +247,7 @@ def _recovered(draft: PlannedFolder) -> RecoveryPlan:
     plan.end_offset = end
     plan.segments = len(logs)
     plan.start_offset = max(draft.log_start, min(logs, default=end))
-    _note_missing(plan, draft.given.limits)
+    _note_missing(plan, draft.settings.limits)
     if draft.cuts:
         plan.good_after_cut = _good_after_cut(draft)
     return plan
@@ -259,12 +259,19 @@ def _good_after_cut(draft: PlannedFolder) -> GoodAfterCut | None:
     batches = records = size = 0
     first: int | None = None
     last = -1
-    with PartitionLog(draft.plan.path, limits=draft.given.limits) as log:
-        scan = LogScan(log, seen=lambda batch: counts.append(batch.count), starts=draft.cuts)
-        for segment, found, kept in scan:
-            for each in kept:
-                batches, records, size = batches + 1, records + counts[each], size + found.sizes[each]
-                first, last = found.first(each) if first is None else first, found.last(each)
+    with PartitionLog(draft.plan.path, limits=draft.settings.limits) as log:
+        scan = LogScan(log, on_batch=lambda batch: counts.append(batch.count), starts=draft.cuts)
+        for segment, good_batches, numbers in scan:
+            for number in numbers:
+                batches, records, size = (
+                    batches + 1,
+                    records + counts[number],
+                    size + good_batches.sizes[number],
+                )
+                first, last = (
+                    good_batches.first(number) if first is None else first,
+                    good_batches.last(number),
+                )
             counts.clear()
             segment.close()
     return None if first is None else GoodAfterCut(batches, records, size, first, last)
@@ -289,36 +296,36 @@ def _drop_orphans(draft: PlannedFolder) -> None:
             draft.quarantine(name, "an index without its log", draft.plan.steps)
 
 
-def _reindex(draft: PlannedFolder, wanted: Collection[int] | None) -> RecoveryPlan:
+def _reindex(draft: PlannedFolder, requested: Collection[int] | None) -> RecoveryPlan:
     plan = draft.plan
     if draft.refuse_irregular():
         return plan
     files = draft.segments()
-    bases = [each.base_offset for each in files]
-    if unknown := [each for each in wanted or () if each not in bases]:
+    bases = [segment.base_offset for segment in files]
+    if unknown := [base for base in requested or () if base not in bases]:
         raise ArgumentError(f"segments: {unknown[0]!r} is no base offset of {plan.path}: {bases}"[:500])
     plan.segments = len(files)
     plan.start_offset = max(draft.log_start, draft.first)
     state: ProducerState | None = None
-    for number, each in enumerate(files):
-        if wanted is not None and each.base_offset not in wanted:
+    for number, segment in enumerate(files):
+        if requested is not None and segment.base_offset not in requested:
             state = None
             continue
         before = files[number + 1].base_offset if number + 1 < len(files) else None
         if state is None:
-            state = producers_at(files, draft.snapshots(), number, limits=draft.given.limits)
+            state = producers_at(files, draft.snapshots(), number, limits=draft.settings.limits)
         try:
-            scan = scan_one(draft, each, state, before)
+            scan = scan_one(draft, segment, state, before)
         except Unsupported as error:
             plan.problems.append(str(error))
             return plan
         if scan.fault:
-            plan.problems.append(f"{each.log}: byte {scan.valid_bytes}: recover it first: {scan.fault}")
+            plan.problems.append(f"{segment.log}: byte {scan.valid_bytes}: recover it first: {scan.fault}")
             return plan
-        write_indexes(draft, each.base_offset, scan)
+        write_indexes(draft, segment.base_offset, scan)
         plan.end_offset = scan.next_offset
         state = write_snapshot(draft, scan.next_offset if before is None else before, state)
     draft.finish()
-    with PartitionLog(plan.path, limits=draft.given.limits) as log:
+    with PartitionLog(plan.path, limits=draft.settings.limits) as log:
         note_missing(log, plan.omissions)
     return plan

@@ -57,7 +57,7 @@ def _drop_replaced(draft: PlannedFolder, swaps: list[str]) -> None:
     for name in swaps:
         base = _offset(name)
         if name.endswith(f".log.{LeftoverKind.SWAP.value}") and base <= _MAX_INT64:
-            scan = scan_segment(draft.names[name], base, limits=draft.given.limits)
+            scan = scan_segment(draft.names[name], base, limits=draft.settings.limits)
             first, end = min(first, base), max(end, scan.next_offset)
     for name in list(draft.names):
         if name not in swaps and first <= _offset(name) < end:

@@ -56,9 +56,9 @@ class Replica:
         epochs: the runs of leader epochs in the headers.
         checkpoint: the leader epochs of `leader-epoch-checkpoint`; None if missing or unreadable.
         high_watermark: of the log directory's checkpoint; None if it has none.
-        told_start: the log start offset of the log directory's checkpoint; 0 if it has none.
+        checkpoint_start: the log start offset of the log directory's checkpoint; 0 if it has none.
         cut: that which `leader-epoch-checkpoint` shows; 0 if it shows none.
-        given_start: the higher of the two.
+        known_start: the higher of the two.
         cleaned: the offset below which the cleaner may have removed records.
     """
 
@@ -84,10 +84,10 @@ class Replica:
             self.omissions.failed(self.path / LEADER_EPOCHS, error)
         self.high_watermark = self._in_checkpoint(HIGH_WATERMARKS)
         self.cut = deleted_up_to(
-            self.checkpoint or (), self.epochs, [each.base_offset for each in self.segments]
+            self.checkpoint or (), self.epochs, [segment.base_offset for segment in self.segments]
         )
-        self.told_start = self._in_checkpoint(LOG_START_OFFSETS) or 0
-        self.given_start = max(self.told_start, self.cut)
+        self.checkpoint_start = self._in_checkpoint(LOG_START_OFFSETS) or 0
+        self.known_start = max(self.checkpoint_start, self.cut)
         self.cleaned = 0
         with suppress(OSError):
             self.cleaned = cleaned_up_to(self.log)
@@ -108,26 +108,33 @@ class Replica:
         counts, identities = array("I"), array("q")
         epochs, magics = array("i"), array("B")
 
-        def seen(batch: Batch) -> None:
+        def note(batch: Batch) -> None:
             counts.append(batch.count)
             identities.append(_identity(batch))
             epochs.append(batch.partition_leader_epoch)
             magics.append(batch.magic)
 
-        scan = LogScan(self.log, progress, seen)
-        for number, (segment, found, kept) in enumerate(scan):
-            for at in kept:
-                first, last = found.first(at), found.last(at)
+        scan = LogScan(self.log, progress, note)
+        for number, (segment, batches, numbers) in enumerate(scan):
+            for batch_number in numbers:
+                first, last = batches.first(batch_number), batches.last(batch_number)
                 self.segment.append(number)
-                self.position.append(found.positions[at])
-                self.size.append(found.sizes[at])
+                self.position.append(batches.positions[batch_number])
+                self.size.append(batches.sizes[batch_number])
                 self.first.append(first)
                 self.last.append(last)
-                self.count.append(counts[at])
-                self.identity.append(identities[at])
-                self.epoch.append(epochs[at])
+                self.count.append(counts[batch_number])
+                self.identity.append(identities[batch_number])
+                self.epoch.append(epochs[batch_number])
                 self.epochs.take(
-                    segment.path, _Head(magics[at] in LISTS, found.positions[at], first, last, epochs[at])
+                    segment.path,
+                    _Head(
+                        magics[batch_number] in LISTS,
+                        batches.positions[batch_number],
+                        first,
+                        last,
+                        epochs[batch_number],
+                    ),
                 )
             for facts in (counts, identities, epochs, magics):
                 del facts[:]
@@ -150,9 +157,9 @@ class Replica:
     def bytes_after(self) -> int:
         """Damaged bytes after the last good batch, which nothing bounds the offsets of."""
         return sum(
-            each.end - each.start
-            for each in self.missing
-            if each.last_offset is None and each.first_offset is not None
+            gap.end - gap.start
+            for gap in self.missing
+            if gap.last_offset is None and gap.first_offset is not None
         )
 
     @property
@@ -173,8 +180,8 @@ class Replica:
     def omits(self, first: int, last: int) -> list[tuple[int, int]]:
         """The parts of a range of offsets that were left out on purpose."""
         ranges = self.omitted or []
-        begin = bisect_left(ranges, first, key=lambda each: each[1])
-        end = bisect_left(ranges, last + 1, key=lambda each: each[0])
+        begin = bisect_left(ranges, first, key=lambda bounds: bounds[1])
+        end = bisect_left(ranges, last + 1, key=lambda bounds: bounds[0])
         return [(max(low, first), min(high, last)) for low, high in ranges[begin:end]]
 
     def data(self, number: int) -> bytes:
@@ -204,40 +211,40 @@ class Replica:
     @cached_property
     def holes(self) -> list[Hole]:
         """The offsets that it does not hold, ascending, from 0 to `NO_END`, with the reasons."""
-        found: list[Hole] = []
-        damage = [each for each in self.missing if each.first_offset is not None]
+        holes: list[Hole] = []
+        damage = [gap for gap in self.missing if gap.first_offset is not None]
         begin = self.start_offset
         if begin:
-            found.append(Hole(0, begin - 1, "start", f"below the first segment, {begin}"))
-        at, told = begin, 0
+            holes.append(Hole(0, begin - 1, "start", f"below the first segment, {begin}"))
+        offset, index = begin, 0
         for number in range(len(self) + 1):
             first = self.first[number] if number < len(self) else NO_END
-            if at < first:
-                while told < len(damage) and _end(damage[told]) <= at:
-                    told += 1
-                found += self._hole(at, first, damage, told)
+            if offset < first:
+                while index < len(damage) and _end(damage[index]) <= offset:
+                    index += 1
+                holes += self._hole(offset, first, damage, index)
             if number < len(self):
-                at = self.last[number] + 1
-        return found
+                offset = self.last[number] + 1
+        return holes
 
-    def _hole(self, at: int, end: int, damage: Sequence[MissingRange], told: int) -> Iterator[Hole]:
-        """The offsets from `at` to `end`, `end` not included, in parts by their reasons."""
-        while told < len(damage) and at < end:
-            each = damage[told]
-            assert each.first_offset is not None
-            if each.first_offset >= end:
+    def _hole(self, offset: int, end: int, damage: Sequence[MissingRange], index: int) -> Iterator[Hole]:
+        """The offsets from `offset` to `end`, `end` not included, in parts by their reasons."""
+        while index < len(damage) and offset < end:
+            gap = damage[index]
+            assert gap.first_offset is not None
+            if gap.first_offset >= end:
                 break
-            if at < each.first_offset:
-                yield self._absent(at, each.first_offset)
-                at = each.first_offset
-            stop = min(_end(each), end)
-            if at < stop:
-                kind = "damaged" if each.start < each.end else "missing"
-                yield Hole(at, stop - 1, kind, f"{each.path.name}: {'; '.join(each.reasons)}")
-                at = stop
-            told += 1
-        if at < end:
-            yield self._absent(at, end)
+            if offset < gap.first_offset:
+                yield self._absent(offset, gap.first_offset)
+                offset = gap.first_offset
+            stop = min(_end(gap), end)
+            if offset < stop:
+                kind = "damaged" if gap.start < gap.end else "missing"
+                yield Hole(offset, stop - 1, kind, f"{gap.path.name}: {'; '.join(gap.reasons)}")
+                offset = stop
+            index += 1
+        if offset < end:
+            yield self._absent(offset, end)
 
     def _absent(self, first: int, end: int) -> Hole:
         """Offsets without damage: behind the end, or between two batches that follow each other."""

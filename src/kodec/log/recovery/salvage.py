@@ -31,7 +31,7 @@ from kodec.log.files.names import LEADER_EPOCHS, OMITTED_OFFSETS, PARTITION_META
 from kodec.log.files.paths import resolved
 from kodec.log.omissions import Omissions
 from kodec.log.reading.reader import read_batches
-from kodec.log.recovery.good_batches import Found, LogScan, MissingRange
+from kodec.log.recovery.good_batches import GoodBatches, LogScan, MissingRange
 from kodec.log.recovery.merge import Dropped, Merged, require_one_topic
 from kodec.log.recovery.replica import Replica
 from kodec.log.writing.new_folder import new_folder, require_new
@@ -106,7 +106,7 @@ class SalvageReport:
     @property
     def bytes_missing(self) -> int:
         """Bytes of the source's segments that were not kept."""
-        return sum(each.end - each.start for each in self.missing)
+        return sum(gap.end - gap.start for gap in self.missing)
 
 
 class LogBefore(NamedTuple):
@@ -156,8 +156,8 @@ class SalvagePlan(Plan[SalvageReport]):
         return self.preview().problems if self.others or self.after is not None else []
 
     def require_current(self) -> None:
-        for each in (self.fingerprint, *self.others):
-            each.require()
+        for fingerprint in (self.fingerprint, *self.others):
+            fingerprint.require()
 
     def preview(self) -> SalvageReport:
         """Read the log, once, and return what would be kept; write nothing.
@@ -195,9 +195,9 @@ class SalvagePlan(Plan[SalvageReport]):
     @contextmanager
     def _work(self) -> Iterator[_Salvage | _Merge]:
         if self.others:
-            folders = [self.path, *(each.folder for each in self.others)]
-            chosen = None if self.lineage is None else _number_of(self.lineage, folders)
-            with _Merge(folders, chosen, self.limits, self.progress, self.after) as merge:
+            folders = [self.path, *(other.folder for other in self.others)]
+            lineage_number = None if self.lineage is None else _number_of(self.lineage, folders)
+            with _Merge(folders, lineage_number, self.limits, self.progress, self.after) as merge:
                 yield merge
         else:
             with PartitionLog(self.path, limits=self.limits) as log:
@@ -259,18 +259,18 @@ def plan_salvage(
     fingerprint = Fingerprint.of(source)
     more = tuple(Fingerprint.of(other) for other in others)
     aside = None if dropped is None else on_this_machine(dropped)
-    for each in (fingerprint, *more):
-        require_new(each.folder, target)
+    for origin in (fingerprint, *more):
+        require_new(origin.folder, target)
         for number in range(0 if aside is None else len(more) + 1):
             assert aside is not None
-            require_new(each.folder, _place_aside(aside, number, fingerprint))
-        if each.topic_partition != fingerprint.topic_partition:
-            raise ValueError(f"{each.folder} is not a replica of {fingerprint.topic_partition}")
-    if len({each.folder for each in (fingerprint, *more)}) <= len(more):
+            require_new(origin.folder, _place_aside(aside, number, fingerprint))
+        if origin.topic_partition != fingerprint.topic_partition:
+            raise ValueError(f"{origin.folder} is not a replica of {fingerprint.topic_partition}")
+    if len({origin.folder for origin in (fingerprint, *more)}) <= len(more):
         raise ValueError(f"{source}: one of the replicas is given twice")
-    chosen = None if lineage is None else path_of(lineage)
-    if chosen is not None:
-        _number_of(chosen, [path_of(source), *(each.folder for each in more)])
+    lineage_path = None if lineage is None else path_of(lineage)
+    if lineage_path is not None:
+        _number_of(lineage_path, [path_of(source), *(other.folder for other in more)])
     return SalvagePlan(
         path_of(source),
         fingerprint.topic_partition,
@@ -279,7 +279,7 @@ def plan_salvage(
         fingerprint,
         progress,
         more,
-        chosen,
+        lineage_path,
         dropped=aside,
     )
 
@@ -310,10 +310,10 @@ class _Copy:
 
     def _take(self, batch: Batch, writer: SegmentWriter | None, base: int, modified: int) -> None:
         report = self.report
-        kept = report.kept.setdefault(base, KeptSegment())
-        kept.bytes += batch.size
-        kept.newest = max(kept.newest, batch.max_timestamp)
-        kept.modified = modified
+        segment = report.kept.setdefault(base, KeptSegment())
+        segment.bytes += batch.size
+        segment.newest = max(segment.newest, batch.max_timestamp)
+        segment.modified = modified
         report.batches += 1
         report.records += batch.count
         report.bytes += batch.size
@@ -328,20 +328,22 @@ class _Copy:
     def _is_before(self, segment: Path, first: int, last: int) -> bool:
         """Whether a batch is kept elsewhere."""
         if first < self._first <= last:
-            why = f"offsets {first} to {last} of one batch, and what is kept elsewhere ends at {self._first}"
-            self.report.problems.append(f"{segment}: {why}")
+            reason = (
+                f"offsets {first} to {last} of one batch, and what is kept elsewhere ends at {self._first}"
+            )
+            self.report.problems.append(f"{segment}: {reason}")
         return first < self._first
 
-    def _told_missing(self, missing: Iterable[MissingRange]) -> list[MissingRange]:
+    def _missing_in_copy(self, missing: Iterable[MissingRange]) -> list[MissingRange]:
         """What is missing of the new log."""
-        found = []
-        for each in missing:
-            if each.last_offset is not None and each.last_offset < self._first:
+        gaps = []
+        for gap in missing:
+            if gap.last_offset is not None and gap.last_offset < self._first:
                 continue
-            if each.first_offset is not None and each.first_offset < self._first:
-                each = replace(each, first_offset=self._first)
-            found.append(each)
-        return found
+            if gap.first_offset is not None and gap.first_offset < self._first:
+                gap = replace(gap, first_offset=self._first)
+            gaps.append(gap)
+        return gaps
 
     def _snapshot(self, folder: Path | None, offset: int, number: int) -> None:
         """The producer state at the start of a segment; empty at the start of the log."""
@@ -360,13 +362,14 @@ class _Copy:
             self.report.omissions.failed(log.path / LEADER_EPOCHS, error)
         wrong = self._epochs.contradictions(known, log.start_offset)
         self.report.wrong_epochs = [
-            f"{each}: " + (f"written with {each.proven}" if each.refuted else "kept unchanged")
-            for each in wrong
-            if not each.note
+            f"{contradiction}: "
+            + (f"written with {contradiction.proven}" if contradiction.refuted else "kept unchanged")
+            for contradiction in wrong
+            if not contradiction.note
         ]
-        for each in wrong:
-            if folder is not None and each.proven is not None:
-                _set_epoch(folder, each.run, each.proven)
+        for contradiction in wrong:
+            if folder is not None and contradiction.proven is not None:
+                _set_epoch(folder, contradiction.run, contradiction.proven)
         self.report.leader_epochs = self._epochs.corrected(known, wrong)
         return self.report.leader_epochs
 
@@ -377,13 +380,13 @@ class _Copy:
             "so; without this file they return"
         )
 
-    def _beside(self, folder: Path, epochs: list[LeaderEpoch]) -> None:
+    def _write_other_files(self, folder: Path, epochs: list[LeaderEpoch]) -> None:
         for log in self._logs():
             if (log.path / PARTITION_METADATA).is_file():
                 data = read_regular(log.path / PARTITION_METADATA)
                 replace_file(folder / PARTITION_METADATA, data, folder=False)
                 break
-        listed = [each for log in self._logs() if (each := read_omitted(log.path)) is not None]
+        listed = [ranges for log in self._logs() if (ranges := read_omitted(log.path)) is not None]
         if listed:
             omitted = joined_ranges(chain.from_iterable(listed))
             replace_file(folder / OMITTED_OFFSETS, offset_ranges_bytes(omitted), folder=False)
@@ -412,7 +415,7 @@ class _Salvage(_Copy):
 
     def _note_start(self) -> None:
         log, report = self._log, self.report
-        bases = [each.base_offset for each in log.segments]
+        bases = [segment.base_offset for segment in log.segments]
         if bases and log.start_offset > bases[0]:
             report.start_offset = log.start_offset
         with suppress(FormatError, OSError):
@@ -430,20 +433,20 @@ class _Salvage(_Copy):
     def run(self, folder: Path | None) -> SalvageReport:
         log, report = self._log, self.report
         scan = LogScan(log, self._progress)
-        following = [*(each.base_offset for each in log.segments[1:]), None]
-        for number, (segment, found, kept) in enumerate(scan):
+        following = [*(segment.base_offset for segment in log.segments[1:]), None]
+        for number, (segment, batches, numbers) in enumerate(scan):
             before = following[number]
             to = None if before is not None and before <= self._first else folder
             base = max(segment.base_offset, self._first)
-            if found.unreachable:
+            if batches.unreachable:
                 # not even its time can be known
                 continue
             self._snapshot(to, base, number)
-            self._write(to, segment, base, found, kept)
+            self._write(to, segment, base, batches, numbers)
         scan.report_end()
-        report.missing = self._told_missing(scan.missing)
+        report.missing = self._missing_in_copy(scan.missing)
         report.omissions.extend(scan.omissions)
-        report.omissions.extend(each.omission for each in report.missing)
+        report.omissions.extend(gap.omission for gap in report.missing)
         report.segments, self._reached = scan.segments, scan.reached
         if scan.foreign is not None and not report.batches:
             raise scan.foreign
@@ -453,26 +456,26 @@ class _Salvage(_Copy):
         self._snapshot(folder, self._reached, len(log.segments))
         epochs = self._leader_epochs(folder)
         if folder is not None:
-            self._beside(folder, epochs)
+            self._write_other_files(folder, epochs)
         return report
 
     def _write(
-        self, folder: Path | None, segment: Segment, base: int, found: Found, kept: Sequence[int]
+        self, folder: Path | None, segment: Segment, base: int, batches: GoodBatches, numbers: Sequence[int]
     ) -> None:
         writer = None if folder is None else SegmentWriter(folder, base)
-        modified = _modified(segment) if kept else 0
+        modified = _modified(segment) if numbers else 0
         try:
-            for number in kept:
-                if self._is_before(segment.path, found.first(number), found.last(number)):
+            for number in numbers:
+                if self._is_before(segment.path, batches.first(number), batches.last(number)):
                     continue
-                data = segment.read_bytes(found.positions[number], found.sizes[number])
-                if writer is not None and not writer.fits(found.last(number), len(data)):
+                data = segment.read_bytes(batches.positions[number], batches.sizes[number])
+                if writer is not None and not writer.fits(batches.last(number), len(data)):
                     # No broker starts with a segment of more than 2 GiB: it is split.
                     _close(writer, segment)
-                    self._snapshot(folder, found.first(number), 1)
-                    writer = SegmentWriter(writer.path.parent, found.first(number))
+                    self._snapshot(folder, batches.first(number), 1)
+                    writer = SegmentWriter(writer.path.parent, batches.first(number))
                 batch = next(read_batches(data, limits=self._log.limits))
-                batch.position = found.positions[number]
+                batch.position = batches.positions[number]
                 self._epochs.take(segment.path, batch)
                 self._take(batch, writer, base, modified)
             if writer is not None:
@@ -489,14 +492,14 @@ class _Merge(_Copy):
     def __init__(
         self,
         folders: Sequence[Path],
-        chosen: int | None,
+        selected: int | None,
         limits: Limits,
         progress: Callable[[int], None] | None,
         after: LogBefore | None,
     ) -> None:
         replicas = [Replica(folder, limits, progress) for folder in folders]
         require_one_topic(replicas)
-        self._merged = Merged(replicas, chosen)
+        self._merged = Merged(replicas, selected)
         super().__init__(replicas[self._merged.lineage.winner].log, after)
         self.report.problems = self._merged.conflicts
 
@@ -504,53 +507,53 @@ class _Merge(_Copy):
         return self
 
     def __exit__(self, *_: object) -> None:
-        for each in self._merged.replicas:
-            each.log.close()
+        for replica in self._merged.replicas:
+            replica.log.close()
 
     def offsets(self) -> tuple[int, int]:
         """The log start offset, and the offset below which each replica is compacted."""
         merged = self._merged
-        return merged.start_offset, min(each.cleaned for each in merged.replicas)
+        return merged.start_offset, min(replica.cleaned for replica in merged.replicas)
 
     def run(self, folder: Path | None) -> SalvageReport:
         merged, report = self._merged, self.report
-        report.segments = sum(len(each.segments) for each in merged.replicas)
-        report.missing = self._told_missing(merged.missing)
+        report.segments = sum(len(replica.segments) for replica in merged.replicas)
+        report.missing = self._missing_in_copy(merged.missing)
         report.dropped = merged.dropped
         report.notes = merged.lineage.notes
         report.start_offset = merged.start_offset
-        for each in merged.replicas:
-            if 0 < merged.start_offset == each.cut > each.told_start:
-                self._note_cut(each.path, each.cut)
-        for each in merged.replicas:
-            report.omissions.extend(each.omissions)
-        report.omissions.extend(each.omission for each in report.missing)
-        report.replicas = dict.fromkeys((each.path for each in merged.replicas), 0)
+        for replica in merged.replicas:
+            if 0 < merged.start_offset == replica.cut > replica.checkpoint_start:
+                self._note_cut(replica.path, replica.cut)
+        for replica in merged.replicas:
+            report.omissions.extend(replica.omissions)
+        report.omissions.extend(gap.omission for gap in report.missing)
+        report.replicas = dict.fromkeys((replica.path for replica in merged.replicas), 0)
         writer: SegmentWriter | None = None
         source: Segment | None = None
-        base, begun, modified = -1, False, 0
+        base, is_begun, modified = -1, False, 0
         if folder is not None:
             self._empty_first(folder)
         try:
-            for replica, number in zip(merged.replica, merged.number, strict=True):
-                each = merged.replicas[replica]
-                segment = each.segments[each.segment[number]]
-                first, last = each.first[number], each.last[number]
+            for replica_number, number in zip(merged.replica, merged.number, strict=True):
+                replica = merged.replicas[replica_number]
+                segment = replica.segments[replica.segment[number]]
+                first, last = replica.first[number], replica.last[number]
                 if self._is_before(segment.path, first, last):
                     continue
-                batch = each.batch(number)
-                report.replicas[each.path] += 1
+                batch = replica.batch(number)
+                report.replicas[replica.path] += 1
                 fits = writer.fits(last, batch.size) if writer is not None else folder is None
                 if segment.base_offset > base or not fits:
                     if writer is not None and source is not None:
                         _close(writer, source)
-                    base = max(segment.base_offset, self._reached if begun else self._first)
+                    base = max(segment.base_offset, self._reached if is_begun else self._first)
                     if last - base > MAX_RELATIVE:
                         base = first
                     if folder is not None:
-                        self._snapshot(folder, base, int(begun))
+                        self._snapshot(folder, base, int(is_begun))
                         writer = SegmentWriter(folder, base)
-                begun = True
+                is_begun = True
                 self._epochs.take(segment.path, batch)
                 if segment is not source:
                     modified = _modified(segment)
@@ -566,35 +569,35 @@ class _Merge(_Copy):
         self._snapshot(folder, self._reached, len(merged))
         epochs = self._leader_epochs(folder)
         if folder is not None:
-            self._beside(folder, epochs)
+            self._write_other_files(folder, epochs)
         return report
 
     def set_aside(self, dropped: Path, sources: Sequence[Fingerprint]) -> None:
         """Write the batches that do not count, those of each replica as a log of its own."""
         merged = self._merged
-        for number, each in enumerate(merged.replicas):
+        for number, replica in enumerate(merged.replicas):
             numbers = list(merged.numbers_dropped(number))
             if not numbers:
                 continue
-            place = _place_aside(dropped, number, sources[number])
-            with new_folder(each.log, place, sources[number], offsets=lambda: (0, 0)) as folder:
+            target = _place_aside(dropped, number, sources[number])
+            with new_folder(replica.log, target, sources[number], offsets=lambda: (0, 0)) as folder:
                 writer: SegmentWriter | None = None
                 segment = -1
                 try:
-                    for at in numbers:
+                    for batch_number in numbers:
                         if (
                             writer is None
-                            or each.segment[at] != segment
-                            or not writer.fits(each.last[at], each.size[at])
+                            or replica.segment[batch_number] != segment
+                            or not writer.fits(replica.last[batch_number], replica.size[batch_number])
                         ):
                             if writer is not None:
-                                _close(writer, each.segments[segment])
-                            segment = each.segment[at]
-                            writer = SegmentWriter(folder, each.first[at])
-                        batch = each.batch(at)
+                                _close(writer, replica.segments[segment])
+                            segment = replica.segment[batch_number]
+                            writer = SegmentWriter(folder, replica.first[batch_number])
+                        batch = replica.batch(batch_number)
                         writer.append(batch.data, batch)
                     if writer is not None:
-                        _close(writer, each.segments[segment])
+                        _close(writer, replica.segments[segment])
                 finally:
                     if writer is not None:
                         writer.abandon()
@@ -602,13 +605,21 @@ class _Merge(_Copy):
     def _empty_first(self, folder: Path) -> None:
         """Make the first segment, if no batch of it is kept: the log begins there."""
         merged = self._merged
-        firsts = [each.segments[0] for each in merged.replicas if each.segments]
-        chosen = zip(merged.replica, merged.number, strict=True)
-        begun = next(
-            (merged.replicas[one].segments[merged.replicas[one].segment[at]] for one, at in chosen), None
+        firsts = [replica.segments[0] for replica in merged.replicas if replica.segments]
+        batches = zip(merged.replica, merged.number, strict=True)
+        first_used = next(
+            (
+                merged.replicas[number].segments[merged.replicas[number].segment[index]]
+                for number, index in batches
+            ),
+            None,
         )
-        first = min(firsts, key=lambda each: each.base_offset, default=None)
-        if first is not None and begun is not None and self._first <= first.base_offset < begun.base_offset:
+        first = min(firsts, key=lambda segment: segment.base_offset, default=None)
+        if (
+            first is not None
+            and first_used is not None
+            and self._first <= first.base_offset < first_used.base_offset
+        ):
             _close(SegmentWriter(folder, first.base_offset), first)
 
     def _known_epochs(self) -> list[LeaderEpoch]:
@@ -623,11 +634,11 @@ def _set_epoch(folder: Path, run: EpochRun, epoch: int) -> None:
     for path in sorted(folder.glob("*.log")):
         base = int(path.stem)
         with Segment.of(path, base) as segment:
-            place = None if base > run.last_offset else segment.find(run.first_offset, use_index=False)
-            if place is None:
+            location = None if base > run.last_offset else segment.find(run.first_offset, use_index=False)
+            if location is None:
                 continue
             heads = takewhile(
-                lambda head: head.first_known <= run.last_offset, segment.headers(place.position)
+                lambda head: head.first_known <= run.last_offset, segment.headers(location.position)
             )
             wrong = [
                 (head.position, HEADS[head.magic].epoch)

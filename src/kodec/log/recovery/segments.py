@@ -30,33 +30,33 @@ def scan_segments(draft: PlannedFolder) -> int:
 
     Raises: Unsupported as `scan_segment`, and for a log in which no batch is right anywhere.
     """
-    files, given = draft.segments(), draft.given
+    files, settings = draft.segments(), draft.settings
     draft.first = files[0].base_offset if files else 0
     unflushed = _first_unflushed(draft, files)
     state: ProducerState | None = None
     end = draft.log_start
-    for number, each in enumerate(files):
+    for number, segment in enumerate(files):
         last = number + 1 == len(files)
-        if number < unflushed and _has_indexes(each):
-            found = _end(each, given.limits) if last else end
-            if found is not None:
-                state, end = None, found
+        if number < unflushed and _has_indexes(segment):
+            known_end = _end(segment, settings.limits) if last else end
+            if known_end is not None:
+                state, end = None, known_end
                 continue
         # Where an fsync has failed, the disk may have less than memory.
-        for path in each.paths:
+        for path in segment.paths:
             drop_cached(path, sync=False)
         before = None if last else files[number + 1].base_offset
         if state is None:
             state = producers_at(
-                files, draft.snapshots(), number, limits=given.limits, doubt=partial(_doubt, draft)
+                files, draft.snapshots(), number, limits=settings.limits, doubt=partial(_note_doubt, draft)
             )
-            state = write_snapshot(draft, each.base_offset, state)
-        scan = scan_one(draft, each, state, before)
-        write_indexes(draft, each.base_offset, scan)
+            state = write_snapshot(draft, segment.base_offset, state)
+        scan = scan_one(draft, segment, state, before)
+        write_indexes(draft, segment.base_offset, scan)
         end = scan.next_offset
         if scan.fault:
-            _truncate(draft, each, scan)
-            point = given.recovery_points.get(draft.plan.topic_partition, 0)
+            _truncate(draft, segment, scan)
+            point = settings.recovery_points.get(draft.plan.topic_partition, 0)
             draft.plan.damage_below_recovery_point |= scan.next_offset < point
             if number >= unflushed or last:
                 for later in reversed(files[number + 1 :]):
@@ -66,8 +66,8 @@ def scan_segments(draft: PlannedFolder) -> int:
         state = write_snapshot(draft, end if before is None else before, state)
         if scan.fault and before is None:
             break
-    if draft.truncated and not given.allow_empty:
-        error = unlike_a_log([(each.log, each.base_offset) for each in files], given.limits)
+    if draft.truncated and not settings.allow_empty:
+        error = unlike_a_log([(segment.log, segment.base_offset) for segment in files], settings.limits)
         if error is not None:
             raise error
     if files and end < draft.log_start:
@@ -80,7 +80,7 @@ def scan_segments(draft: PlannedFolder) -> int:
     return end
 
 
-def _doubt(draft: PlannedFolder, path: Path, error: FormatError | OSError) -> None:
+def _note_doubt(draft: PlannedFolder, path: Path, error: FormatError | OSError) -> None:
     draft.plan.remarks.append(f"{path}: not used: {error}; a broker uses any snapshot that it can read")
 
 
@@ -88,35 +88,35 @@ def _start_again(draft: PlannedFolder, files: list[SegmentFiles]) -> None:
     """Plan the removal of all segments: the rest of the log ends before its start offset."""
     draft.truncated.clear()
     draft.written.clear()
-    for name in draft.made:
+    for name in draft.created:
         del draft.names[name]
-    for each in reversed(files):
-        draft.drop(each.base_offset, f"the log starts at {draft.log_start}")
+    for segment in reversed(files):
+        draft.drop(segment.base_offset, f"the log starts at {draft.log_start}")
 
 
 def _first_unflushed(draft: PlannedFolder, files: list[SegmentFiles]) -> int:
     """The first segment that may have damaged batches."""
-    if draft.given.from_start:
+    if draft.settings.from_start:
         return 0
-    if draft.given.clean:
+    if draft.settings.clean:
         return len(files)
-    point = draft.given.recovery_points.get(draft.plan.topic_partition, 0)
-    return max(sum(each.base_offset <= point for each in files) - 1, 0)
+    point = draft.settings.recovery_points.get(draft.plan.topic_partition, 0)
+    return max(sum(segment.base_offset <= point for segment in files) - 1, 0)
 
 
 def scan_one(
     draft: PlannedFolder, files: SegmentFiles, state: ProducerState, before: int | None
 ) -> SegmentScan:
-    plan, given = draft.plan, draft.given
+    plan, settings = draft.plan, draft.settings
     scan = scan_segment(
         files.log,
         files.base_offset,
         producers=state,
         before=before,
-        index_interval_bytes=given.index_interval_bytes,
-        max_index_bytes=given.max_index_bytes,
-        limits=given.limits,
-        progress=given.progress,
+        index_interval_bytes=settings.index_interval_bytes,
+        max_index_bytes=settings.max_index_bytes,
+        limits=settings.limits,
+        progress=settings.progress,
     )
     plan.scanned.append(plan.path / file_name(files.base_offset, "log"))
     plan.bytes_scanned += scan.size

@@ -27,22 +27,25 @@ def write_snapshot(draft: PlannedFolder, offset: int, state: ProducerState) -> P
     name = file_name(offset, "snapshot")
     path = draft.names.get(name)
     wrong = ""
-    if path is not None and name not in draft.made:
+    if path is not None and name not in draft.created:
         try:
-            there = read_snapshot(path)
+            snapshot = read_snapshot(path)
         except FormatError:
             pass
         else:
-            state.keep(there)
-            told = {each.producer_id: each for each in there.entries}
-            own = {each.producer_id: each for each in state.snapshot().entries}
+            state.keep(snapshot)
+            stored = {entry.producer_id: entry for entry in snapshot.entries}
+            derived = {entry.producer_id: entry for entry in state.snapshot().entries}
             wrong = _refuted(
                 draft,
                 offset,
-                sorted((told[each] for each in told.keys() - own.keys()), key=attrgetter("last_offset")),
+                sorted(
+                    (stored[producer] for producer in stored.keys() - derived.keys()),
+                    key=attrgetter("last_offset"),
+                ),
             )
-            if not wrong and all(told.get(producer) == each for producer, each in own.items()):
-                return ProducerState(there)
+            if not wrong and all(stored.get(producer) == entry for producer, entry in derived.items()):
+                return ProducerState(snapshot)
     if offset > draft.log_start and offset > draft.first:
         draft.write(name, state.snapshot().to_bytes())
     elif wrong:
@@ -52,10 +55,12 @@ def write_snapshot(draft: PlannedFolder, offset: int, state: ProducerState) -> P
 
 def _refuted(draft: PlannedFolder, offset: int, entries: list[Entry]) -> str:
     """How the log contradicts entries of the snapshot at `offset`, whose producers it does not have."""
-    segments = [Segment(each, draft.given.limits) for each in draft.segments() if each.base_offset < offset]
+    segments = [
+        Segment(files, draft.settings.limits) for files in draft.segments() if files.base_offset < offset
+    ]
     entries.sort(key=attrgetter("last_offset"))
     with Lookup(segments) as log:
-        return next(filter(None, (refuted(each, offset, log) for each in entries)), "")
+        return next(filter(None, (refuted(entry, offset, log) for entry in entries)), "")
 
 
 def drop_snapshots(draft: PlannedFolder, end: int) -> None:
@@ -72,8 +77,8 @@ def drop_snapshots(draft: PlannedFolder, end: int) -> None:
         if offset > end or draft.starts_again:
             draft.quarantine(name, "above the end of the log", draft.dropped)
             continue
-        at = bisect_right(bases, offset) - 1
-        if at >= 0 and bases[at] in draft.epochs and offset not in (bases[at], end):
+        index = bisect_right(bases, offset) - 1
+        if index >= 0 and bases[index] in draft.epochs and offset not in (bases[index], end):
             draft.quarantine(name, "neither at the start of a segment nor at the end", draft.dropped)
             continue
         try:

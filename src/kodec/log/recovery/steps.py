@@ -118,11 +118,11 @@ class Truncate(Step):
         return 0 if self.zeros else self.size - self.position
 
     def apply(self, quarantine: Path) -> list[Path]:
-        kept = [] if self.zeros else [keep_part(self.path, self.position, quarantine)]
+        copies = [] if self.zeros else [keep_part(self.path, self.position, quarantine)]
         with open_file(self.path, os.O_WRONLY) as fd:
             os.ftruncate(fd, self.position)
             os.fsync(fd)
-        return kept
+        return copies
 
     @property
     def text(self) -> str:
@@ -140,12 +140,12 @@ class Write(Step):
     size: int
     reason: str
     contents: Contents = field(repr=False, compare=False)
-    at: int = field(repr=False, compare=False)
+    position: int = field(repr=False, compare=False)
 
     @property
     def data(self) -> bytes:
         """Its new contents. Raises OSError."""
-        return self.contents.read(self.at, self.size)
+        return self.contents.read(self.position, self.size)
 
     def apply(self, quarantine: Path) -> list[Path]:
         replace_file(self.path, self.data)

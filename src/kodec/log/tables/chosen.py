@@ -141,7 +141,7 @@ def chosen_logs(source: LogsSource, selection: Selection, options: LogReadOption
         if not _is_one(source):
             finder = _Finder(selection.topics, selection.partitions, options)
             several = finder.add_all(source)
-            return ChosenLogs(finder.found(), several, finder.omissions)
+            return ChosenLogs(finder.logs(), several, finder.omissions)
     if (selection.topics, selection.partitions) != (None, None):
         raise ArgumentError("topics and partitions select from several logs; this is one file")
     return source
@@ -153,7 +153,7 @@ def one_file(source: Source, options: LogReadOptions) -> ChosenLogs:
         raise ArgumentError("topic and partition are columns of files in a topic-partition's folder")
     finder = _Finder(None, None, options)
     finder.add_all(source)
-    return ChosenLogs(finder.found(), False, finder.omissions)
+    return ChosenLogs(finder.logs(), False, finder.omissions)
 
 
 def chosen_list(
@@ -169,8 +169,8 @@ def chosen_list(
 
     Raises: as `chosen_logs`; ArgumentError for bytes and open files.
     """
-    chosen = chosen_logs(source, selection, options)
-    logs = chosen if isinstance(chosen, ChosenLogs) else one_file(chosen, options)
+    selected = chosen_logs(source, selection, options)
+    logs = selected if isinstance(selected, ChosenLogs) else one_file(selected, options)
     if omissions is not None:
         omissions.extend(logs.omissions)
     return [
@@ -193,7 +193,7 @@ def _is_bytes_or_file(source: object) -> bool:
     return isinstance(source, (bytes, bytearray, memoryview)) or hasattr(source, "read")
 
 
-def _some(names: Collection[Any]) -> str:
+def _shortened(names: Collection[Any]) -> str:
     shown = ", ".join(map(str, sorted(names)[:_MOST_NAMES]))
     more = len(names) - _MOST_NAMES
     return (f"{shown} and {more} more" if more > 0 else shown) or "none"
@@ -208,37 +208,39 @@ class _Finder:
         self._partitions = partitions
         self._options = options
         self._limits = options.limits
-        self._seen: set[TopicPartition] = set()
+        self._owners: set[TopicPartition] = set()
         self._places: dict[Path, PartitionLog | Piece] = {}
 
-    def found(self) -> tuple[PartitionLog | Piece, ...]:
+    def logs(self) -> tuple[PartitionLog | Piece, ...]:
         """The results, in order."""
         owners: dict[TopicPartition, Path] = {}
-        here: list[TopicPartition] = []
-        for place, log in self._places.items():
+        partitions: list[TopicPartition] = []
+        for path, log in self._places.items():
             if isinstance(log, Piece):
-                here += [] if log.owner is None else [log.owner]
+                partitions += [] if log.owner is None else [log.owner]
                 continue
-            here.append(log.topic_partition)
-            if (other := owners.setdefault(log.topic_partition, place)) != place:
-                raise ArgumentError(f"{log.topic_partition} is in both {other} and {place}: name one")
+            partitions.append(log.topic_partition)
+            if (other := owners.setdefault(log.topic_partition, path)) != path:
+                raise ArgumentError(f"{log.topic_partition} is in both {other} and {path}: name one")
         # none is missing of a selection of none
         if self._topics == frozenset() or self._partitions == frozenset():
             return ()
-        self._require({*here} | self._seen)
-        return tuple(sorted(self._places.values(), key=_place))
+        self._require({*partitions} | self._owners)
+        return tuple(sorted(self._places.values(), key=_sort_key))
 
-    def _require(self, there: set[TopicPartition]) -> None:
+    def _require(self, owners: set[TopicPartition]) -> None:
         """Raise NoSuchPartition if a selected topic or partition is missing."""
-        topics = {owner.topic for owner in there}
+        topics = {owner.topic for owner in owners}
         if self._topics is not None and (lost := self._topics - topics):
             text = ", ".join(sorted(lost))
-            raise NoSuchPartition(f"no topic {text}{meant(text, topics, f'topics: {_some(topics)}')}")
-        chosen = [each for each in there if self._topics is None or each.topic in self._topics]
-        partitions = {owner.partition for owner in chosen}
+            raise NoSuchPartition(f"no topic {text}{meant(text, topics, f'topics: {_shortened(topics)}')}")
+        selected = [owner for owner in owners if self._topics is None or owner.topic in self._topics]
+        partitions = {owner.partition for owner in selected}
         if self._partitions is not None and (missing := self._partitions - partitions):
             of = "" if self._topics is None else f" of {', '.join(sorted(self._topics))}"
-            raise NoSuchPartition(f"no partition {_some(missing)}{of}; there are {_some(partitions)}")
+            raise NoSuchPartition(
+                f"no partition {_shortened(missing)}{of}; there are {_shortened(partitions)}"
+            )
 
     def add_all(self, source: LogsSource) -> bool:
         """Resolve a source; return whether it can have more than one topic-partition."""
@@ -261,8 +263,8 @@ class _Finder:
         if _is_bytes_or_file(source) or not isinstance(source, Iterable):
             have = type(source).__name__
             raise ArgumentError(f"a list may hold paths, logs, log directories and segments, not {have}")
-        for each in source:
-            self.add_all(each)  # type: ignore[arg-type]  # of a file, which is refused
+        for item in source:
+            self.add_all(item)  # type: ignore[arg-type]  # of a file, which is refused
         return True
 
     def _path(self, path: Path, *, is_named: bool) -> bool:
@@ -273,14 +275,14 @@ class _Finder:
             return False
         unreachable = self.omissions if self._options.skips_unreachable else None
         try:
-            found = find_logs(path, unreachable)
+            paths = find_logs(path, unreachable)
         except OSError as error:
             # what the caller has named must exist
             if is_named or unreachable is None:
                 raise
             unreachable.failed(path, error)
             return True
-        for what in found:
+        for what in paths:
             if isinstance(what, LogDirectoryPath):
                 self._directory(LogDirectory(what.path, limits=self._limits))
             elif isinstance(what, RemoteStoragePath):
@@ -301,7 +303,7 @@ class _Finder:
 
     def _add(self, log: PartitionLog, *, asked_for: bool = False) -> None:
         owner = log.topic_partition
-        self._seen.add(owner)
+        self._owners.add(owner)
         named = asked_for if self._topics is None else owner.topic in self._topics
         if (named or (self._topics is None and not owner.is_internal)) and self._has(owner.partition):
             self._places.setdefault(real_path(log.path), log)
@@ -313,9 +315,9 @@ class _Finder:
         path = as_segment(path) or path
         owner = topic_partition_of(path)
         if owner is not None:
-            self._seen.add(owner)
-        wanted = self._topics is None or (owner is not None and owner.topic in self._topics)
-        if wanted and (self._partitions is None or (owner is not None and self._has(owner.partition))):
+            self._owners.add(owner)
+        is_selected = self._topics is None or (owner is not None and owner.topic in self._topics)
+        if is_selected and (self._partitions is None or (owner is not None and self._has(owner.partition))):
             base = parse_segment_name(path.name)
             files = SegmentFiles.beside(0 if base is None else base, path)
             self._places.setdefault(real_path(path), Piece(files, owner=owner))
@@ -327,7 +329,7 @@ def _is_none_of_its_log(path: Path) -> bool:
     return is_inside and parse_segment_name((as_segment(path) or path).name) is None
 
 
-def _place(log: PartitionLog | Piece) -> tuple[str, int, int, str]:
+def _sort_key(log: PartitionLog | Piece) -> tuple[str, int, int, str]:
     """By topic and partition, files by their offsets."""
     if isinstance(log, PartitionLog):
         return (*log.topic_partition, 0, str(log.path))

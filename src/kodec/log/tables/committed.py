@@ -48,7 +48,7 @@ class Committed:
 
     selection: Selection
     options: LogReadOptions
-    _found: dict[Path, Stable] = field(default_factory=dict)
+    _known: dict[Path, Stable] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def of(self, piece: Piece) -> Stable:
@@ -56,10 +56,10 @@ class Committed:
         if not self.selection.committed:
             return Stable()
         with self._lock:
-            place = piece.files.log if piece.log is None else piece.log.path
-            if place not in self._found:
-                self._found[place] = self._stable(piece)
-            return self._found[place]
+            path = piece.files.log if piece.log is None else piece.log.path
+            if path not in self._known:
+                self._known[path] = self._stable(piece)
+            return self._known[path]
 
     def of_source(self, source: Source) -> Stable:
         """Of one file. Raises ArgumentError for bytes and streams."""

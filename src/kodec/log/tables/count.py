@@ -82,25 +82,25 @@ def count_rows(
     account = Omissions() if omissions is None else omissions
     options = LogReadOptions(control=control, on_error=on_error, limits=limits)
     selection = Selection.of(topics, partitions, offsets, timestamps, isolation, keys)
-    chosen = chosen_logs(source, selection, options)
-    is_counted = isinstance(chosen, (ChosenLogs, str, Path, bytes, bytearray, memoryview))
+    logs = chosen_logs(source, selection, options)
+    is_counted = isinstance(logs, (ChosenLogs, str, Path, bytes, bytearray, memoryview))
     if not is_counted or selection.committed or selection.keys is not None:
         scan = Scan(row_schema())
-        rows = scan_selected(chosen, ["offset"], selection, scan, options, threads or cores())
+        rows = scan_selected(logs, ["offset"], selection, scan, options, threads or cores())
         number: int = sum(batch.num_rows for batch in rows)
         account.extend(rows.omissions)
         return number
-    assert isinstance(chosen, (ChosenLogs, str, Path, bytes, bytearray, memoryview))
+    assert isinstance(logs, (ChosenLogs, str, Path, bytes, bytearray, memoryview))
     count = _Count(selection.offsets, selection.timestamps, options)
-    if isinstance(chosen, (str, Path)) and path_of(chosen).is_file():
-        chosen = one_file(chosen, options)
-    if not isinstance(chosen, ChosenLogs):
-        return count.of(chosen, account)
-    account.extend(chosen.omissions)
+    if isinstance(logs, (str, Path)) and path_of(logs).is_file():
+        logs = one_file(logs, options)
+    if not isinstance(logs, ChosenLogs):
+        return count.of(logs, account)
+    account.extend(logs.omissions)
     at_once = threads or cores()
     parts = [
         (piece, start, stop)
-        for piece in chosen.pieces(count.offsets, options, account)
+        for piece in logs.pieces(count.offsets, options, account)
         for start, stop in _parts(piece, at_once, limits)
     ]
     with ThreadPoolExecutor(at_once, "kodec-count") as pool:
@@ -115,11 +115,11 @@ def _parts(piece: Piece, most: int, limits: Limits) -> Iterator[tuple[int, int |
         number = min(most, files.size // _PART)
         with suppress(FormatError), Segment(files, limits) as segment:
             step = (segment.next_offset - files.base_offset) // number
-            for each in range(1, number):
-                place = segment.find(files.base_offset + each * step)
-                if place is not None and place.position > start:
-                    yield start, place.position
-                    start = place.position
+            for index in range(1, number):
+                location = segment.find(files.base_offset + index * step)
+                if location is not None and location.position > start:
+                    yield start, location.position
+                    start = location.position
     yield start, None
 
 
@@ -144,111 +144,111 @@ class _Count:
     def part(self, piece: Piece, start: int, stop: int | None) -> _Counted:
         """Count the rows of these bytes of a segment."""
         path = piece.files.log
-        found = _Counted(piece, is_last=stop is None)
+        counted = _Counted(piece, is_last=stop is None)
 
         def ended(position: int, tail: TornTail | None, skipped: SkippedRanges) -> None:
-            found.end = FileEnd(path, position, tail, skipped)
+            counted.end = FileEnd(path, position, tail, skipped)
 
         try:
             heads = file_headers(path, self._scan, self.options, start, stop, ended)
-            self._rows(path, heads, piece.first, found)
+            self._rows(path, heads, piece.first, counted)
         except OSError as error:
             if not self.options.skips_unreachable:
                 raise
-            found.omissions.failed(path, error)
-        return found
+            counted.omissions.failed(path, error)
+        return counted
 
     def of(self, source: Source, omissions: Omissions) -> int:
         """Count the rows of one log."""
-        found = _Counted(None)
+        counted = _Counted(None)
         heads = scan_headers(source, self._scan, self.options)
-        self._rows(source, heads, 0, found)
+        self._rows(source, heads, 0, counted)
         omissions.extend(heads.omissions)
-        omissions.extend(found.omissions)
-        return found.rows
+        omissions.extend(counted.omissions)
+        return counted.rows
 
     def reported(self, counted: Iterable[_Counted], omissions: Omissions) -> Iterator[int]:
         """The rows of each part, once what is missing after a segment was reported, as by `SeveralLogs`."""
         last = -1
-        for each in counted:
-            omissions.extend(each.omissions)
-            piece, end = each.piece, each.end
+        for part in counted:
+            omissions.extend(part.omissions)
+            piece, end = part.piece, part.end
             if piece is not None and end is not None:
-                last = max(last, piece.files.base_offset - 1, -1 if each.last is None else each.last)
-                if each.is_last:
+                last = max(last, piece.files.base_offset - 1, -1 if part.last is None else part.last)
+                if part.is_last:
                     report_end(piece, end, last, self.offsets, self.options, omissions)
                 else:
                     omissions.end(end.path, end.skipped, None, is_last=False)
-            last = -1 if each.is_last else last
-            yield each.rows
+            last = -1 if part.is_last else last
+            yield part.rows
 
     @property
     def _scan(self) -> Scan:
         return Scan(columns_of(batch_schema(), _COLUMNS))
 
-    def _rows(self, source: Source, heads: Iterable[Any], first: int, found: _Counted) -> None:
+    def _rows(self, source: Source, heads: Iterable[Any], first: int, counted: _Counted) -> None:
         """Count the rows of a source from the offset `first` on, given its headers."""
         import pyarrow.compute as pc
 
-        wanted = Range(max(self.offsets.first, first), self.offsets.last)
+        offsets = Range(max(self.offsets.first, first), self.offsets.last)
         partly: list[tuple[int, int]] = []
         for batch in heads:
             if batch.num_rows:
-                found.last = max(
-                    -1 if found.last is None else found.last, pc.max(batch["last_offset"]).as_py()
+                counted.last = max(
+                    -1 if counted.last is None else counted.last, pc.max(batch["last_offset"]).as_py()
                 )
-            whole = self._whole(batch, wanted)
-            found.rows += pc.sum(batch["count"].filter(whole)).as_py() or 0
-            rest = pc.and_(pc.invert(whole), self._possible(batch, wanted))
-            positions, sizes = (batch[name].filter(rest).to_pylist() for name in ("position", "size"))
+            whole = self._whole(batch, offsets)
+            counted.rows += pc.sum(batch["count"].filter(whole)).as_py() or 0
+            remaining = pc.and_(pc.invert(whole), self._possible(batch, offsets))
+            positions, sizes = (batch[name].filter(remaining).to_pylist() for name in ("position", "size"))
             for start, size in zip(positions, sizes, strict=True):
                 if partly and partly[-1][1] == start:
                     partly[-1] = partly[-1][0], start + size
                 else:
                     partly.append((start, start + size))
-        scan = Scan(columns_of(row_schema(), ["offset"]), wanted, self.timestamps)
+        scan = Scan(columns_of(row_schema(), ["offset"]), offsets, self.timestamps)
         for start, stop in partly:
             rows = scan_rows(source, scan, self.options, order=None, start=start, stop=stop)
-            found.rows += sum(batch.num_rows for batch in rows)
-            found.omissions.extend(rows.omissions)
+            counted.rows += sum(batch.num_rows for batch in rows)
+            counted.omissions.extend(rows.omissions)
 
-    def _possible(self, batch: Any, wanted: Range) -> Any:
+    def _possible(self, batch: Any, offsets: Range) -> Any:
         """The batches that may have rows."""
         import pyarrow.compute as pc
 
-        found = pc.and_(
-            pc.or_(pc.greater_equal(batch["last_offset"], wanted.first), pc.invert(is_dense(batch))),
+        possible = pc.and_(
+            pc.or_(pc.greater_equal(batch["last_offset"], offsets.first), pc.invert(is_dense(batch))),
             # of a wrapper the first offset is unknown
-            pc.fill_null(pc.less_equal(batch["base_offset"], wanted.last), True),
+            pc.fill_null(pc.less_equal(batch["base_offset"], offsets.last), True),
         )
         if not self.options.control:
-            found = pc.and_(found, pc.invert(batch["is_control"]))
+            possible = pc.and_(possible, pc.invert(batch["is_control"]))
         if self.timestamps == EVERY:
-            return found
-        return pc.and_(found, pc.greater_equal(self._newest(batch), self.timestamps.first))
+            return possible
+        return pc.and_(possible, pc.greater_equal(self._newest(batch), self.timestamps.first))
 
-    def _whole(self, batch: Any, wanted: Range) -> Any:
+    def _whole(self, batch: Any, offsets: Range) -> Any:
         """The batches that match as a whole."""
         import pyarrow.compute as pc
 
-        found = pc.and_(
-            pc.fill_null(pc.greater_equal(batch["base_offset"], wanted.first), False),
-            pc.less_equal(batch["last_offset"], wanted.last),
+        whole = pc.and_(
+            pc.fill_null(pc.greater_equal(batch["base_offset"], offsets.first), False),
+            pc.less_equal(batch["last_offset"], offsets.last),
         )
-        if wanted.last < EVERY.last:
-            found = pc.and_(found, is_dense(batch))
-        found = pc.and_(found, pc.is_valid(batch["count"]))
+        if offsets.last < EVERY.last:
+            whole = pc.and_(whole, is_dense(batch))
+        whole = pc.and_(whole, pc.is_valid(batch["count"]))
         if not self.options.control:
-            found = pc.and_(found, pc.invert(batch["is_control"]))
+            whole = pc.and_(whole, pc.invert(batch["is_control"]))
         if self.timestamps == EVERY:
-            return found
+            return whole
         stamped = pc.equal(batch["timestamp_type"], TimestampType.LOG_APPEND_TIME.value)
         alike = pc.fill_null(pc.or_(stamped, pc.equal(batch["count"], 1)), False)
         newest = self._newest(batch)
         within = pc.and_(
             pc.greater_equal(newest, self.timestamps.first), pc.less_equal(newest, self.timestamps.last)
         )
-        return pc.and_(found, pc.and_(alike, within))
+        return pc.and_(whole, pc.and_(alike, within))
 
     @staticmethod
     def _newest(batch: Any) -> Any:

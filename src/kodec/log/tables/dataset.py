@@ -62,20 +62,20 @@ class LogDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types here
         self._selection = selection
         self._options = LogReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
         self._threads = threads or cores()
-        self._chosen()
+        self._selected_logs()
 
     def __repr__(self) -> str:
         return f"<LogDataset {self._source!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (self._source, self._selection, self._options, self._threads)
+        return _dataset, (self._source, self._selection, self._options, self._threads)
 
     @property
     def schema(self) -> pa.Schema:
         """topic, partition and the columns of `row_schema`."""
         return placed_schema()
 
-    def _chosen(self) -> list[tuple[TopicPartition | None, LogSource]]:
+    def _selected_logs(self) -> list[tuple[TopicPartition | None, LogSource]]:
         return chosen_list(self._source, self._selection, self._options, self.omissions)
 
     def scanner(
@@ -83,17 +83,19 @@ class LogDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types here
     ) -> ds.Scanner:
         """A scanner, as from `Dataset.scanner`; its other arguments apply to files and have no effect."""
         schema = self.schema
-        asked = list(columns.values()) if isinstance(columns, dict) else []
-        conditions = [each for each in (filter, *asked) if each is not None]
+        expressions = list(columns.values()) if isinstance(columns, dict) else []
+        conditions = [condition for condition in (filter, *expressions) if condition is not None]
         names = [
             name
             for name in schema.names
             if columns is None
             or (not isinstance(columns, dict) and name in columns)
-            or any(_needs(each, schema, name) for each in conditions)
+            or any(_needs(condition, schema, name) for condition in conditions)
         ]
         logs = [
-            log for owner, log in self._chosen() if filter is None or _may_hold(schema, filter, _of(owner))
+            log
+            for owner, log in self._selected_logs()
+            if filter is None or _may_hold(schema, filter, _common_facts(owner))
         ]
         rows = self._rows(
             logs,
@@ -102,29 +104,29 @@ class LogDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types here
             _bounds(schema, filter, "timestamp", -_MOST_TIME, _MOST_TIME),
             batch_size or BATCH_ROWS,
         )
-        return _Scanner(rows.schema, self._noted(rows), columns, filter)
+        return _Scanner(rows.schema, self._with_omissions(rows), columns, filter)
 
     def _rows(
         self, logs: list[LogSource], names: list[str], offsets: Range, times: Range, batch_rows: int
     ) -> TableReader:
         selection = replace(self._selection.narrowed(offsets, times), topics=None, partitions=None)
-        chosen = chosen_logs(logs, selection, self._options)
+        selected = chosen_logs(logs, selection, self._options)
         scan = Scan(row_schema(), batch_rows=batch_rows)
-        return scan_selected(chosen, names, selection, scan, self._options, self._threads)
+        return scan_selected(selected, names, selection, scan, self._options, self._threads)
 
-    def _noted(self, rows: TableReader) -> Generator[pa.RecordBatch, None, None]:
+    def _with_omissions(self, rows: TableReader) -> Generator[pa.RecordBatch, None, None]:
         try:
             yield from rows
         finally:
             self.omissions.extend(rows.omissions)
 
-    def count_rows(self, filter: Any = None, **given: Any) -> int:
+    def count_rows(self, filter: Any = None, **scan_options: Any) -> int:
         """The number of rows; without a filter from batch headers, see `kodec.count_rows`."""
         if filter is not None:
-            return int(self.scanner([], filter, **given).count_rows())
+            return int(self.scanner([], filter, **scan_options).count_rows())
         options, selection = self._options, self._selection
         return count_rows(
-            [log for _, log in self._chosen()],
+            [log for _, log in self._selected_logs()],
             offsets=selection.offsets,
             timestamps=selection.timestamps,
             isolation=selection.isolation,
@@ -173,8 +175,8 @@ class _Scanner(ds.Scanner):  # type: ignore[misc]  # pyarrow has no types here
 
     def to_batches(self) -> Generator[pa.RecordBatch, None, None]:
         with closing(self._batches) as batches:
-            for each in batches:
-                yield from self._scan([each]).to_batches()
+            for batch in batches:
+                yield from self._scan([batch]).to_batches()
 
     def to_reader(self) -> pa.RecordBatchReader:
         return pa.RecordBatchReader.from_batches(self.projected_schema, self.to_batches())
@@ -183,15 +185,15 @@ class _Scanner(ds.Scanner):  # type: ignore[misc]  # pyarrow has no types here
         return pa.Table.from_batches(self.to_batches(), self.projected_schema)
 
     def head(self, num_rows: int) -> pa.Table:
-        found, left = [], num_rows
+        parts, remaining_rows = [], num_rows
         with closing(self.to_batches()) as batches:
-            while left > 0 and (batch := next(batches, None)) is not None:
-                found.append(batch.slice(0, left))
-                left -= found[-1].num_rows
-        return pa.Table.from_batches(found, self.projected_schema)
+            while remaining_rows > 0 and (batch := next(batches, None)) is not None:
+                parts.append(batch.slice(0, remaining_rows))
+                remaining_rows -= parts[-1].num_rows
+        return pa.Table.from_batches(parts, self.projected_schema)
 
     def count_rows(self) -> int:
-        return sum(each.num_rows for each in self.to_batches())
+        return sum(batch.num_rows for batch in self.to_batches())
 
     def take(self, indices: Any) -> pa.Table:
         return self.to_table().take(indices)
@@ -200,7 +202,7 @@ class _Scanner(ds.Scanner):  # type: ignore[misc]  # pyarrow has no types here
         raise NotImplementedError("batches of a LogDataset have no fragments: use to_batches")
 
 
-def _made(source: LogsSource, selection: Selection, options: LogReadOptions, threads: int) -> LogDataset:
+def _dataset(source: LogsSource, selection: Selection, options: LogReadOptions, threads: int) -> LogDataset:
     return LogDataset(
         source,
         selection,
@@ -212,7 +214,7 @@ def _made(source: LogsSource, selection: Selection, options: LogReadOptions, thr
     )
 
 
-def _of(owner: TopicPartition | None) -> Any:
+def _common_facts(owner: TopicPartition | None) -> Any:
     """The facts common to all rows of a topic-partition."""
     topic, partition = pc.field("topic"), pc.field("partition")
     if owner is None:

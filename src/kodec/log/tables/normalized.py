@@ -53,18 +53,18 @@ def _batches(table: Any) -> Any:
 
 def _plain(batches: Any, names: list[str], lossy: bool) -> Iterator[Any]:
     pa = pyarrow()
-    done = 0
+    rows_before = 0
     for whole in batches:
         step = max(1, min(_MOST_ROWS, _MOST_BYTES * whole.num_rows // max(_size_of(whole), 1)))
         for start in range(0, whole.num_rows, step):
             batch = whole.slice(start, step)
-            columns = [_column(batch.column(name), name, done, lossy) for name in names]
+            columns = [_column(batch.column(name), name, rows_before, lossy) for name in names]
             if not columns:
                 rows = pa.StructArray.from_buffers(pa.struct([]), batch.num_rows, [None])
                 yield pa.RecordBatch.from_struct_array(rows)
             else:
                 yield pa.RecordBatch.from_arrays(columns, names)
-            done += batch.num_rows
+            rows_before += batch.num_rows
 
 
 def _size_of(batch: Any) -> int:
@@ -75,18 +75,20 @@ def _size_of(batch: Any) -> int:
         return int(batch.get_total_buffer_size())
 
 
-def _column(values: Any, name: str, done: int, lossy: bool) -> Any:
+def _column(values: Any, name: str, rows_before: int, lossy: bool) -> Any:
     pa = pyarrow()
     values = _decoded(values)
     match name:
         case "offset":
             return _filled(_cast(values, pa.int64(), name), -1)
         case "timestamp":
-            return _filled(_millis(values, done, lossy), -1)
+            return _filled(_millis(values, rows_before, lossy), -1)
         case "timestamp_type":
-            return _kinds(_filled(_cast(values, pa.int32(), name), TimestampType.CREATE_TIME.value), done)
+            return _kinds(
+                _filled(_cast(values, pa.int32(), name), TimestampType.CREATE_TIME.value), rows_before
+            )
         case "headers":
-            return _headers(values, done)
+            return _headers(values, rows_before)
         case _:
             return _cast(values, pa.binary(), name)
 
@@ -122,7 +124,7 @@ def _cast(values: Any, kind: Any, name: str) -> Any:
         raise EncodeError(name, str(error), need=str(kind), have=str(values.type)) from None
 
 
-def _millis(values: Any, done: int, lossy: bool) -> Any:
+def _millis(values: Any, rows_before: int, lossy: bool) -> Any:
     import pyarrow as pa
 
     if pa.types.is_timestamp(values.type):
@@ -139,34 +141,34 @@ def _millis(values: Any, done: int, lossy: bool) -> Any:
                 try:
                     value.cast(kind)
                 except pa.ArrowInvalid:
-                    path = f"records[{done + index}].timestamp"
-                    why = "out of range" if unit == "s" else "not a whole number of milliseconds"
+                    path = f"records[{rows_before + index}].timestamp"
+                    reason = "out of range" if unit == "s" else "not a whole number of milliseconds"
                     # Not as a date: no calendar has all of them.
-                    raise EncodeError(path, why, have=f"{value.value} {unit}") from error
+                    raise EncodeError(path, reason, have=f"{value.value} {unit}") from error
             raise
     elif pa.types.is_date(values.type):
         values = _cast(values, pa.timestamp("ms"), "timestamp")
     return _cast(values, pa.int64(), "timestamp")
 
 
-def _kinds(values: Any, done: int) -> Any:
+def _kinds(values: Any, rows_before: int) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     low, high = min(TimestampType), max(TimestampType)
-    found = pc.min_max(values).as_py()
-    if not len(values) or (found["min"] >= low.value and found["max"] <= high.value):
+    bounds = pc.min_max(values).as_py()
+    if not len(values) or (bounds["min"] >= low.value and bounds["max"] <= high.value):
         return values
-    least, most = (pa.scalar(each.value, values.type) for each in (low, high))
+    least, most = (pa.scalar(kind.value, values.type) for kind in (low, high))
     wrong = pc.or_(pc.less(values, least), pc.greater(values, most))
     index = pc.index(wrong, True).as_py()
-    path = f"records[{done + index}].timestamp_type"
+    path = f"records[{rows_before + index}].timestamp_type"
     raise EncodeError(
         path, "no type of timestamps", need=f"{low.value} to {high.value}", have=values[index].as_py()
     )
 
 
-def _headers(values: Any, done: int) -> Any:
+def _headers(values: Any, rows_before: int) -> Any:
     """Lists of key and value, from lists of structs or maps."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -180,7 +182,9 @@ def _headers(values: Any, done: int) -> Any:
         values = _cast(values, pa.list_(pair), "headers")
     lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
     views = (types.is_list_view, types.is_large_list_view)
-    if not any(one(values.type) for one in lists + views) or not types.is_struct(values.type.value_type):
+    if not any(is_kind(values.type) for is_kind in lists + views) or not types.is_struct(
+        values.type.value_type
+    ):
         raise EncodeError("headers", "not lists of pairs", have=str(values.type))
     pair = values.type.value_type
     if {pair.field(index).name for index in range(pair.num_fields)} != {"key", "value"}:
@@ -199,9 +203,9 @@ def _headers(values: Any, done: int) -> Any:
     keys = _cast(keys, pa.binary(), "headers.key")
     contents = _cast(contents, pa.binary(), "headers.value")
     if keys.null_count:
-        at = pc.index(keys.is_null(), True).as_py()
-        row = sum(1 for end in bounds.slice(1).to_pylist() if end <= at)
-        place = at - bounds[row].as_py()
-        raise EncodeError(f"records[{done + row}].headers[{place}].key", "a header needs a key")
-    made = pa.StructArray.from_arrays([keys, contents], ["key", "value"])
-    return pa.ListArray.from_arrays(bounds, made)
+        position = pc.index(keys.is_null(), True).as_py()
+        row = sum(1 for end in bounds.slice(1).to_pylist() if end <= position)
+        header_index = position - bounds[row].as_py()
+        raise EncodeError(f"records[{rows_before + row}].headers[{header_index}].key", "a header needs a key")
+    pairs = pa.StructArray.from_arrays([keys, contents], ["key", "value"])
+    return pa.ListArray.from_arrays(bounds, pairs)

@@ -42,12 +42,12 @@ def lazy_frame(
 ) -> pl.LazyFrame:
     """See `kodec.scan_polars`."""
     options = LogReadOptions(**reading)
-    chosen, scan, at_once = chosen_logs(source, selection, options), Scan(row_schema()), threads or cores()
-    with scan_selected(chosen, None, selection, scan, options, at_once) as everything:
+    logs, scan, at_once = chosen_logs(source, selection, options), Scan(row_schema()), threads or cores()
+    with scan_selected(logs, None, selection, scan, options, at_once) as everything:
         schema = pl.DataFrame(everything.schema.empty_table()).schema
     account = Omissions() if omissions is None else omissions
-    found = partial(_frames, source, selection, options, at_once, list(schema), account)
-    return register_io_source(found, schema=schema)
+    frames = partial(_frames, source, selection, options, at_once, list(schema), account)
+    return register_io_source(frames, schema=schema)
 
 
 def _frames(
@@ -64,9 +64,9 @@ def _frames(
 ) -> Iterator[pl.DataFrame]:
     """The interface of a Polars IO source: these columns, rows that pass, at most this many."""
     terms = [] if predicate is None else _terms(predicate)
-    wanted = dict.fromkeys(known if columns is None else columns)
+    needed = dict.fromkeys(known if columns is None else columns)
     if predicate is not None:
-        wanted |= dict.fromkeys(predicate.meta.root_names())
+        needed |= dict.fromkeys(predicate.meta.root_names())
     logs = [
         log
         for owner, log in chosen_list(source, selection, options, omissions)
@@ -74,23 +74,23 @@ def _frames(
     ]
     offsets, times = _bounds(terms, "offset", int), _bounds(terms, "timestamp", datetime)
     # a record without a time is at -1 ms
-    asked = time_range((EVERY.first if times[0] is None else times[0], times[1]))
-    narrowed = replace(selection.narrowed(offset_range(offsets), asked), topics=None, partitions=None)
-    chosen, scan = chosen_logs(logs, narrowed, options), Scan(row_schema(), batch_rows=size or BATCH_ROWS)
-    found = scan_selected(chosen, list(wanted), narrowed, scan, options, threads)
-    left = rows
-    with found, ExitStack() as ended:
-        ended.callback(lambda: omissions.extend(found.omissions))
-        for batch in found:
+    time_bounds = time_range((EVERY.first if times[0] is None else times[0], times[1]))
+    narrowed = replace(selection.narrowed(offset_range(offsets), time_bounds), topics=None, partitions=None)
+    selected, scan = chosen_logs(logs, narrowed, options), Scan(row_schema(), batch_rows=size or BATCH_ROWS)
+    reader = scan_selected(selected, list(needed), narrowed, scan, options, threads)
+    remaining = rows
+    with reader, ExitStack() as ended:
+        ended.callback(lambda: omissions.extend(reader.omissions))
+        for batch in reader:
             frame: Any = pl.from_arrow(batch)
             if predicate is not None:
                 frame = frame.filter(predicate)
             frame = frame.select(known if columns is None else columns)
-            if left is not None:
-                frame = frame.head(left)
-                left -= frame.height
+            if remaining is not None:
+                frame = frame.head(remaining)
+                remaining -= frame.height
             yield frame
-            if left == 0:
+            if remaining == 0:
                 return
 
 
@@ -125,18 +125,18 @@ def _bounds(terms: list[pl.Expr], name: str, kind: type) -> tuple[Any, Any]:
 def _bounds_of(term: pl.Expr, column: pl.Expr, kind: type) -> tuple[Any, Any]:
     """The range that a comparison with constants allows for a column; possibly too wide."""
     operands = term.meta.pop()[::-1]
-    if not any(each.meta.eq(column) for each in operands):
+    if not any(operand.meta.eq(column) for operand in operands):
         return None, None
-    values = [None if each.meta.root_names() else pl.select(each).item() for each in operands]
+    values = [None if operand.meta.root_names() else pl.select(operand).item() for operand in operands]
     if len(operands) == 2:
-        at = 0 if operands[0].meta.eq(column) else 1
-        value = values[1 - at]
+        index = 0 if operands[0].meta.eq(column) else 1
+        value = values[1 - index]
         for compare, mirrored in _COMPARED.items():
             if isinstance(value, kind) and term.meta.eq(compare(*operands)):
-                operation = compare if at == 0 else mirrored
+                operation = compare if index == 0 else mirrored
                 first = value if operation in (operator.ge, operator.gt, operator.eq) else None
                 return first, value if operation in (operator.le, operator.lt, operator.eq) else None
-    elif len(operands) == 3 and all(isinstance(each, kind) for each in values[1:]):
+    elif len(operands) == 3 and all(isinstance(value, kind) for value in values[1:]):
         for closed in _CLOSED:
             if term.meta.eq(column.is_between(operands[1], operands[2], closed=closed)):
                 return values[1], values[2]

@@ -101,21 +101,23 @@ def read_records(
     from kodec.log.tables.committed import Committed
     from kodec.log.tables.several import SeveralLogs
 
-    chosen, test = chosen_logs(source, selection, options), selection.test
+    logs, test = chosen_logs(source, selection, options), selection.test
     committed = Committed(selection, options)
-    if not isinstance(chosen, ChosenLogs):
-        stable = committed.of_source(chosen)
-        kept = replace(selection, offsets=stable.within(selection.offsets)).test
-        return _of_one(chosen, options, kept, stable.drops)
+    if not isinstance(logs, ChosenLogs):
+        stable = committed.of_source(logs)
+        stable_test = replace(selection, offsets=stable.within(selection.offsets)).test
+        return _of_one(logs, options, stable_test, stable.drops)
 
     def opened(part: Part, piece: Piece) -> tuple[Reader[Record], Iterator[tuple[int, list[Record]]]]:
-        own, stable = replace(options, topic_partition=piece.owner), committed.of(piece)
-        walk = Walk(part.path, own, order=part.order, start=part.start, stop=part.stop, last=part.last)
-        reader = RecordReader(walk, own, test, stable.drops)
+        part_options, stable = replace(options, topic_partition=piece.owner), committed.of(piece)
+        walk = Walk(
+            part.path, part_options, order=part.order, start=part.start, stop=part.stop, last=part.last
+        )
+        reader = RecordReader(walk, part_options, test, stable.drops)
         return reader, reader.lists(stable.within(part.offsets))
 
     since = selection.timestamps.first if selection.timestamps != EVERY else None
-    return SeveralRecords(SeveralLogs(chosen, options, opened, selection.offsets, since))
+    return SeveralRecords(SeveralLogs(logs, options, opened, selection.offsets, since))
 
 
 def _of_one(

@@ -78,14 +78,17 @@ def part_of(
         try:
             with Segment(files, options.limits) as segment:
                 if first > files.base_offset:
-                    place, before, known = segment.find_behind(first)
-                    start = 0 if place is None else place.position
-                    if place is not None and not known and options.check_crc:
-                        first = place.offset
-                if ends and (place := segment.find(last)) is not None:
-                    stop = place.position + place.size
+                    location, before, known = segment.find_behind(first)
+                    start = 0 if location is None else location.position
+                    if location is not None and not known and options.check_crc:
+                        first = location.offset
+                if ends and (location := segment.find(last)) is not None:
+                    stop = location.position + location.size
                     # the next batch shows whether an end that is not sure can be right
-                    if not segment.is_dense(place) and (following := segment.whole_frame(stop)) is not None:
+                    if (
+                        not segment.is_dense(location)
+                        and (following := segment.whole_frame(stop)) is not None
+                    ):
                         stop += following.size
         except FormatError:
             # Reading from the start raises the error, if it concerns the selection: with an end
@@ -137,7 +140,7 @@ class SeveralLogs(Generic[T]):
         omissions: what is not among the items.
     """
 
-    chosen: ChosenLogs
+    logs: ChosenLogs
     options: LogReadOptions
     open: Callable[[Part, Piece], tuple[Reader[Any], Iterator[tuple[int, T]]]]
     offsets: Range = EVERY
@@ -151,7 +154,7 @@ class SeveralLogs(Generic[T]):
     _items: Iterator[T] | None = None
 
     def __post_init__(self) -> None:
-        self.omissions.extend(self.chosen.omissions)
+        self.omissions.extend(self.logs.omissions)
 
     def items(self) -> Iterator[T]:
         """The items of all, by topic, partition and offset. Raises what their readers raise; OSError."""
@@ -164,7 +167,7 @@ class SeveralLogs(Generic[T]):
         self.items().close()  # type: ignore[attr-defined]  # a generator
 
     def _all(self) -> Iterator[T]:
-        pieces = list(self.chosen.pieces(self.offsets, self.options, self.omissions))
+        pieces = list(self.logs.pieces(self.offsets, self.options, self.omissions))
         if self.threads == 1:
             yield from self._in_turn(pieces, lambda number: self._read(pieces[number], None))
             return
@@ -187,30 +190,30 @@ class SeveralLogs(Generic[T]):
             while end < len(pieces) and piece.log is not None and pieces[end].log is piece.log:
                 end += 1
             try:
-                for at in range(number, end):
-                    for last, item in items(at):
+                for index in range(number, end):
+                    for last, item in items(index):
                         following = last + 1
                         yield item
-                    self._ended(pieces[at])
+                    self._ended(pieces[index])
             except (OSError, FormatError) as error:
                 log = piece.log
                 is_gone = isinstance(error, FileNotFoundError) or (
-                    isinstance(error, FormatError) and _is_replaced(pieces[at])
+                    isinstance(error, FormatError) and _is_replaced(pieces[index])
                 )
                 if log is None or not is_gone:
                     if isinstance(error, FormatError) or not self.options.skips_unreachable:
                         raise
-                    self.omissions.failed(pieces[at].files.log, error)
-                    drop(at)
-                    number = at + 1
+                    self.omissions.failed(pieces[index].files.log, error)
+                    drop(index)
+                    number = index + 1
                     continue
                 # A broker has deleted or merged segments since they were listed: the current ones follow.
-                for each in range(at, end):
-                    drop(each)
-                yield from log.whatever_goes(self._again, following)
+                for remaining in range(index, end):
+                    drop(remaining)
+                yield from log.relisted(self._reread, following)
             number = end
 
-    def _again(self, log: PartitionLog, start: int | None) -> Iterator[tuple[int, T]]:
+    def _reread(self, log: PartitionLog, start: int | None) -> Iterator[tuple[int, T]]:
         for piece in pieces_of(log, Range(max(self.offsets.first, start or 0), self.offsets.last)):
             try:
                 for last, item in self._read(piece, start):
@@ -225,12 +228,12 @@ class SeveralLogs(Generic[T]):
         """The items of one segment, in whichever thread."""
         if self._is_too_old(piece):
             return
-        wanted = Range(max(self.offsets.first, piece.first, start or 0), self.offsets.last)
+        offsets = Range(max(self.offsets.first, piece.first, start or 0), self.offsets.last)
         after = None if piece.after is None else piece.after.base_offset
-        if wanted.first <= piece.files.base_offset:
-            wanted = Range(EVERY.first, wanted.last)
-        ends = wanted.last != EVERY.last and (after is None or after > wanted.last + 1)
-        part = part_of(piece.files, wanted, self.options, after=after, ends=ends)
+        if offsets.first <= piece.files.base_offset:
+            offsets = Range(EVERY.first, offsets.last)
+        ends = offsets.last != EVERY.last and (after is None or after > offsets.last + 1)
+        part = part_of(piece.files, offsets, self.options, after=after, ends=ends)
         reader, items = self.open(part, piece)
         self._readers[part.path] = reader
         with reader:
@@ -269,7 +272,7 @@ class SeveralLogs(Generic[T]):
     @property
     def name(self) -> str:
         """Their number."""
-        return f"{len(self.chosen.logs)} logs"
+        return f"{len(self.logs.logs)} logs"
 
     @property
     def order(self) -> None:
@@ -288,13 +291,13 @@ class SeveralLogs(Generic[T]):
     @property
     def skipped(self) -> SkippedRanges:
         """All skipped ranges; the errors name the files."""
-        found = SkippedRanges()
+        ranges = SkippedRanges()
         for end in self.ends:
-            for each in end.skipped:
-                found.add(SkippedRange(each.start, each.end, each.error))
-            found.omitted += end.skipped.omitted
-            found.omitted_bytes += end.skipped.omitted_bytes
-        return found
+            for part in end.skipped:
+                ranges.add(SkippedRange(part.start, part.end, part.error))
+            ranges.omitted += end.skipped.omitted
+            ranges.omitted_bytes += end.skipped.omitted_bytes
+        return ranges
 
 
 def _is_replaced(piece: Piece) -> bool:

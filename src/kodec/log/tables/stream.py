@@ -27,17 +27,17 @@ PLACE = ("topic", "partition")
 def placed_schema(columns: pa.Schema | None = None) -> pa.Schema:
     """topic string | partition int32, null for a file in no such folder, then `row_schema` or `columns`."""
     pa = pyarrow()
-    place = [pa.field("topic", pa.string()), pa.field("partition", pa.int32())]
-    return pa.schema([*place, *(row_schema() if columns is None else columns)])
+    fields = [pa.field("topic", pa.string()), pa.field("partition", pa.int32())]
+    return pa.schema([*fields, *(row_schema() if columns is None else columns)])
 
 
 def scan_logs(
-    chosen: ChosenLogs, scan: Scan, options: LogReadOptions, committed: Committed, threads: int
+    selected: ChosenLogs, scan: Scan, options: LogReadOptions, committed: Committed, threads: int
 ) -> TableReader:
     """The rows of several logs as `scan` asks for them, its columns any of `placed_schema`."""
     # the offset records how far a log was read, in case a broker deletes the rest
-    wanted = dict.fromkeys(["offset", *(name for name in scan.schema.names if name not in PLACE)])
-    inner = replace(scan, schema=columns_of(decoded_schema(), wanted))
+    names = dict.fromkeys(["offset", *(name for name in scan.schema.names if name not in PLACE)])
+    inner = replace(scan, schema=columns_of(decoded_schema(), names))
 
     def opened(part: Part, piece: Piece) -> tuple[Reader[Any], Iterator[tuple[int, pa.RecordBatch]]]:
         owner, stable = piece.owner, committed.of(piece)
@@ -56,7 +56,7 @@ def scan_logs(
         return reader, ((batch["offset"][-1].as_py(), shape(batch)) for batch in reader if batch.num_rows)
 
     since = scan.timestamps.first if scan.filtered else None
-    logs = SeveralLogs(chosen, options, opened, scan.offsets, since, threads)
+    logs = SeveralLogs(selected, options, opened, scan.offsets, since, threads)
     reader = TableReader(logs, logs.items())
     reader.schema = scan.schema
     reader.ends = logs.ends
@@ -79,12 +79,12 @@ class _Shape:
             rows = pa.StructArray.from_buffers(pa.struct([]), batch.num_rows, [None])
             return pa.RecordBatch.from_struct_array(rows)
         columns = [
-            self._same(field, batch.num_rows) if field.name in PLACE else batch[field.name]
+            self._constant_column(field, batch.num_rows) if field.name in PLACE else batch[field.name]
             for field in self._schema
         ]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
-    def _same(self, field: pa.Field, rows: int) -> Any:
+    def _constant_column(self, field: pa.Field, rows: int) -> Any:
         filled = self._filled.get(field.name)
         if filled is None or len(filled) < rows:
             pa = pyarrow()

@@ -138,26 +138,26 @@ def scan_table(
         require_integer("threads", threads, 1)
     options = LogReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
     selection = Selection.of(topics, partitions, offsets, timestamps, isolation, keys)
-    chosen = chosen_logs(source, selection, options)
+    logs = chosen_logs(source, selection, options)
     names = None if columns is None else [columns] if isinstance(columns, str) else list(columns)
 
     def stored(names: list[str] | None) -> TableReader:
         scan = Scan(row_schema(), batch_rows=batch_rows, batch_bytes=batch_bytes, topic=source_topic or "")
-        return scan_selected(chosen, names, selection, scan, options, threads or cores())
+        return scan_selected(logs, names, selection, scan, options, threads or cores())
 
     if values is None:
         return stored(names)
     from kodec.log.tables.typed import scan_typed
 
-    if isinstance(chosen, ChosenLogs):
+    if isinstance(logs, ChosenLogs):
         return scan_typed(names, values, stored, source_topic, ("topic",))
-    if source_topic is None and isinstance(chosen, (str, os.PathLike)):
-        source_topic = topic_of(chosen)
+    if source_topic is None and isinstance(logs, (str, os.PathLike)):
+        source_topic = topic_of(logs)
     return scan_typed(names, values, stored, source_topic or "", ())
 
 
 def scan_selected(
-    chosen: ChosenLogs | Source,
+    logs: ChosenLogs | Source,
     names: list[str] | None,
     selection: Selection,
     scan: Scan,
@@ -169,18 +169,18 @@ def scan_selected(
     `scan` has the size of batches, and the topic, "" if it is that of the folder. Raises as `scan_table`.
     """
     if names is None:
-        schema = placed_schema() if isinstance(chosen, ChosenLogs) and chosen.several else row_schema()
+        schema = placed_schema() if isinstance(logs, ChosenLogs) and logs.several else row_schema()
     else:
         schema = columns_of(placed_schema(decoded_schema()), names)
     if selection.keys is not None:
         inner = list(dict.fromkeys([*schema.names, "key"]))
         others = replace(selection, keys=None)
-        found = scan_selected(chosen, inner, others, scan, options, threads)
-        return _with_keys(found, schema, selection.keys)
+        reader = scan_selected(logs, inner, others, scan, options, threads)
+        return _with_keys(reader, schema, selection.keys)
     decoded = not set(DECODED).isdisjoint(schema.names)
     topic = scan.topic or None
-    if decoded and not isinstance(chosen, ChosenLogs):
-        topic = _topic(chosen, topic)
+    if decoded and not isinstance(logs, ChosenLogs):
+        topic = _topic(logs, topic)
     scan = Scan(
         schema,
         selection.offsets,
@@ -190,13 +190,13 @@ def scan_selected(
         topic or "",
     )
     committed = Committed(selection, options)
-    if isinstance(chosen, ChosenLogs):
-        return scan_logs(chosen, scan, options, committed, threads)
+    if isinstance(logs, ChosenLogs):
+        return scan_logs(logs, scan, options, committed, threads)
     if set(PLACE).isdisjoint(schema.names):
-        stable = committed.of_source(chosen)
+        stable = committed.of_source(logs)
         scan = replace(scan, offsets=stable.within(scan.offsets))
-        return scan_rows(chosen, scan, options, drops=stable.drops)
-    return scan_logs(one_file(chosen, options), scan, options, committed, 1)
+        return scan_rows(logs, scan, options, drops=stable.drops)
+    return scan_logs(one_file(logs, options), scan, options, committed, 1)
 
 
 def _with_keys(inner: TableReader, schema: pa.Schema, keys: frozenset[bytes]) -> TableReader:
@@ -204,16 +204,16 @@ def _with_keys(inner: TableReader, schema: pa.Schema, keys: frozenset[bytes]) ->
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    wanted = pa.array(sorted(keys), pa.binary())
+    key_array = pa.array(sorted(keys), pa.binary())
 
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in inner:
-            if (found := batch.filter(pc.is_in(batch["key"], wanted))).num_rows:
-                yield found.select(schema.names)
+            if (matching := batch.filter(pc.is_in(batch["key"], key_array))).num_rows:
+                yield matching.select(schema.names)
 
-    found = TableReader(inner._walk, batches())
-    found.schema, found.ends = schema, inner.ends
-    return found
+    reader = TableReader(inner._walk, batches())
+    reader.schema, reader.ends = schema, inner.ends
+    return reader
 
 
 def _topic(source: Source, topic: str | None) -> str:

@@ -25,29 +25,29 @@ def scan_typed(
     values: ValueDecoder,
     opened: Callable[[list[str] | None], TableReader],
     topic: str | None,
-    place: Sequence[str],
+    place_names: Sequence[str],
 ) -> TableReader:
     """A reader of these columns, None for all, over one of those that are stored.
 
-    `place` are the columns for the topic-partition of a row, if available.
+    `place_names` are the columns for the topic-partition of a row, if available.
     Raises as `scan_table`.
     """
     pa = pyarrow()
     fields = typed_fields(values, *TYPED_COLUMNS)
     if names is not None:
-        wanted = columns_of(pa.schema([*placed_schema(decoded_schema()), *fields]), names)
-        stored = [each for each in wanted.names if each not in TYPED_COLUMNS]
-        inner = opened(list(dict.fromkeys([*stored, "value", "headers", *place])))
+        schema = columns_of(pa.schema([*placed_schema(decoded_schema()), *fields]), names)
+        stored = [name for name in schema.names if name not in TYPED_COLUMNS]
+        inner = opened(list(dict.fromkeys([*stored, "value", "headers", *place_names])))
     else:
         inner = opened(None)
-        wanted = pa.schema([*inner.schema, *fields])
-    found = TableReader(inner._walk, _batches(inner, wanted, values, topic))
-    found.schema, found.ends = wanted, inner.ends
-    return found
+        schema = pa.schema([*inner.schema, *fields])
+    reader = TableReader(inner._walk, _batches(inner, schema, values, topic))
+    reader.schema, reader.ends = schema, inner.ends
+    return reader
 
 
 def _batches(
-    inner: TableReader, wanted: pa.Schema, values: ValueDecoder, topic: str | None
+    inner: TableReader, schema: pa.Schema, values: ValueDecoder, topic: str | None
 ) -> Iterator[pa.RecordBatch]:
     pa = pyarrow()
     for batch in inner:
@@ -57,5 +57,5 @@ def _batches(
             named = batch["topic"][0].as_py() or ""
         typed = typed_part(values, batch["value"], batch["headers"], named)
         more = dict(zip(TYPED_COLUMNS, typed, strict=True))
-        columns = [more[name] if name in more else batch[name] for name in wanted.names]
-        yield pa.RecordBatch.from_arrays(columns, schema=wanted)
+        columns = [more[name] if name in more else batch[name] for name in schema.names]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)

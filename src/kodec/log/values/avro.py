@@ -127,10 +127,10 @@ class _Walk:
         if isinstance(schema, list):
             if len(schema) > _MOST_IN_UNION:
                 raise BadSchema(f"a union of more than {_MOST_IN_UNION:,} types")
-            found = [self.size(each, depth + 1) for each in schema]
+            sizes = [self.size(branch, depth + 1) for branch in schema]
             # a byte selects one of the types, and null has no other bytes
-            empty = max((each.empty for each in found if each.nodes > 1), default=0)
-            return _Size(1 + sum(each.nodes for each in found), empty, True)
+            empty = max((size.empty for size in sizes if size.nodes > 1), default=0)
+            return _Size(1 + sum(size.nodes for size in sizes), empty, True)
         if isinstance(schema, str):
             if schema not in self.named:
                 return _Size(1, int(schema == "null"), schema != "null")
@@ -138,11 +138,11 @@ class _Walk:
         kind, name = schema["type"], schema.get("name")
         if name not in self.known and name not in self.inside:
             fields = schema["fields"] if kind in ("record", "error") else []
-            _check_names(name, [each["name"] for each in fields])
-            for each in (schema, *fields):
-                names = each.get("aliases", [])
+            _check_names(name, [field["name"] for field in fields])
+            for definition in (schema, *fields):
+                names = definition.get("aliases", [])
                 if not isinstance(names, list) or not all(isinstance(alias, str) for alias in names):
-                    raise BadSchema(f"{each.get('name')}: aliases are no list of names: {names!r:.100}")
+                    raise BadSchema(f"{definition.get('name')}: aliases are no list of names: {names!r:.100}")
         match kind:
             case "record" | "error":
                 if name in self.known:
@@ -151,10 +151,10 @@ class _Walk:
                     self.recursive = True
                     return _Size(1, 0, True)
                 self.inside.add(name)
-                found = [self.size(each["type"], depth + 1) for each in schema["fields"]]
+                sizes = [self.size(field["type"], depth + 1) for field in schema["fields"]]
                 self.inside.remove(name)
-                takes = any(each.takes_bytes for each in found)
-                nodes, empty = sum(each.nodes for each in found), sum(each.empty for each in found)
+                takes = any(size.takes_bytes for size in sizes)
+                nodes, empty = sum(size.nodes for size in sizes), sum(size.empty for size in sizes)
                 self.known[name] = _Size(1 + nodes, empty + (not takes), takes)
                 return self.known[name]
             case "array":

@@ -54,20 +54,20 @@ class AvroColumn:
 
     def __init__(self, writer: AvroSchema, reader: AvroSchema | None = None) -> None:
         self._reader = AvroReader(writer, reader, columns=True)
-        own = _Types(writer.named).of(writer.parsed)
-        self._form = own if reader is None else _Types(reader.named).of(reader.parsed)
+        writer_form = _Types(writer.named).of(writer.parsed)
+        self._form = writer_form if reader is None else _Types(reader.named).of(reader.parsed)
         self.type: pa.DataType = self._form.type
-        resolve = _resolution(own, self._form)
+        resolve = _resolution(writer_form, self._form)
         self._fast: _Finish | None = None
-        if own.stored not in (None, "null") and resolve is not None:
-            self._fast = lambda array: resolve(own.finish(array))
+        if writer_form.stored not in (None, "null") and resolve is not None:
+            self._fast = lambda array: resolve(writer_form.finish(array))
         # a row alone; and many of them, each with a mark after it that shows where it ends
-        row, mark = {"name": "row", "type": own.stored}, {"name": "mark", "type": "double"}
+        row, mark = {"name": "row", "type": writer_form.stored}, {"name": "mark", "type": "double"}
         marked = {"type": "record", "name": "Row", "fields": [row, mark]}
         rows = {"name": "rows", "type": {"type": "array", "items": marked}}
         self._one = json.dumps({"type": "record", "name": "Row", "fields": [row]})
         self._many = json.dumps({"type": "record", "name": "Rows", "fields": [rows]})
-        self._outer, self._inner = own.outer + self._form.outer, own.inner + self._form.inner
+        self._outer, self._inner = writer_form.outer + self._form.outer, writer_form.inner + self._form.inner
 
     def decode(self, payloads: pa.BinaryArray) -> tuple[pa.Array, dict[int, str]]:
         """A row for each payload, and which were not decoded, with the reason; these are null."""
@@ -100,16 +100,16 @@ class AvroColumn:
         pa = pyarrow()
         if self._fast is None:
             rows = [self._form.plain(self._reader.decode(payload)) for payload in payloads.to_pylist()]
-            found = pa.array(rows, self.type)
+            column = pa.array(rows, self.type)
         elif len(payloads) == 1:
             # its error explains more; it does not look at bytes after the value
-            found = self._fast(_pyruhvro().deserialize_array([payloads[0].as_py()], self._one)["row"])
+            column = self._fast(_pyruhvro().deserialize_array([payloads[0].as_py()], self._one)["row"])
             self._rows(payloads)
         else:
-            found = self._fast(self._rows(payloads))
+            column = self._fast(self._rows(payloads))
         # checks that strings are UTF-8 and decimals fit their type, which nothing has checked so far
-        found.validate(full=True)
-        return found
+        column.validate(full=True)
+        return column
 
     def _rows(self, payloads: pa.BinaryArray) -> pa.Array:
         """Many payloads as one Avro array, without an object for each.
@@ -153,7 +153,7 @@ def _pyruhvro() -> Any:
     return pyruhvro
 
 
-def _same(array: Any) -> Any:
+def _unchanged(array: Any) -> Any:
     return array
 
 
@@ -174,8 +174,8 @@ class _Form:
 
     type: Any
     stored: Any
-    finish: _Finish = _same
-    plain: Callable[[Any], Any] = _same
+    finish: _Finish = _unchanged
+    plain: Callable[[Any], Any] = _unchanged
     kind: str = ""
     inside: dict[str, _Form] = field(default_factory=dict)
     outer: int = 1
@@ -221,41 +221,48 @@ class _Types:
         if name in self._inside:
             raise BadSchema(f"type {name} contains itself: it has no columns")
         self._inside.add(name)
-        inside = {each["name"]: self.of(each["type"]) for each in schema["fields"]}
+        inside = {field["name"]: self.of(field["type"]) for field in schema["fields"]}
         self._inside.remove(name)
         forms = inside.items()
-        fields = [pa.field(each, form.type) for each, form in forms]
+        fields = [pa.field(field_name, form.type) for field_name, form in forms]
 
         # pyruhvro does not receive types without bytes, as it treats their nulls as errors
-        places = {each: at for at, each in enumerate(each for each, form in forms if form.stored != "null")}
+        places = {
+            field_name: position
+            for position, field_name in enumerate(
+                field_name for field_name, form in forms if form.stored != "null"
+            )
+        }
 
         def finish(array: Any) -> Any:
             columns = [
-                form.finish(array.field(places[each])) if each in places else pa.nulls(len(array), form.type)
-                for each, form in forms
+                form.finish(array.field(places[field_name]))
+                if field_name in places
+                else pa.nulls(len(array), form.type)
+                for field_name, form in forms
             ]
             return pa.StructArray.from_arrays(columns, fields=fields, mask=array.is_null())
 
         self._records += 1
         stored: Any = None
         if all(form.stored is not None for form in inside.values()):
-            members = [{"name": each, "type": inside[each].stored} for each in places]
+            members = [{"name": field_name, "type": inside[field_name].stored} for field_name in places]
             stored = (
                 {"type": "record", "name": f"Record{self._records}", "fields": members} if places else "null"
             )
         return _Form(
             pa.struct(fields) if stored != "null" else pa.null(),
             stored,
-            finish if stored != "null" else _same,
-            (lambda value: {each: form.plain(value[each]) for each, form in forms})
+            finish if stored != "null" else _unchanged,
+            (lambda value: {field_name: form.plain(value[field_name]) for field_name, form in forms})
             if stored != "null"
             else lambda value: None,
             f"record {name.rpartition('.')[2]}",
             inside,
             1 + sum(form.outer for form in inside.values()),
             sum(form.inner for form in inside.values()),
-            {each["name"]: each.get("aliases", []) for each in schema["fields"]},
-            {each["name"]: each["default"] for each in schema["fields"] if "default" in each},
+            {field["name"]: field.get("aliases", []) for field in schema["fields"]},
+            {field["name"]: field["default"] for field in schema["fields"] if "default" in field},
         )
 
     def _list(self, schema: Any) -> _Form:
@@ -265,7 +272,7 @@ class _Types:
             kind,
             None if items.stored is None else {"type": "array", "items": items.stored},
             lambda array: _list_of(array, items.finish, kind),
-            lambda value: [items.plain(each) for each in value],
+            lambda value: [items.plain(item) for item in value],
             "array",
             {"": items},
             inner=items.outer + items.inner,
@@ -278,7 +285,7 @@ class _Types:
             kind,
             None if values.stored in (None, "null") else {"type": "map", "values": values.stored},
             lambda array: _map_of(array, values.finish, kind),
-            lambda value: [(key, values.plain(each)) for key, each in value.items()],
+            lambda value: [(key, values.plain(item)) for key, item in value.items()],
             "map",
             {"": values},
             inner=1 + values.outer + values.inner,
@@ -286,20 +293,20 @@ class _Types:
 
     def _union(self, branches: list[Any]) -> _Form:
         pa = pyarrow()
-        forms = [self.of(each) for each in branches]
-        names = [_name(each) for each in branches]
+        forms = [self.of(branch) for branch in branches]
+        names = [_name(branch) for branch in branches]
         known = {name: form for name, form in zip(names, forms, strict=True) if name != "null"}
         stored: list[Any] = []
         wrapped = set[int]()
-        for at, form in enumerate(forms):
+        for position, form in enumerate(forms):
             again = form.stored in stored and len(forms) > 1
             if again:
                 # no union has the same type twice; a record of one field is stored as that is
                 self._records += 1
-                one = [{"name": "one", "type": form.stored}]
-                wrapped.add(at)
+                wrapper = [{"name": "one", "type": form.stored}]
+                wrapped.add(position)
             stored.append(
-                {"type": "record", "name": f"One{self._records}", "fields": one} if again else form.stored
+                {"type": "record", "name": f"One{self._records}", "fields": wrapper} if again else form.stored
             )
         empty = any(form.stored == "null" for form in known.values())
         whole = None if empty or None in stored else stored
@@ -322,7 +329,7 @@ class _Types:
                 **size,
             )
         fields = [pa.field(name.rpartition(".")[2], form.type) for name, form in known.items()]
-        if len({each.name for each in fields}) < len(fields):
+        if len({field.name for field in fields}) < len(fields):
             fields = [pa.field(name, form.type) for name, form in known.items()]
 
         def finish(array: Any) -> Any:
@@ -331,14 +338,14 @@ class _Types:
             )
             columns, null = [], pa.repeat(False, len(array))
             compute = _compute()
-            for at, name in enumerate(names):
-                here = compute.equal(codes, at)
+            for position, name in enumerate(names):
+                mask = compute.equal(codes, position)
                 if name == "null":
-                    null = here
+                    null = mask
                 else:
-                    found = array.field(at).field(0) if at in wrapped else array.field(at)
-                    found = known[name].finish(found)
-                    columns.append(_only(found, here))
+                    column = array.field(position).field(0) if position in wrapped else array.field(position)
+                    column = known[name].finish(column)
+                    columns.append(_only(column, mask))
             return pa.StructArray.from_arrays(columns, fields=fields, mask=null)
 
         def plain(value: Any) -> Any:
@@ -347,13 +354,13 @@ class _Types:
             name, inner = value
             return {columns[name]: known[name].plain(inner)}
 
-        columns = {name: each.name for name, each in zip(known, fields, strict=True)}
+        columns = {name: field.name for name, field in zip(known, fields, strict=True)}
         return _Form(
             pa.struct(fields),
             whole,
             finish,
             plain,
-            f"union {[self._named.get(each, each) if isinstance(each, str) else each for each in branches]}",
+            f"union {[self._named.get(name, name) if isinstance(name, str) else name for name in branches]}",
             **size,
         )
 
@@ -371,11 +378,11 @@ def _compute() -> Any:
     return compute
 
 
-def _only(array: Any, here: Any) -> Any:
+def _only(array: Any, mask: Any) -> Any:
     """The existing values, null for the others."""
     pa, compute = pyarrow(), _compute()
     positions = pa.array(range(len(array)), pa.int64())
-    return array.take(compute.if_else(here, positions, pa.scalar(None, pa.int64())))
+    return array.take(compute.if_else(mask, positions, pa.scalar(None, pa.int64())))
 
 
 def _offsets(array: Any) -> Any:
@@ -411,28 +418,28 @@ def _fixed(schema: Any, name: str) -> _Form:
     parts = ["double"] * (size // 8) + ["float"] * (size % 8 // 4) if small else []
     stored: Any = None
     if small:
-        fields = [{"name": f"p{at}", "type": each} for at, each in enumerate(parts)]
+        fields = [{"name": f"p{position}", "type": part} for position, part in enumerate(parts)]
         stored = {"type": "record", "name": name, "fields": fields}
 
     def finish(array: Any) -> Any:
         if not len(array):
             return pa.array([], pa.binary(size))
-        views = [memoryview(array.field(at).buffers()[1]).cast("B") for at in range(len(parts))]
+        views = [memoryview(array.field(position).buffers()[1]).cast("B") for position in range(len(parts))]
         joined = bytearray(size * len(array))
-        at = 0
-        for view, each in zip(views, parts, strict=True):
-            width, offset = (8, array.field(0).offset) if each == "double" else (4, array.field(0).offset)
+        start = 0
+        for view, part in zip(views, parts, strict=True):
+            width, offset = (8, array.field(0).offset) if part == "double" else (4, array.field(0).offset)
             for byte in range(width):
-                joined[at::size] = view[width * offset + byte : width * (offset + len(array)) : width]
-                at += 1
+                joined[start::size] = view[width * offset + byte : width * (offset + len(array)) : width]
+                start += 1
         validity = _validity(array)
         return pa.Array.from_buffers(pa.binary(size), len(array), [validity, pa.py_buffer(joined)])
 
-    made = kind.finish
+    convert = kind.finish
     return _Form(
         (pa.binary(size) if size <= _MOST_WIDTH else pa.binary()) if kind.type is None else kind.type,
         stored,
-        lambda array: made(finish(array)),
+        lambda array: convert(finish(array)),
         kind.plain,
         f"fixed {schema['name'].rpartition('.')[2]} {size} {kind.kind}",
         outer=len(parts) or 1,
@@ -448,15 +455,15 @@ def _decimal(precision: int, scale: int) -> _Form:
     """Of two's complement in any number of bytes, high ones first."""
     pa = pyarrow()
     kind, width = (pa.decimal128, 16) if precision <= 38 else (pa.decimal256, 32)
-    made, number = kind(precision, scale), unscaled_number(precision)
+    arrow_type, number = kind(precision, scale), unscaled_number(precision)
 
     def finish(array: Any) -> Any:
         data = b"".join(
-            number(each or b"").to_bytes(width, "little", signed=True) for each in array.to_pylist()
+            number(value or b"").to_bytes(width, "little", signed=True) for value in array.to_pylist()
         )
-        return pa.Array.from_buffers(made, len(array), [_validity(array), pa.py_buffer(data)])
+        return pa.Array.from_buffers(arrow_type, len(array), [_validity(array), pa.py_buffer(data)])
 
-    return _Form(made, None, finish, kind=f"decimal {precision} {scale}")
+    return _Form(arrow_type, None, finish, kind=f"decimal {precision} {scale}")
 
 
 def _logical(schema: Any, kind: str) -> _Form:
@@ -471,7 +478,8 @@ def _logical(schema: Any, kind: str) -> _Form:
             pa.string(),
             None,
             lambda array: pa.array(
-                [None if each is None else str(UUID(bytes=each)) for each in array.to_pylist()], pa.string()
+                [None if value is None else str(UUID(bytes=value)) for value in array.to_pylist()],
+                pa.string(),
             ),
             kind="uuid",
         )
@@ -487,8 +495,8 @@ def _scalar(kind: str, schema: Any) -> _Form:
         case "boolean":
             return _Form(pa.bool_(), "boolean", kind=kind)
         case "float" | "double":
-            made = pa.float32() if kind == "float" else pa.float64()
-            return _Form(made, kind, kind=kind)
+            arrow_type = pa.float32() if kind == "float" else pa.float64()
+            return _Form(arrow_type, kind, kind=kind)
         case "string":
             if name == "string-uuid":
                 return _Form(pa.string(), "string", _uuids, kind=name)
@@ -503,7 +511,7 @@ def _scalar(kind: str, schema: Any) -> _Form:
                 logical.plain,
                 logical.kind,
             )
-    made, most = _NUMBERS(pa).get(name, (pa.int32() if kind == "int" else pa.int64(), None))
+    arrow_type, most = _NUMBERS(pa).get(name, (pa.int32() if kind == "int" else pa.int64(), None))
 
     def finish(array: Any) -> Any:
         if kind == "int":
@@ -512,10 +520,10 @@ def _scalar(kind: str, schema: Any) -> _Form:
             ends = _compute().min_max(array).as_py()
             if ends["min"] is not None and not 0 <= ends["min"] <= ends["max"] < most:
                 raise ValueError(f"no time of a day: {ends['min']} or {ends['max']}")
-        return array.view(made)
+        return array.view(arrow_type)
 
     known = name if name in _NUMBERS(pa) else kind
-    return _Form(made, "long", finish, kind=known)
+    return _Form(arrow_type, "long", finish, kind=known)
 
 
 def _uuids(texts: Any) -> Any:
@@ -531,15 +539,15 @@ def _uuids(texts: Any) -> Any:
 def _NUMBERS(pa: Any) -> dict[str, tuple[Any, int | None]]:
     """What logical types make of int and long: Arrow's type, and what is more than any."""
     day = 86_400_000
-    found: dict[str, tuple[Any, int | None]] = {
+    types: dict[str, tuple[Any, int | None]] = {
         "int-date": (pa.date32(), None),
         "int-time-millis": (pa.time32("ms"), day),
         "long-time-micros": (pa.time64("us"), day * 1000),
     }
     for name, unit in (("millis", "ms"), ("micros", "us"), ("nanos", "ns")):
-        found[f"long-timestamp-{name}"] = pa.timestamp(unit, "UTC"), None
-        found[f"long-local-timestamp-{name}"] = pa.timestamp(unit), None
-    return found
+        types[f"long-timestamp-{name}"] = pa.timestamp(unit, "UTC"), None
+        types[f"long-local-timestamp-{name}"] = pa.timestamp(unit), None
+    return types
 
 
 _DEFAULTS = {"boolean": bool, "int": int, "long": int, "string": str}
@@ -553,7 +561,7 @@ _PROMOTED: dict[str, Sequence[str]] = {
 def _resolution(writer: _Form, reader: _Form) -> _Finish | None:
     """What makes a column of the reader's type of one of the writer's; None if `AvroReader` is to say."""
     if writer is reader or (writer.kind == reader.kind and not writer.inside and writer.type == reader.type):
-        return _same
+        return _unchanged
     if reader.kind == "null?":
         inside = writer.inside[""] if writer.kind == "null?" else writer
         if inside.kind == "null":
@@ -566,15 +574,15 @@ def _resolution(writer: _Form, reader: _Form) -> _Finish | None:
         return None
     if writer.kind in ("array", "map"):
         inner = _resolution(writer.inside[""], reader.inside[""])
-        made = _list_of if writer.kind == "array" else _map_of
-        return None if inner is None else lambda array: made(array, inner, reader.type)
+        build = _list_of if writer.kind == "array" else _map_of
+        return None if inner is None else lambda array: build(array, inner, reader.type)
     return _resolved_record(writer, reader) if writer.kind.startswith("record") else None
 
 
 def _resolved_record(writer: _Form, reader: _Form) -> _Finish | None:
     pa = pyarrow()
     columns: list[_Finish] = []
-    places = {name: at for at, name in enumerate(writer.inside)}
+    places = {name: position for position, name in enumerate(writer.inside)}
     origins = field_origins(reader.aliases, list(writer.inside))
     for name, form in reader.inside.items():
         if name in origins:
@@ -591,12 +599,12 @@ def _resolved_record(writer: _Form, reader: _Form) -> _Finish | None:
         else:
             return None
     return lambda array: pa.StructArray.from_arrays(
-        [each(array) for each in columns], fields=list(reader.type), mask=array.is_null()
+        [finish(array) for finish in columns], fields=list(reader.type), mask=array.is_null()
     )
 
 
-def _field_of(at: int, inner: _Finish) -> _Finish:
-    return lambda array: inner(array.field(at))
+def _field_of(position: int, inner: _Finish) -> _Finish:
+    return lambda array: inner(array.field(position))
 
 
 def _filled(value: Any, kind: Any) -> _Finish:

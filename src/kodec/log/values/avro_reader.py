@@ -45,7 +45,7 @@ class _Source:
     """The data, the position in it, in bytes, and how many containers enclose that."""
 
     data: bytes
-    at: int = 0
+    position: int = 0
     depth: int = 0
 
 
@@ -73,8 +73,8 @@ class AvroReader:
     def __init__(
         self, writer: AvroSchema, reader: AvroSchema | None = None, *, columns: bool = False
     ) -> None:
-        made = _Readers(writer.named, {} if reader is None else reader.named, columns)
-        self._read = made.of(writer.parsed, None if reader is None else reader.parsed)
+        readers = _Readers(writer.named, {} if reader is None else reader.named, columns)
+        self._read = readers.of(writer.parsed, None if reader is None else reader.parsed)
 
     def decode(self, payload: bytes) -> Any:
         """The value, which ends with the data. Raises ValueError for other data, or what does not fit."""
@@ -83,25 +83,25 @@ class AvroReader:
             value = self._read(source)
         except IndexError:
             raise ValueError(f"the data ends early, after {len(payload)} bytes") from None
-        if left := len(payload) - source.at:
-            raise ValueError(f"a value of it ends {left} bytes before the data")
+        if remaining := len(payload) - source.position:
+            raise ValueError(f"a value of it ends {remaining} bytes before the data")
         return value
 
 
 def _long(source: _Source) -> int:
-    data, at = source.data, source.at
-    byte = data[at]
+    data, position = source.data, source.position
+    byte = data[position]
     number, shift = byte & 0x7F, 7
     while byte & 0x80:
-        at += 1
-        byte = data[at]
+        position += 1
+        byte = data[position]
         number |= (byte & 0x7F) << shift
         shift += 7
         if shift == 70:
             if byte & 0x80:
                 raise ValueError("a number of more than 10 bytes")
             number &= (1 << 64) - 1  # as Avro's Java and Rust read it
-    source.at = at + 1
+    source.position = position + 1
     return (number >> 1) ^ -(number & 1)
 
 
@@ -113,22 +113,22 @@ def _int(source: _Source) -> int:
 
 
 def _bytes(source: _Source) -> bytes:
-    return _taken(source, _long(source))
+    return _read_bytes(source, _long(source))
 
 
-def _taken(source: _Source, size: int) -> bytes:
-    at = source.at
-    if not 0 <= size <= len(source.data) - at:
-        raise ValueError(f"need {size} bytes, have {len(source.data) - at}")
-    source.at = at + size
-    return source.data[at : at + size]
+def _read_bytes(source: _Source, size: int) -> bytes:
+    position = source.position
+    if not 0 <= size <= len(source.data) - position:
+        raise ValueError(f"need {size} bytes, have {len(source.data) - position}")
+    source.position = position + size
+    return source.data[position : position + size]
 
 
 def _boolean(source: _Source) -> bool:
-    byte = source.data[source.at]
+    byte = source.data[source.position]
     if byte > 1:
         raise ValueError(f"the boolean {byte} is neither 0 nor 1")
-    source.at += 1
+    source.position += 1
     return byte == 1
 
 
@@ -137,8 +137,8 @@ _READS: dict[str, _Read] = {
     "boolean": _boolean,
     "int": _int,
     "long": _long,
-    "float": lambda source: struct.unpack("<f", _taken(source, 4))[0],
-    "double": lambda source: struct.unpack("<d", _taken(source, 8))[0],
+    "float": lambda source: struct.unpack("<f", _read_bytes(source, 4))[0],
+    "double": lambda source: struct.unpack("<d", _read_bytes(source, 8))[0],
     "bytes": _bytes,
     "string": lambda source: _bytes(source).decode("utf-8"),
 }
@@ -157,8 +157,8 @@ _PROMOTED: dict[tuple[str, str], _Made] = {
 
 def _single(value: int) -> float:
     """The float of 4 bytes next to a number."""
-    (found,) = struct.unpack("<f", struct.pack("<f", value))
-    return float(found)
+    (single,) = struct.unpack("<f", struct.pack("<f", value))
+    return float(single)
 
 
 def _unresolved(text: str) -> _Read:
@@ -202,21 +202,21 @@ class _Readers:
                 return _enum(writer, reader)
             case "fixed":
                 size = writer["size"]
-                return self._scalar(lambda source: _taken(source, size), writer, reader)
+                return self._scalar(lambda source: _read_bytes(source, size), writer, reader)
             case kind:
                 return self._scalar(_READS[kind], writer, reader)
 
     def _union(self, writer: list[Any], reader: Any) -> _Read:
-        reads = [self.of(each, reader) for each in writer]
+        reads = [self.of(branch, reader) for branch in writer]
         if reader is None:
             choice = _is_choice(writer)
-            reads = [self._named(read, each, choice) for read, each in zip(reads, writer, strict=True)]
+            reads = [self._named(read, branch, choice) for read, branch in zip(reads, writer, strict=True)]
 
         def union(source: _Source) -> Any:
-            at = _long(source)
-            if not 0 <= at < len(reads):
-                raise ValueError(f"the union has no type {at}")
-            return reads[at](source)
+            index = _long(source)
+            if not 0 <= index < len(reads):
+                raise ValueError(f"the union has no type {index}")
+            return reads[index](source)
 
         return union
 
@@ -232,26 +232,28 @@ class _Readers:
         kind = _kind(writer)
         # a union has a thousand types: it is not searched for each of the writer's
         called = self._called.get(id(union)) or self._called.setdefault(id(union), self._types(union))
-        others = [other for own, other in _PROMOTED if own == kind]
-        for keys in ([(kind, _short(writer)), ("union", "")], [(other, "") for other in others]):
-            found = sorted((each for key in keys for each in called.get(key, ())), key=operator.itemgetter(0))
-            for _, each in found:
-                if self._match(writer, _whole(each, self._readers), promoted=True):
-                    return each
+        others = [other for stored, other in _PROMOTED if stored == kind]
+        for keys in ([(kind, _short_name(writer)), ("union", "")], [(other, "") for other in others]):
+            candidates = sorted(
+                (candidate for key in keys for candidate in called.get(key, ())), key=operator.itemgetter(0)
+            )
+            for _, branch in candidates:
+                if self._match(writer, _whole(branch, self._readers), promoted=True):
+                    return branch
         return None
 
     def _types(self, union: list[Any]) -> dict[tuple[str, str], list[tuple[int, Any]]]:
         """The places and the types of a union, by their kinds and the names that stand for them."""
-        found: dict[tuple[str, str], list[tuple[int, Any]]] = {}
-        for at, each in enumerate(union):
-            whole = _whole(each, self._readers)
+        branches: dict[tuple[str, str], list[tuple[int, Any]]] = {}
+        for index, branch in enumerate(union):
+            whole = _whole(branch, self._readers)
             if isinstance(whole, list):
-                found.setdefault(("union", ""), []).append((at, each))
+                branches.setdefault(("union", ""), []).append((index, branch))
                 continue
             aliases = whole.get("aliases", ()) if isinstance(whole, dict) else ()
-            for name in dict.fromkeys([_short(whole), *(one.rpartition(".")[2] for one in aliases)]):
-                found.setdefault((_kind(whole), name), []).append((at, each))
-        return found
+            for name in dict.fromkeys([_short_name(whole), *(alias.rpartition(".")[2] for alias in aliases)]):
+                branches.setdefault((_kind(whole), name), []).append((index, branch))
+        return branches
 
     def _match(self, writer: Any, reader: Any, *, promoted: bool) -> bool:
         """Whether two types are the same, apart from what is in them."""
@@ -261,10 +263,10 @@ class _Readers:
         if kind != other:
             return promoted and (kind, other) in _PROMOTED
         if kind in ("record", "error", "enum", "fixed"):
-            mine, own = writer["name"], reader["name"]
-            others = {own, *reader.get("aliases", ())}
-            short = {each.rpartition(".")[2] for each in (own, *reader.get("aliases", ()))}
-            if mine not in others and mine.rpartition(".")[2] not in short:
+            writer_name, reader_name = writer["name"], reader["name"]
+            others = {reader_name, *reader.get("aliases", ())}
+            short = {name.rpartition(".")[2] for name in (reader_name, *reader.get("aliases", ()))}
+            if writer_name not in others and writer_name.rpartition(".")[2] not in short:
                 return False
             return bool(kind != "fixed" or writer["size"] == reader["size"])
         return True
@@ -276,27 +278,27 @@ class _Readers:
             return lambda source: again[0](source)
         holder = self._known[key] = list[_Read]()
         target = writer if reader is None else reader
-        aliases = {each["name"]: each.get("aliases", ()) for each in target["fields"]}
-        origins = field_origins(aliases, [each["name"] for each in writer["fields"]])
+        aliases = {field["name"]: field.get("aliases", ()) for field in target["fields"]}
+        origins = field_origins(aliases, [field["name"] for field in writer["fields"]])
         defaults: list[tuple[str, Any]] = []
         missing: str | None = None
-        for each in target["fields"]:
-            name = each["name"]
+        for field in target["fields"]:
+            name = field["name"]
             if name in origins:
                 continue
             try:
-                defaults.append((name, self._default(each["type"], each["default"])))
+                defaults.append((name, self._default(field["type"], field["default"])))
             except KeyError:
                 missing = f"field {name} is not in the data, and has no default"
             except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 missing = f"field {name}: its default is not of its type: {error}"
-        types = {each["name"]: each["type"] for each in target["fields"]}
+        types = {field["name"]: field["type"] for field in target["fields"]}
         names = {origin: name for name, origin in origins.items()}
         steps: list[tuple[str | None, _Read]] = []
-        for each in writer["fields"]:
-            name = names.get(each["name"])
+        for field in writer["fields"]:
+            name = names.get(field["name"])
             # what the reader does not have is read too: it must follow the schema
-            read = self.of(each["type"], None if reader is None or name is None else types[name])
+            read = self.of(field["type"], None if reader is None or name is None else types[name])
             steps.append((name, read))
         order = dict.fromkeys(types)
 
@@ -306,60 +308,62 @@ class _Readers:
             source.depth += 1
             if source.depth > MOST_NESTING:
                 raise ValueError(f"nested deeper than {MOST_NESTING}")
-            found: dict[str, Any] = order.copy()
+            values: dict[str, Any] = order.copy()
             for name, read in steps:
                 if name is None:
                     read(source)
                 else:
-                    found[name] = read(source)
+                    values[name] = read(source)
             for name, value in defaults:
-                found[name] = value
+                values[name] = value
             source.depth -= 1
-            return found
+            return values
 
         holder.append(record)
         return record
 
     def _array(self, read: _Read) -> _Read:
         def array(source: _Source) -> list[Any]:
-            found: list[Any] = []
+            items: list[Any] = []
             for count in _blocks(source):
                 for _ in range(count):
-                    found.append(read(source))
-            return found
+                    items.append(read(source))
+            return items
 
         return array
 
     def _map(self, read: _Read) -> _Read:
         def mapping(source: _Source) -> dict[str, Any]:
-            found: dict[str, Any] = {}
+            entries: dict[str, Any] = {}
             for count in _blocks(source):
                 for _ in range(count):
                     key = _bytes(source).decode("utf-8")
-                    found[key] = read(source)
-            return found
+                    entries[key] = read(source)
+            return entries
 
         return mapping
 
     def _scalar(self, read: _Read, writer: Any, reader: Any) -> _Read:
-        own, target = self._logical(writer), None if reader is None else self._logical(reader)
-        for each in (own, target):
-            if each is not None and each[0] == "decimal" and each[1] > MOST_DIGITS:
-                return _unresolved(f"{_text(each)}: more than {MOST_DIGITS} digits are not supported")
+        origin, target = self._logical(writer), None if reader is None else self._logical(reader)
+        for logical in (origin, target):
+            if logical is not None and logical[0] == "decimal" and logical[1] > MOST_DIGITS:
+                return _unresolved(
+                    f"{_logical_name(logical)}: more than {MOST_DIGITS} digits are not supported"
+                )
         kind, other = _kind(writer), _kind(writer if reader is None else reader)
-        if reader is None or target == own:
-            steps = [] if own is None else [self._made(own, kind)]
-        elif own is None or target is None:
-            steps = [] if target is None else [self._made(target, other)]
+        if reader is None or target == origin:
+            steps = [] if origin is None else [self._construct(origin, kind)]
+        elif origin is None or target is None:
+            steps = [] if target is None else [self._construct(target, other)]
         else:
-            exact = _conversion(own, target)
+            exact = _conversion(origin, target)
             if exact is None:
-                return _unresolved(f"{_text(own)} does not resolve to {_text(target)}")
-            steps = [_number(own), exact, self._made(target, "int")]
+                return _unresolved(f"{_logical_name(origin)} does not resolve to {_logical_name(target)}")
+            steps = [_number(origin), exact, self._construct(target, "int")]
         if kind != other:
             promoted = _PROMOTED[kind, other]
             # a decimal or a number of units is converted by its value, not by its bytes
-            if own is None or target is None or own == target:
+            if origin is None or target is None or origin == target:
                 steps = [promoted, *steps]
         if not steps:
             return read
@@ -389,7 +393,7 @@ class _Readers:
             return ("uuid",) if kind == "string" or schema.get("size") == 16 else None
         return (name,) if isinstance(name, str) and _UNITS.get(name, ("",))[0] == kind else None
 
-    def _made(self, logical: _Logical, kind: str) -> _Made:
+    def _construct(self, logical: _Logical, kind: str) -> _Made:
         """What makes a value of what is stored, or of a decimal's unscaled number."""
         match logical:
             case ("decimal", precision, scale):
@@ -399,8 +403,8 @@ class _Readers:
                 unscaled = unscaled_number(precision)
                 return lambda data: number(unscaled(data))
             case ("uuid",):
-                found = _uuid if kind == "string" else lambda data: UUID(bytes=data)
-                return (lambda data: str(found(data))) if self._columns else found
+                convert = _uuid if kind == "string" else lambda data: UUID(bytes=data)
+                return (lambda data: str(convert(data))) if self._columns else convert
             case (name,):
                 return _whole_unit(name) if self._columns else _MOMENTS[name]
         raise AssertionError(logical)
@@ -409,12 +413,12 @@ class _Readers:
         """A default of a schema as a value. Raises ValueError, and others, if it is not one."""
         schema = _whole(schema, self._readers)
         if isinstance(schema, list):
-            for each in schema:
+            for branch in schema:
                 try:
-                    found = self._default(each, value)
+                    default = self._default(branch, value)
                 except (ValueError, KeyError, TypeError, AttributeError):
                     continue
-                return self._named(functools.partial(_constant, found), each, _is_choice(schema))(
+                return self._named(functools.partial(_constant, default), branch, _is_choice(schema))(
                     _Source(b"")
                 )
             raise ValueError(f"{value!r:.100} is none of {_names(schema)}")
@@ -422,15 +426,15 @@ class _Readers:
         match kind:
             case "record" | "error":
                 return {
-                    each["name"]: self._default(
-                        each["type"], value[each["name"]] if each["name"] in value else each["default"]
+                    field["name"]: self._default(
+                        field["type"], value[field["name"]] if field["name"] in value else field["default"]
                     )
-                    for each in schema["fields"]
+                    for field in schema["fields"]
                 }
             case "array" if isinstance(value, list):
-                return [self._default(schema["items"], each) for each in value]
+                return [self._default(schema["items"], item) for item in value]
             case "map" if isinstance(value, dict):
-                return {key: self._default(schema["values"], each) for key, each in value.items()}
+                return {key: self._default(schema["values"], item) for key, item in value.items()}
             case "enum" if value in schema["symbols"]:
                 return value
             case "fixed" | "bytes" if isinstance(value, str):
@@ -451,15 +455,15 @@ def field_origins(aliases: Mapping[str, Sequence[str]], writers: Sequence[str]) 
 
     Args: aliases: of the reader's fields, by name; writers: the names of the writer's fields.
     """
-    rest = {*writers}
-    found = {name: name for name in aliases if name in rest}
-    rest -= found.keys()
+    unused = {*writers}
+    origins = {name: name for name in aliases if name in unused}
+    unused -= origins.keys()
     for name, others in aliases.items():
-        origin = next((each for each in others if each in rest), None)
-        if name not in found and origin is not None:
-            found[name] = origin
-            rest.remove(origin)
-    return found
+        origin = next((alias for alias in others if alias in unused), None)
+        if name not in origins and origin is not None:
+            origins[name] = origin
+            unused.remove(origin)
+    return origins
 
 
 _CLASSES = {"int": int, "long": int, "boolean": bool, "string": str, "null": type(None)}
@@ -495,14 +499,14 @@ def _name(schema: Any) -> str:
     return str(schema)
 
 
-def _short(schema: Any) -> str:
+def _short_name(schema: Any) -> str:
     """The name of a named type, without its namespace; empty for others."""
     return str(schema.get("name", "")).rpartition(".")[2] if isinstance(schema, dict) else ""
 
 
 def _is_choice(union: list[Any]) -> bool:
     """Whether a union has several types besides null."""
-    return sum(_name(each) != "null" for each in union) > 1
+    return sum(_name(branch) != "null" for branch in union) > 1
 
 
 def _names(union: list[Any]) -> str:
@@ -513,7 +517,7 @@ def _names(union: list[Any]) -> str:
 _SHOWN = 10
 
 
-def _text(logical: _Logical) -> str:
+def _logical_name(logical: _Logical) -> str:
     name, *parameters = logical
     return f"{name}({','.join(map(str, parameters))})" if parameters else name
 
@@ -537,16 +541,16 @@ def _enum(writer: Any, reader: Any) -> _Read:
     if reader is not None:
         known = {*reader["symbols"]}
         default = reader.get("default")
-        values = [each if each in known else default if default in known else None for each in symbols]
+        values = [symbol if symbol in known else default if default in known else None for symbol in symbols]
 
     def enum(source: _Source) -> str:
-        at = _int(source)
-        if not 0 <= at < len(values):
-            raise ValueError(f"the enum has no symbol {at}")
-        found = values[at]
-        if found is None:
-            raise ValueError(f"the reader's enum has no symbol {symbols[at]}, and no default")
-        return found
+        index = _int(source)
+        if not 0 <= index < len(values):
+            raise ValueError(f"the enum has no symbol {index}")
+        symbol = values[index]
+        if symbol is None:
+            raise ValueError(f"the reader's enum has no symbol {symbols[index]}, and no default")
+        return symbol
 
     return enum
 
@@ -570,8 +574,8 @@ def unscaled_number(precision: int) -> _Made:
     def unscaled(data: bytes) -> int:
         if len(data) > most:
             # bytes that only repeat the sign may stand before it
-            rest = data.lstrip(b"\xff" if data[0] & 0x80 else b"\0")
-            if len(rest) >= most:
+            significant = data.lstrip(b"\xff" if data[0] & 0x80 else b"\0")
+            if len(significant) >= most:
                 raise ValueError(f"{len(data)} bytes are no decimal of {precision} digits")
             data = data[-most:]
         return int.from_bytes(data, "big", signed=True)
@@ -616,25 +620,29 @@ def _number(logical: _Logical) -> _Made:
     return unscaled_number(logical[1]) if logical[0] == "decimal" else lambda value: value
 
 
-def _conversion(own: _Logical, target: _Logical) -> _Made | None:
+def _conversion(origin: _Logical, target: _Logical) -> _Made | None:
     """What makes the number of one logical type that of another; None if they differ in what they mean."""
-    if own[0] == target[0] == "decimal":
-        return _scaled(10 ** max(0, target[2] - own[2]), 10 ** max(0, own[2] - target[2]), own, target)
-    names = [each[0].rpartition("-") for each in (own, target)]
+    if origin[0] == target[0] == "decimal":
+        return _scaled(
+            10 ** max(0, target[2] - origin[2]), 10 ** max(0, origin[2] - target[2]), origin, target
+        )
+    names = [logical[0].rpartition("-") for logical in (origin, target)]
     if names[0][0] != names[1][0] or not names[0][0]:
         return None
-    before, after = _UNITS[own[0]][1], _UNITS[target[0]][1]
-    return _scaled(max(1, after // before), max(1, before // after), own, target)
+    before, after = _UNITS[origin[0]][1], _UNITS[target[0]][1]
+    return _scaled(max(1, after // before), max(1, before // after), origin, target)
 
 
-def _scaled(times: int, parts: int, own: _Logical, target: _Logical) -> _Made:
+def _scaled(times: int, parts: int, origin: _Logical, target: _Logical) -> _Made:
     def scaled(number: int) -> int:
-        found, rest = divmod(number * times, parts)
-        if rest:
-            raise ValueError(f"{number} of {_text(own)} is not exact as {_text(target)}")
-        if target[0] != "decimal" and not -1 << 63 <= found < 1 << 63:
-            raise ValueError(f"{number} of {_text(own)} is outside the range of {_text(target)}")
-        return found
+        quotient, remainder = divmod(number * times, parts)
+        if remainder:
+            raise ValueError(f"{number} of {_logical_name(origin)} is not exact as {_logical_name(target)}")
+        if target[0] != "decimal" and not -1 << 63 <= quotient < 1 << 63:
+            raise ValueError(
+                f"{number} of {_logical_name(origin)} is outside the range of {_logical_name(target)}"
+            )
+        return quotient
 
     return scaled
 

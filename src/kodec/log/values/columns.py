@@ -59,30 +59,30 @@ def decode_column(
     count, reasons = len(values), dict[int, str]()
     groups = list(_groups(decoder, values, headers, topic, part, reasons))
     known = [
-        (_rows(each), pa.repeat(schema_name(each.schema), len(each.rows)).cast(pa.string()))
-        for each in groups
+        (_rows(group), pa.repeat(schema_name(group.schema), len(group.rows)).cast(pa.string()))
+        for group in groups
     ]
     fixed = None if decoder.reader_schema is None else decoder.column_type
-    found: dict[str, list[tuple[Any, Any]]] = {}
+    named_parts: dict[str, list[tuple[Any, Any]]] = {}
     for group, (rows, _) in zip(groups, known, strict=True):
         name, array, wrong = _decoded(decoder, group)
-        if fixed is None and name not in found and len(found) == _MOST_SCHEMAS:
+        if fixed is None and name not in named_parts and len(named_parts) == _MOST_SCHEMAS:
             wrong = dict.fromkeys(range(len(rows)), f"there are values of more than {_MOST_SCHEMAS} schemas")
         elif fixed is not None and array is not None and array.type != fixed:
             wrong = dict.fromkeys(
                 range(len(rows)), f"{name}: it is not the first message of {decoder.reader_schema}"
             )
         elif array is not None:
-            found.setdefault(name, []).append((rows, array))
-        for at, reason in wrong.items():
-            reasons[rows[at].as_py()] = reason
-    texts = _texts(reasons, count)
+            named_parts.setdefault(name, []).append((rows, array))
+        for index, reason in wrong.items():
+            reasons[rows[index].as_py()] = reason
+    texts = _reason_column(reasons, count)
     if fixed is not None:
-        column = _scattered([each for parts in found.values() for each in parts], count, fixed)
+        column = _scattered([piece for parts in named_parts.values() for piece in parts], count, fixed)
     else:
-        columns = {name: _scattered(parts, count, parts[0][1].type) for name, parts in found.items()}
+        columns = {name: _scattered(parts, count, parts[0][1].type) for name, parts in named_parts.items()}
         mask = compute.or_(values.is_null(), texts.is_valid())
-        fields = [pa.field(name, each.type) for name, each in columns.items()]
+        fields = [pa.field(name, column.type) for name, column in columns.items()]
         column = (
             pa.StructArray.from_arrays(list(columns.values()), fields=fields, mask=mask)
             if columns
@@ -108,13 +108,13 @@ def json_column(
             texts.append(None)
             schemas.append(None)
             continue
-        found = decoder.decode(data, named, topic=topic, part=part)
-        schemas.append(schema_name(found.schema))
-        texts.append(None if found.reason else found.json)
-        if found.reason:
-            reasons[row] = found.reason
+        decoded = decoder.decode(data, named, topic=topic, part=part)
+        schemas.append(schema_name(decoded.schema))
+        texts.append(None if decoded.reason else decoded.json)
+        if decoded.reason:
+            reasons[row] = decoded.reason
     return DecodedColumn(
-        pa.array(texts, pa.string()), pa.array(schemas, pa.string()), _texts(reasons, len(texts))
+        pa.array(texts, pa.string()), pa.array(schemas, pa.string()), _reason_column(reasons, len(texts))
     )
 
 
@@ -122,7 +122,8 @@ def typed_fields(decoder: ValueDecoder, *names: str) -> list[pa.Field]:
     """The columns of `typed_part` with these names. Raises BadSchema, MissingDependency."""
     pa = pyarrow()
     return [
-        pa.field(*each) for each in zip(names, (decoder.column_type, pa.string(), pa.string()), strict=True)
+        pa.field(*column)
+        for column in zip(names, (decoder.column_type, pa.string(), pa.string()), strict=True)
     ]
 
 
@@ -134,15 +135,15 @@ def typed_part(
     With a reader's schema they are of its type; without one JSON, as a table has one type from its beginning.
     """
     decode = json_column if decoder.reader_schema is None else decode_column
-    found = decode(decoder, values, headers, topic, part)
-    return [found.values, found.schema, found.reason]
+    decoded = decode(decoder, values, headers, topic, part)
+    return [decoded.values, decoded.schema, decoded.reason]
 
 
 def _whole(column: Any) -> Any:
     return column.combine_chunks() if isinstance(column, pyarrow().ChunkedArray) else column
 
 
-def _texts(reasons: dict[int, str], count: int) -> pa.Array:
+def _reason_column(reasons: dict[int, str], count: int) -> pa.Array:
     pa = pyarrow()
     return (
         pa.array([reasons.get(row) for row in range(count)], pa.string())
@@ -163,12 +164,12 @@ def _scattered(parts: Sequence[tuple[Any, Any]], count: int, kind: Any) -> Any:
         return parts[0][1]
     import pyarrow.compute as compute
 
-    rows = pa.concat_arrays([each for each, _ in parts]) if parts else pa.array([], pa.uint64())
+    rows = pa.concat_arrays([numbers for numbers, _ in parts]) if parts else pa.array([], pa.uint64())
     every = pa.array(range(count), pa.uint64())
-    rest = every.filter(compute.invert(compute.is_in(every, value_set=rows)))
-    arrays = [*(each for _, each in parts), pa.nulls(len(rest), kind)]
+    missing = every.filter(compute.invert(compute.is_in(every, value_set=rows)))
+    arrays = [*(array for _, array in parts), pa.nulls(len(missing), kind)]
     # sorting the origins of rows gives the place of each row
-    return pa.concat_arrays(arrays).take(compute.sort_indices(pa.concat_arrays([rows, rest])))
+    return pa.concat_arrays(arrays).take(compute.sort_indices(pa.concat_arrays([rows, missing])))
 
 
 def _pairs(values: Any, headers: Any) -> Iterator[tuple[bytes | None, list[tuple[str, bytes | None]]]]:
@@ -177,7 +178,7 @@ def _pairs(values: Any, headers: Any) -> Iterator[tuple[bytes | None, list[tuple
         yield from ((data, []) for data in datas)
         return
     for data, named in zip(datas, headers.to_pylist(), strict=True):
-        yield data, [(each["key"], each["value"]) for each in named or ()]
+        yield data, [(header["key"], header["value"]) for header in named or ()]
 
 
 def _groups(
@@ -187,7 +188,7 @@ def _groups(
     pa = pyarrow()
     import pyarrow.compute as compute
 
-    rest = compute.indices_nonzero(values.is_valid())
+    remaining = compute.indices_nonzero(values.is_valid())
     message: Message
     if decoder.framing in ("auto", "confluent") and decoder.source is not None and not _named(headers):
         # most values have 5 leading bytes that are equal for all of a schema
@@ -209,31 +210,37 @@ def _groups(
                 except (UnknownSchema, BadSchema) as error:
                     reasons |= dict.fromkeys(rows.to_pylist(), str(error))
                     continue
-                own = values if len(rows) == len(values) else values.take(rows)
+                selected = values if len(rows) == len(values) else values.take(rows)
                 if schema.kind != "protobuf":
-                    yield _Group(schema, None, rows, compute.binary_slice(own, _FRAME, longest))
+                    yield _Group(schema, None, rows, compute.binary_slice(selected, _FRAME, longest))
                     continue
                 # the next byte usually selects the message in its schema
-                heads = compute.binary_slice(own, 0, _FRAME + 1).dictionary_encode()
-                for at, head in enumerate(heads.dictionary.to_pylist()):
-                    mine = compute.equal(heads.indices, at)
+                heads = compute.binary_slice(selected, 0, _FRAME + 1).dictionary_encode()
+                for index, head in enumerate(heads.dictionary.to_pylist()):
+                    mask = compute.equal(heads.indices, index)
                     try:
                         message, _ = decoder.payload(head, decoder.framed(head, (), part), schema)
                     except (FormatError, ValueError):
-                        slow.append(rows.filter(mine))
+                        slow.append(rows.filter(mask))
                         continue
-                    data = compute.binary_slice(own.filter(mine), _FRAME + 1, longest)
-                    yield _Group(schema, message, rows.filter(mine), data)
-            rest = pa.concat_arrays([each.cast(pa.uint64()) for each in slow]) if slow else rest.slice(0, 0)
-    if not len(rest):
+                    data = compute.binary_slice(selected.filter(mask), _FRAME + 1, longest)
+                    yield _Group(schema, message, rows.filter(mask), data)
+            remaining = (
+                pa.concat_arrays([numbers.cast(pa.uint64()) for numbers in slow])
+                if slow
+                else remaining.slice(0, 0)
+            )
+    if not len(remaining):
         return
-    found: dict[tuple[Schema | None, Message], _Group] = {}
-    several = len(rest) == len(values)
-    chosen = (
-        (values, headers) if several else (values.take(rest), None if headers is None else headers.take(rest))
+    groups: dict[tuple[Schema | None, Message], _Group] = {}
+    several = len(remaining) == len(values)
+    columns = (
+        (values, headers)
+        if several
+        else (values.take(remaining), None if headers is None else headers.take(remaining))
     )
     known: Schema | None
-    for row, (data, names) in zip(rest.to_pylist(), _pairs(*chosen), strict=True):
+    for row, (data, names) in zip(remaining.to_pylist(), _pairs(*columns), strict=True):
         known, message = None, None
         try:
             assert data is not None  # nulls are not rows of these
@@ -250,10 +257,10 @@ def _groups(
         except ValueError as error:
             reasons[row] = f"not decoded by {known}: {error}"
         else:
-            group = found.setdefault((known, message), _Group(known, message))
+            group = groups.setdefault((known, message), _Group(known, message))
             group.rows.append(row)
             group.payloads.append(payload)
-    yield from found.values()
+    yield from groups.values()
 
 
 def _named(headers: Any) -> bool:
@@ -282,17 +289,22 @@ def _decoded(decoder: ValueDecoder, group: _Group) -> tuple[str, Any, dict[int, 
                 raise BadSchema(f"JSON does not resolve to {decoder.reader_schema.kind}")
             payloads = group.payloads
             texts = [
-                _json(each) for each in (payloads.to_pylist() if isinstance(payloads, pa.Array) else payloads)
+                _json(payload)
+                for payload in (payloads.to_pylist() if isinstance(payloads, pa.Array) else payloads)
             ]
-            wrong = {at: str(error) for at, error in enumerate(texts) if isinstance(error, Exception)}
-            array = pa.array([None if isinstance(each, Exception) else each for each in texts], pa.string())
+            wrong = {index: str(error) for index, error in enumerate(texts) if isinstance(error, Exception)}
+            array = pa.array([None if isinstance(text, Exception) else text for text in texts], pa.string())
         else:
             reader = decoder.column_reader(schema, group.message)
             name += getattr(reader, "suffix", "")
             array, wrong = reader.decode(pa.array(group.payloads, pa.binary()))
     except BadSchema as error:
         return name, None, dict.fromkeys(range(len(group.payloads)), str(error))
-    return name, array, {at: f"not decoded by {schema or 'JSON'}: {text:.300}" for at, text in wrong.items()}
+    return (
+        name,
+        array,
+        {index: f"not decoded by {schema or 'JSON'}: {text:.300}" for index, text in wrong.items()},
+    )
 
 
 def _json(payload: bytes) -> str | Exception:

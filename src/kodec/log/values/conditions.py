@@ -72,8 +72,8 @@ class Condition:
         try:
             facts = {name: self._fact(name, record) for name in self.names}
         except Undecoded as error:
-            why = f"--where cannot be decided: {error}"
-            self.omissions.add(Omission(Cause.UNKNOWN, Path(self.topic), why, records=1))
+            reason = f"--where cannot be decided: {error}"
+            self.omissions.add(Omission(Cause.UNKNOWN, Path(self.topic), reason, records=1))
             return False
         return bool(self.test(facts))
 
@@ -108,7 +108,7 @@ def condition(text: str, decode: Decode = parsed_part) -> Condition:
             if (meant := _with_two_signs(text)) != text and ast.parse(meant.strip(), mode="eval"):
                 reason = f"`==` compares, `=` does not: {meant}"
         raise ArgumentError(f"{text!r}: {reason}") from None
-    names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     return Condition(test, tuple(name for name in FIELDS if name in names), decode)
 
 
@@ -118,7 +118,7 @@ _EQUALS = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?<![=!<>:])=(?!=
 
 def _with_two_signs(text: str) -> str:
     """A condition with `==` for `=`."""
-    return _EQUALS.sub(lambda found: found[1] or "==", text)
+    return _EQUALS.sub(lambda matched: matched[1] or "==", text)
 
 
 def _parsed(data: bytes | None) -> Any:
@@ -156,20 +156,20 @@ def _value(node: ast.expr, text: str) -> _Value:
         case ast.Subscript(value=inner, slice=index):
             return _item(_value(inner, text), _value(index, text))
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
-            parts = [_value(each, text) for each in elements]
-            return lambda facts: [each(facts) for each in parts]
+            parts = [_value(element, text) for element in elements]
+            return lambda facts: [part(facts) for part in parts]
         case ast.BoolOp(op=op, values=values):
-            tests = [_value(each, text) for each in values]
+            tests = [_value(value, text) for value in values]
             if isinstance(op, ast.And):
-                return lambda facts: all(each(facts) for each in tests)
-            return lambda facts: any(each(facts) for each in tests)
+                return lambda facts: all(test(facts) for test in tests)
+            return lambda facts: any(test(facts) for test in tests)
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             test = _value(inner, text)
             return lambda facts: not test(facts)
         case ast.Compare(left=left, ops=ops, comparators=others):
-            sides = [_value(each, text) for each in (left, *others)]
-            pairs = [_compared(op, *sides[at : at + 2]) for at, op in enumerate(ops)]
-            return lambda facts: all(each(facts) for each in pairs)
+            sides = [_value(side, text) for side in (left, *others)]
+            pairs = [_compared(op, *sides[index : index + 2]) for index, op in enumerate(ops)]
+            return lambda facts: all(pair(facts) for pair in pairs)
     where = ast.get_source_segment(text.strip(), node) or text
     names = ", ".join(FIELDS)
     raise ArgumentError(
@@ -182,7 +182,7 @@ _NO_FACTS: _Facts = {}
 
 
 def _item(holder: _Value, index: _Value) -> _Value:
-    def found(facts: _Facts) -> Any:
+    def item(facts: _Facts) -> Any:
         thing, key = holder(facts), index(facts)
         if isinstance(thing, dict):
             return thing.get(key) if isinstance(key, str) else None
@@ -190,7 +190,7 @@ def _item(holder: _Value, index: _Value) -> _Value:
             return thing[key]
         return None
 
-    return found
+    return item
 
 
 def _compared(op: ast.cmpop, left: _Value, right: _Value) -> _Value:

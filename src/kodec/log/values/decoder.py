@@ -136,13 +136,13 @@ class ValueDecoder:
         framing: Framing = "auto",
         reader_schema: str | os.PathLike[str] | Schema | None = None,
     ) -> None:
-        for name, given, known in (
+        for name, value, known in (
             ("format", format, get_args(TypedFormat)),
             ("framing", framing, FRAMINGS),
         ):
-            if given not in known:
-                near = meant(given, known)
-                raise ArgumentError(f"{name}={given!r}: expected one of {', '.join(known)}{near}")
+            if value not in known:
+                near = meant(value, known)
+                raise ArgumentError(f"{name}={value!r}: expected one of {', '.join(known)}{near}")
         self.source, self.format, self.framing = source, format, framing
         self._target: tuple[SchemaSource, Schema] | None = None
         if isinstance(reader_schema, Schema):
@@ -194,16 +194,16 @@ class ValueDecoder:
 
         Raises SchemaSourceFailed, where schemas cannot be asked for; MissingDependency.
         """
-        wanted = format or self.format
+        value_format = format or self.format
         schema: Schema | None = None
         try:
             framed = self.framed(data, headers, part)
-            if wanted == "json-schema" and self.source is None:
+            if value_format == "json-schema" and self.source is None:
                 # JSON needs no schema to be read
-                return _json(data if framed is None else framed.payload, wanted, None)
+                return _json(data if framed is None else framed.payload, value_format, None)
             schema = self.schema_of(framed, topic, part)
-            if wanted not in ("auto", schema.kind):
-                raise BadSchema(f"{schema} is {schema.kind}, not {wanted}")
+            if value_format not in ("auto", schema.kind):
+                raise BadSchema(f"{schema} is {schema.kind}, not {value_format}")
             if schema.kind == "json-schema":
                 return _json(data if framed is None else framed.payload, schema.kind, schema)
             indexes, payload = self.payload(data, framed, schema)
@@ -256,8 +256,8 @@ class ValueDecoder:
 
         Raises FormatError, BadSchema, ValueError.
         """
-        found = _payloads(data, framed, schema.kind)
-        for message, payload in found if len(found) > 1 else ():
+        candidates = _payloads(data, framed, schema.kind)
+        for message, payload in candidates if len(candidates) > 1 else ():
             try:
                 self.reader(schema, message).decode(payload)
             except (MissingDependency, OSError):
@@ -266,7 +266,7 @@ class ValueDecoder:
                 # libraries raise any error: it is not this message, or the schema lacks it
                 continue
             return message, payload
-        return found[0]
+        return candidates[0]
 
     def reader(self, schema: Schema, message: Message = None) -> Reader:
         """The decoder for data of a schema, made once. Raises as `SchemaSource`.
@@ -274,8 +274,8 @@ class ValueDecoder:
         Args:
             message: which message of a Protobuf file; None for other schemas.
         """
-        found: Reader = self._once(self._readers, self._reader, schema, message)
-        return found
+        reader: Reader = self._cached(self._readers, self._reader, schema, message)
+        return reader
 
     def column_reader(self, schema: Schema, message: Message = None) -> ColumnReader:
         """The decoder of data of a schema to Arrow arrays, made once. Raises as `SchemaSource`.
@@ -283,8 +283,8 @@ class ValueDecoder:
         Args:
             message: which message of a Protobuf file; None for other schemas.
         """
-        found: ColumnReader = self._once(self._columns, self._column_reader, schema, message)
-        return found
+        reader: ColumnReader = self._cached(self._columns, self._column_reader, schema, message)
+        return reader
 
     @property
     def column_type(self) -> pa.DataType:
@@ -330,20 +330,20 @@ class ValueDecoder:
 
         return decode_column(self, values, headers, topic, part)
 
-    def _once(self, known: dict[Any, Any], make: Any, schema: Schema, message: Message) -> Any:
+    def _cached(self, known: dict[Any, Any], make: Any, schema: Schema, message: Message) -> Any:
         key = schema, message
-        found = known.get(key)
-        if found is None:
+        outcome = known.get(key)
+        if outcome is None:
             with self._lock:
                 try:
                     with _schema_errors(schema):
-                        found = make(schema, message)
+                        outcome = make(schema, message)
                 except BadSchema as error:
-                    found = error
-                known[key] = found
-        if isinstance(found, Exception):
-            raise found
-        return found
+                    outcome = error
+                known[key] = outcome
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     def _parsed(self, source: SchemaSource, schema: Schema) -> Any:
         """A schema in the form of its library. Each kind imports its own libraries."""
@@ -356,7 +356,7 @@ class ValueDecoder:
 
         return parse(schema, references)
 
-    def _both(self, schema: Schema) -> tuple[Any, Any]:
+    def _schemas(self, schema: Schema) -> tuple[Any, Any]:
         """The schema of the writer and that of the reader, None if there is none."""
         assert self.source is not None
         if self._target is None:
@@ -366,7 +366,7 @@ class ValueDecoder:
         return self._parsed(self.source, schema), self._parsed(*self._target)
 
     def _reader(self, schema: Schema, message: Message) -> Reader:
-        writer, reader = self._both(schema)
+        writer, reader = self._schemas(schema)
         if schema.kind == "protobuf":
             from kodec.log.values.protobuf import ProtobufReader
 
@@ -376,7 +376,7 @@ class ValueDecoder:
         return AvroReader(writer, reader)
 
     def _column_reader(self, schema: Schema, message: Message) -> ColumnReader:
-        writer, reader = self._both(schema)
+        writer, reader = self._schemas(schema)
         if schema.kind == "protobuf":
             from kodec.log.values.protobuf_columns import ProtobufColumn
 

@@ -74,7 +74,7 @@ class ReadableRecord:
 
 
 def readable(
-    data: bytes | None, wanted: ValueFormat = "auto", headers: Headers | None = None
+    data: bytes | None, value_format: ValueFormat = "auto", headers: Headers | None = None
 ) -> ReadableValue | None:
     """Bytes in a format, or base64 with the reason if they are not in it. None for None.
 
@@ -84,29 +84,29 @@ def readable(
     """
     if data is None:
         return None
-    if wanted in FRAMES:
+    if value_format in FRAMES:
         try:
-            return ReadableValue(wanted, _framed(read_frame(wanted, data, headers)))
+            return ReadableValue(value_format, _framed(read_frame(value_format, data, headers)))
         except FormatError as error:
-            return _in_base64(data, f"not {wanted}: {error}")
-    if wanted == "hex":
+            return _in_base64(data, f"not {value_format}: {error}")
+    if value_format == "hex":
         return ReadableValue("hex", data.hex())
-    if wanted == "base64":
+    if value_format == "base64":
         return _in_base64(data)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        reason = "" if wanted == "auto" else f"not UTF-8 at byte {error.start}"
+        reason = "" if value_format == "auto" else f"not UTF-8 at byte {error.start}"
         return _in_base64(data, reason)
-    if wanted == "text":
+    if value_format == "text":
         return ReadableValue("text", text)
-    if wanted == "json" or data.lstrip()[:1] in _JSON_BEGINS:
-        found = _as_json(text)
-        if isinstance(found, ReadableValue):
-            return found
-        if wanted == "json":
-            return _in_base64(data, found)
-    shown = all(each.isprintable() or each in _BLANK for each in text)
+    if value_format == "json" or data.lstrip()[:1] in _JSON_BEGINS:
+        parsed = _as_json(text)
+        if isinstance(parsed, ReadableValue):
+            return parsed
+        if value_format == "json":
+            return _in_base64(data, parsed)
+    shown = all(char.isprintable() or char in _BLANK for char in text)
     return ReadableValue("text", text) if shown else _in_base64(data)
 
 
@@ -126,13 +126,13 @@ def readable_record(
     known: tuple[Decoded | None, Decoded | None] = (None, None)
     if "auto" in (key, value) and (has_messages(topic) or isinstance(record, ControlRecord)):
         known = decode(topic, record)
-    asked: tuple[tuple[Part, ValueFormat, Decoded | None], ...]
-    asked = ("key", key, known[0]), ("value", value, known[1])
+    requests: tuple[tuple[Part, ValueFormat, Decoded | None], ...]
+    requests = ("key", key, known[0]), ("value", value, known[1])
     parts = [
         _of_kafka(decoded)
         if form == "auto" and decoded is not None
         else _part(topic, record, part, form, decoder)
-        for part, form, decoded in asked
+        for part, form, decoded in requests
     ]
     return ReadableRecord(parts[0], parts[1], headers)
 
@@ -149,11 +149,11 @@ def decoded_part(
     if data is None or (form != "auto" and form not in TYPED) or (form == "auto" and decoder is None):
         return None
     decoder = decoder or ValueDecoder()
-    found = decoder.decode(data, record.headers, topic=topic, part=part, format=form)
-    if form != "auto" or found.schema is not None:
-        return found
+    decoded = decoder.decode(data, record.headers, topic=topic, part=part, format=form)
+    if form != "auto" or decoded.schema is not None:
+        return decoded
     try:
-        return None if decoder.framed(data, record.headers, part) is None else found
+        return None if decoder.framed(data, record.headers, part) is None else decoded
     except FormatError:
         return None
 
@@ -177,19 +177,19 @@ def _part(
     topic: str, record: Record, part: Part, form: ValueFormat, decoder: ValueDecoder | None
 ) -> ReadableValue | None:
     data = record.key if part == "key" else record.value
-    found = decoded_part(topic, record, part, form, decoder)
-    if data is None or found is None:
+    decoded = decoded_part(topic, record, part, form, decoder)
+    if data is None or decoded is None:
         return readable(data, form, record.headers)
     if (
         form == "auto"
-        and found.schema is None
+        and decoded.schema is None
         and (shown := readable(data, form, record.headers)) is not None
     ):
-        return replace(shown, reason=found.reason)
-    schema = "" if found.schema is None else str(found.schema.id or found.schema.subject)
-    if found.reason:
-        return replace(_in_base64(data, found.reason), schema=schema)
-    return ReadableValue(found.format, found.json, "", schema)
+        return replace(shown, reason=decoded.reason)
+    schema = "" if decoded.schema is None else str(decoded.schema.id or decoded.schema.subject)
+    if decoded.reason:
+        return replace(_in_base64(data, decoded.reason), schema=schema)
+    return ReadableValue(decoded.format, decoded.json, "", schema)
 
 
 def _in_base64(data: bytes, reason: str = "") -> ReadableValue:
@@ -208,9 +208,9 @@ def _as_json(text: str) -> ReadableValue | str:
 
 def _of_kafka(decoded: Decoded) -> ReadableValue | None:
     if decoded.plain() is None:
-        found = readable(decoded.data)
-        assert found is not None
-        return ReadableValue(found.format, found.text, decoded.reason)
+        readable_value = readable(decoded.data)
+        assert readable_value is not None
+        return ReadableValue(readable_value.format, readable_value.text, decoded.reason)
     if decoded.name in FRAMES and isinstance(decoded.message, Parts):
         return ReadableValue(decoded.name, _framed(decoded.message.values))
     return ReadableValue("kafka", json.dumps(decoded.document()))
@@ -220,12 +220,12 @@ def _framed(part: Any) -> str:
     """The parts of a frame as JSON, with inner bytes as JSON, text or base64."""
     match part:
         case bytes():
-            found = readable(part)
-            assert found is not None
-            return found.json
+            readable_value = readable(part)
+            assert readable_value is not None
+            return readable_value.json
         case dict():
             return (
-                "{" + ", ".join(f"{json.dumps(name)}: {_framed(each)}" for name, each in part.items()) + "}"
+                "{" + ", ".join(f"{json.dumps(name)}: {_framed(value)}" for name, value in part.items()) + "}"
             )
         case list():
             return "[" + ", ".join(map(_framed, part)) + "]"

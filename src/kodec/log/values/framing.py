@@ -54,7 +54,7 @@ class Framed:
 
         There are at most two, Confluent's own form first. Raises FormatError.
         """
-        found: list[tuple[list[int], bytes]] = []
+        readings: list[tuple[list[int], bytes]] = []
         reason: FormatError | None = None
         for read in (_indexes, _unsigned_indexes):
             try:
@@ -62,13 +62,13 @@ class Framed:
             except FormatError as error:
                 reason = reason or error
                 continue
-            one = indexes or [0], self.payload if self.in_header else payload
-            if one not in found:
-                found.append(one)
-        if not found:
+            reading = indexes or [0], self.payload if self.in_header else payload
+            if reading not in readings:
+                readings.append(reading)
+        if not readings:
             assert reason is not None
             raise reason
-        return found
+        return readings
 
 
 def read_framing(
@@ -80,9 +80,9 @@ def read_framing(
     after a magic of 0 begin an id of 8 bytes. Raises FormatError if there is no framing.
     """
     if framing in ("auto", "confluent", "apicurio"):
-        found = _in_headers(data, dict(headers), part, framing)
-        if found is not None:
-            return found
+        framed = _in_headers(data, dict(headers), part, framing)
+        if framed is not None:
+            return framed
     if framing == "glue":
         return _glue(data)
     if framing == "none":
@@ -124,14 +124,14 @@ def _unsigned_indexes(frame: bytes) -> tuple[list[int], bytes]:
     """
     # what a `confluent_value` calls payload begins with the path
     data = ConfluentValue.from_bytes(frame).payload
-    count, at = read_uvarint32(data, 0, len(data), "num_message_indexes")
-    if count > len(data) - at:
-        raise Truncated("message_indexes", at=at, need=count, have=len(data) - at)
+    count, position = read_uvarint32(data, 0, len(data), "num_message_indexes")
+    if count > len(data) - position:
+        raise Truncated("message_indexes", at=position, need=count, have=len(data) - position)
     indexes = []
     for _ in range(count):
-        index, at = read_uvarint32(data, at, len(data), "message_indexes")
+        index, position = read_uvarint32(data, position, len(data), "message_indexes")
         indexes.append(index)
-    return indexes, data[at:]
+    return indexes, data[position:]
 
 
 def _in_headers(data: bytes, headers: dict[str, bytes | None], part: Part, framing: Framing) -> Framed | None:

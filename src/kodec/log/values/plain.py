@@ -42,10 +42,10 @@ def plain(value: Any) -> Any:
             return value if math.isfinite(value) else _NAMES.get(value, "NaN")
         case dict():
             return {
-                name if isinstance(name, str) else _key(name): plain(each) for name, each in value.items()
+                name if isinstance(name, str) else _key(name): plain(item) for name, item in value.items()
             }
         case list() | tuple():
-            return [plain(each) for each in value]
+            return [plain(item) for item in value]
         case bytes():
             return base64.b64encode(value).decode("ascii")
         case datetime.datetime():
@@ -73,18 +73,18 @@ def exact_json(text: str | bytes) -> Any:
     text = text.decode("utf-8") if isinstance(text, bytes) else text
     try:
         try:
-            found = json.loads(text, parse_float=_exact_float, parse_constant=_refused)
+            value = json.loads(text, parse_float=_exact_float, parse_constant=_refused)
         except ValueError:
             # perhaps an int of more digits than Python makes of a text; looking at each int costs time
-            found = json.loads(text, parse_float=_exact_float, parse_int=_exact_int, parse_constant=_refused)
+            value = json.loads(text, parse_float=_exact_float, parse_int=_exact_int, parse_constant=_refused)
     except RecursionError:
-        found = None
+        value = None
         is_deep = True
     else:
-        is_deep = text.count("[") + text.count("{") > MOST_NESTING and nesting_of(found) > MOST_NESTING
+        is_deep = text.count("[") + text.count("{") > MOST_NESTING and nesting_of(value) > MOST_NESTING
     if is_deep:
         raise NestedTooDeep(f"nested deeper than {MOST_NESTING}")
-    return found
+    return value
 
 
 def json_line(data: bytes) -> str:
@@ -104,21 +104,21 @@ def exact_number(value: Any) -> Any:
         case float() if math.isfinite(value):
             return Decimal(repr(value))
         case list():
-            return [exact_number(each) for each in value]
+            return [exact_number(item) for item in value]
         case dict():
-            return {name: exact_number(each) for name, each in value.items()}
+            return {name: exact_number(item) for name, item in value.items()}
     return value
 
 
 def _exact_float(text: str) -> float | Decimal:
-    found = float(text)
+    number = float(text)
     if len(text) <= _SURE and "e" not in text.lower():
-        return found
+        return number
     try:
         exact = Decimal(text)
     except ArithmeticError:
         raise ValueError(f"{text:.100} is outside the range of numbers") from None
-    return found if math.isfinite(found) and Decimal(repr(found)) == exact else exact
+    return number if math.isfinite(number) and Decimal(repr(number)) == exact else exact
 
 
 def _exact_int(text: str) -> int | Decimal:
@@ -138,10 +138,10 @@ def nesting_of(value: Any) -> int:
     """The nesting depth of lists and mappings; 0 for other values."""
     depth, level = 0, [value]
     while level := [
-        each
+        item
         for holder in level
         if isinstance(holder, (dict, list))
-        for each in (holder.values() if isinstance(holder, dict) else holder)
+        for item in (holder.values() if isinstance(holder, dict) else holder)
     ]:
         depth += 1
     return depth

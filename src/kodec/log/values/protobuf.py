@@ -65,14 +65,14 @@ class ProtobufSchema:
                 except KeyError:
                     continue
             raise BadSchema(f"{self.schema}: it has no message {which}")
-        found: Any = None
+        descriptor: Any = None
         inside = list(self._file.message_types_by_name.values())
         for number in which or [0]:
             if number >= len(inside):
                 raise BadSchema(f"{self.schema}: it has no message at {list(which or [0])}")
-            found = inside[number]
-            inside = list(found.nested_types)
-        return found
+            descriptor = inside[number]
+            inside = list(descriptor.nested_types)
+        return descriptor
 
     def class_of(self, descriptor: Any) -> Any:
         """The class of a message."""
@@ -99,8 +99,8 @@ def compile_schema(schema: Schema, references: Mapping[str, Schema]) -> Protobuf
         else:
             name = main.name
             files = _ordered(main, references, descriptors)
-        for each in files:
-            pool.Add(each)
+        for file in files:
+            pool.Add(file)
         return ProtobufSchema(schema, pool, pool.FindFileByName(name))
     except (TypeError, KeyError) as error:
         raise BadSchema(f"{schema}: {error}") from None
@@ -152,21 +152,21 @@ class ProtobufReader:
                 return special
         fields = self._known.get(name)
         if fields is None:
-            fields = self._known[name] = [_Field(each, self.value) for each in descriptor.fields]
+            fields = self._known[name] = [_Field(field, self.value) for field in descriptor.fields]
         present = {field.number: value for field, value in message.ListFields() if not field.is_extension}
-        found = {}
+        values = {}
         for field in fields:
             if field.number in present:
-                found[field.name] = field.value(present[field.number])
+                values[field.name] = field.value(present[field.number])
             elif not field.has_presence:
-                found[field.name] = field.empty()
+                values[field.name] = field.empty()
         for field, value in message.ListFields():
             if field.is_extension:
-                found[f"[{field.full_name}]"] = _Field(field, self.value).value(value)
-        return found
+                values[f"[{field.full_name}]"] = _Field(field, self.value).value(value)
+        return values
 
     def _of_google(self, message: Any, name: str) -> Any:
-        if name.endswith("Value") and [each.name for each in message.DESCRIPTOR.fields] == ["value"]:
+        if name.endswith("Value") and [field.name for field in message.DESCRIPTOR.fields] == ["value"]:
             return message.value
         if name == "Any":
             try:
@@ -197,7 +197,7 @@ class _Field:
         elif field.message_type is not None:
             self._one = message
         elif field.enum_type is not None:
-            names = {number: each.name for number, each in field.enum_type.values_by_number.items()}
+            names = {number: member.name for number, member in field.enum_type.values_by_number.items()}
             self._one = lambda number: names.get(number, number)
         elif field.type == field.TYPE_FLOAT:
             self._one = _shortest
@@ -208,7 +208,7 @@ class _Field:
         if self.is_map:
             return {map_key(key): self._one(value[key]) for key in value}
         if self.is_list:
-            return [self._one(each) for each in value]
+            return [self._one(item) for item in value]
         return self._one(value)
 
     def empty(self) -> Any:
@@ -254,23 +254,23 @@ def _serialized(text: str, descriptors: Any) -> Any:
 
 def _ordered(main: Any, references: Mapping[str, Schema], descriptors: Any) -> Iterable[Any]:
     """A file and those that it imports, each after what it imports itself. Raises BadSchema."""
-    done: dict[str, Any] = {}
+    added: dict[str, Any] = {}
 
     def add(file: Any, inside: tuple[str, ...]) -> None:
         if len(inside) > MOST_NESTING or file.name in inside:
             raise BadSchema(f"{main.name}: its imports are nested deeper than {MOST_NESTING}, or in a circle")
         for name in file.dependency:
-            if name not in done:
+            if name not in added:
                 add(imported(name), (*inside, file.name))
-        done[file.name] = file
+        added[file.name] = file
 
     def imported(name: str) -> Any:
         if name in references:
-            found = _serialized(references[name].text, descriptors)
-            if found is None:
+            stored = _serialized(references[name].text, descriptors)
+            if stored is None:
                 raise BadSchema(f"{main.name}: {name} is a text, while the file that imports it is compiled")
-            found.name = name
-            return found
+            stored.name = name
+            return stored
         if not name.startswith("google/protobuf/") or not _PATH.fullmatch(name):
             raise BadSchema(f"{main.name}: it imports {name}, which is missing")
         try:
@@ -282,13 +282,16 @@ def _ordered(main: Any, references: Mapping[str, Schema], descriptors: Any) -> I
         return file
 
     add(main, ())
-    return done.values()
+    return added.values()
 
 
 def _compiled(schema: Schema, references: Mapping[str, Schema], descriptors: Any) -> Iterable[Any]:
     """The files of a `.proto` text, compiled where nothing else can be imported. Raises BadSchema."""
     protoxy = _library("protoxy")
-    texts = {_MAIN: _checked_text(schema), **{name: _checked_text(each) for name, each in references.items()}}
+    texts = {
+        _MAIN: _checked_text(schema),
+        **{name: _checked_text(reference) for name, reference in references.items()},
+    }
     with tempfile.TemporaryDirectory(prefix="kodec-") as folder:
         for name, text in texts.items():
             if not _PATH.fullmatch(name):
@@ -320,14 +323,14 @@ def _compiled_apart(folder: str) -> bytes:
     paths = os.pathsep.join(filter(None, sys.path))
     command = [sys.executable, "-I", "-c", _COMPILE, str(Path(folder, _MAIN)), folder, paths]
     try:
-        done = subprocess.run(command, capture_output=True, check=False, timeout=_SECONDS)
+        process = subprocess.run(command, capture_output=True, check=False, timeout=_SECONDS)
     except subprocess.TimeoutExpired:
         raise TimeoutError(f"compiling it takes more than {_SECONDS} s") from None
-    if done.returncode:
+    if process.returncode:
         raise ValueError(
-            done.stderr.decode("utf-8", "replace") or f"the compiler ended with {done.returncode}"
+            process.stderr.decode("utf-8", "replace") or f"the compiler ended with {process.returncode}"
         )
-    return done.stdout
+    return process.stdout
 
 
 _FEW_BYTES, _SECONDS = 4_096, 20
@@ -349,10 +352,10 @@ def _checked_text(schema: Schema) -> str:
 
     Raises BadSchema for deep nesting, comments that do not end, and characters that no token has.
     """
-    text, parts, depth, kept, at = schema.text, list[str](), 0, 0, 0
-    while (found := _TOKEN.search(text, at)) is not None:
-        at = found.end()
-        match found[0]:
+    text, parts, depth, copied, position = schema.text, list[str](), 0, 0, 0
+    while (matched := _TOKEN.search(text, position)) is not None:
+        position = matched.end()
+        match matched[0]:
             case "{" | "[" | "<" | "(":
                 depth += 1
                 if depth > MOST_NESTING:
@@ -360,18 +363,22 @@ def _checked_text(schema: Schema) -> str:
             case "}" | "]" | ">" | ")":
                 depth -= 1
             case "//" | "/*" as begin:
-                end = text.find("\n" if begin == "//" else "*/", at)
+                end = text.find("\n" if begin == "//" else "*/", position)
                 if end < 0 and begin == "/*":
-                    line = text.count("\n", 0, at) + 1
+                    line = text.count("\n", 0, position) + 1
                     raise BadSchema(f"{schema}: line {line}: the comment does not end")
-                at = len(text) if end < 0 else end + (0 if begin == "//" else 2)
+                position = len(text) if end < 0 else end + (0 if begin == "//" else 2)
                 # the lines that errors name stay
-                parts += [text[kept : found.start()], " ", "\n" * text.count("\n", found.start(), at)]
-                kept = at
+                parts += [
+                    text[copied : matched.start()],
+                    " ",
+                    "\n" * text.count("\n", matched.start(), position),
+                ]
+                copied = position
             case token if len(token) == 1:
-                line = text.count("\n", 0, at) + 1
+                line = text.count("\n", 0, position) + 1
                 raise BadSchema(f"{schema}: line {line}: {token!r} is no part of a .proto text")
-    return "".join(parts) + text[kept:]
+    return "".join(parts) + text[copied:]
 
 
 # A bracket, the begin of a comment, a whole string (in which neither counts), or a character of no token.
@@ -384,9 +391,9 @@ def without_ref(payload: bytes) -> tuple[str, bytes]:
     They begin with a length and a message whose string field 1 is the type's name.
     Raises FormatError, ValueError.
     """
-    size, at = read_uvarint32(payload, 0, len(payload), "ref")
-    if size > len(payload) - at:
-        raise ValueError(f"the name of the message's type: need {size} bytes, have {len(payload) - at}")
+    size, position = read_uvarint32(payload, 0, len(payload), "ref")
+    if size > len(payload) - position:
+        raise ValueError(f"the name of the message's type: need {size} bytes, have {len(payload) - position}")
     wrapper = _library("google.protobuf.wrappers_pb2").StringValue
     # `Ref` has one string, as this message of Google's has
-    return wrapper.FromString(payload[at : at + size]).value, payload[at + size :]
+    return wrapper.FromString(payload[position : position + size]).value, payload[position + size :]

@@ -59,12 +59,12 @@ class ProtobufColumn:
         parts: list[pa.Array] = []
         for first in range(0, len(payloads), _AT_ONCE):
             messages: list[Any] = []
-            for at, payload in enumerate(payloads.slice(first, _AT_ONCE).to_pylist(), first):
+            for row, payload in enumerate(payloads.slice(first, _AT_ONCE).to_pylist(), first):
                 try:
                     messages.append(self._reader.parse(payload))
                 except Exception as error:
                     # the library may raise any error
-                    reasons[at] = _text(error)
+                    reasons[row] = _error_text(error)
                     messages.append(None)
             parts += self._built(messages, first, reasons)
         return pyarrow().concat_arrays(parts) if parts else pyarrow().nulls(0, self.type), reasons
@@ -76,7 +76,7 @@ class ProtobufColumn:
         except Exception as error:
             # errors of Arrow, of the library, or of an impossible value
             if len(messages) == 1:
-                reasons[first] = _text(error)
+                reasons[first] = _error_text(error)
                 return [pyarrow().nulls(1, self.type)]
         half = len(messages) // 2
         return [
@@ -85,7 +85,7 @@ class ProtobufColumn:
         ]
 
 
-def _text(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
@@ -98,15 +98,17 @@ def _message(reader: ProtobufReader, descriptor: Any, inside: tuple[str, ...]) -
     if name in inside:
         raise BadSchema(f"message {name} contains itself: it has no columns")
     fields = list(descriptor.fields)
-    columns = [_field(reader, each, (*inside, name)) for each in fields]
-    kind = pa.struct([(field.name, each[0]) for field, each in zip(fields, columns, strict=True)])
-    parts = [(_values_of(field), each[1]) for field, each in zip(fields, columns, strict=True)]
+    columns = [_field(reader, field, (*inside, name)) for field in fields]
+    kind = pa.struct([(field.name, column[0]) for field, column in zip(fields, columns, strict=True)])
+    parts = [(_values_of(field), column[1]) for field, column in zip(fields, columns, strict=True)]
     if not parts:
-        return kind, lambda messages: pa.array([None if each is None else {} for each in messages], kind)
+        return kind, lambda messages: pa.array(
+            [None if message is None else {} for message in messages], kind
+        )
 
     def build(messages: list[Any]) -> Any:
         # not `in`, which compares messages
-        absent = [each is None for each in messages]
+        absent = [message is None for message in messages]
         mask = pa.array(absent) if True in absent else None
         arrays = [make(values(messages)) for values, make in parts]
         return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=mask)
@@ -119,14 +121,14 @@ def _values_of(field: Any) -> _Build:
     name, get = field.name, attrgetter(field.name)
     if field.has_presence:
         return lambda messages: [
-            get(each) if each is not None and each.HasField(name) else None for each in messages
+            get(message) if message is not None and message.HasField(name) else None for message in messages
         ]
 
     def values(messages: list[Any]) -> list[Any]:
         try:
             return list(map(get, messages))
         except AttributeError:
-            return [None if each is None else get(each) for each in messages]
+            return [None if message is None else get(message) for message in messages]
 
     return values
 
@@ -136,22 +138,22 @@ def _of_google(reader: ProtobufReader, descriptor: Any, name: str) -> _Column | 
     if name == "Timestamp":
         kind = pa.timestamp("us", "UTC")
         return kind, lambda values: pa.array(
-            [None if each is None else _micros(each) for each in values], pa.int64()
+            [None if value is None else _micros(value) for value in values], pa.int64()
         ).cast(kind)
     if name in ("Duration", "FieldMask"):
         return pa.string(), lambda values: _mapped(values, reader.value, pa.string())
     if name in ("Any", "Struct", "ListValue", "Value"):
         return pa.string(), lambda values: _mapped(
-            values, lambda each: json_of(reader.value(each)), pa.string()
+            values, lambda value: json_of(reader.value(value)), pa.string()
         )
-    if name.endswith("Value") and [each.name for each in descriptor.fields] == ["value"]:
+    if name.endswith("Value") and [field.name for field in descriptor.fields] == ["value"]:
         kind, build = _one(reader, descriptor.fields[0], ())
-        return kind, lambda values: build([None if each is None else each.value for each in values])
+        return kind, lambda values: build([None if value is None else value.value for value in values])
     return None
 
 
 def _mapped(values: list[Any], make: Callable[[Any], Any], kind: Any) -> Any:
-    return pyarrow().array([None if each is None else make(each) for each in values], kind)
+    return pyarrow().array([None if value is None else make(value) for value in values], kind)
 
 
 def _field(reader: ProtobufReader, field: Any, inside: tuple[str, ...]) -> _Column:
@@ -161,9 +163,9 @@ def _field(reader: ProtobufReader, field: Any, inside: tuple[str, ...]) -> _Colu
         many, width = pa.map_(pa.string(), kind), _width(kind) + 1
 
         def maps(values: list[Any]) -> Any:
-            keys = [key for each in values if each is not None for key in each]
+            keys = [key for value in values if value is not None for key in value]
             offsets = _offsets(values, len(keys) * width)
-            items = make([each[key] for each in values if each is not None for key in each])
+            items = make([value[key] for value in values if value is not None for key in value])
             return pa.MapArray.from_arrays(offsets, pa.array(map(map_key, keys), pa.string()), items).cast(
                 many
             )
@@ -174,10 +176,10 @@ def _field(reader: ProtobufReader, field: Any, inside: tuple[str, ...]) -> _Colu
         several, width = pa.list_(kind), _width(kind)
 
         def lists(values: list[Any]) -> Any:
-            count = sum(len(each) for each in values if each is not None)
+            count = sum(len(value) for value in values if value is not None)
             offsets = _offsets(values, count * width)
             return pa.ListArray.from_arrays(
-                offsets, make(list(chain.from_iterable(each for each in values if each is not None)))
+                offsets, make(list(chain.from_iterable(value for value in values if value is not None)))
             )
 
         return several, lists
@@ -191,13 +193,13 @@ def _offsets(values: list[Any], cells: int) -> Any:
     """
     if 8 * cells > _MOST_BYTES:
         raise ValueError(f"its columns may take {8 * cells} bytes, more than {_MOST_BYTES}")
-    sizes = (0 if each is None else len(each) for each in values)
+    sizes = (0 if value is None else len(value) for value in values)
     return pyarrow().array(accumulate(sizes, initial=0), pyarrow().int32())
 
 
 def _width(kind: Any) -> int:
     """The number of columns of a type."""
-    return 1 + sum(_width(kind.field(at).type) for at in range(kind.num_fields))
+    return 1 + sum(_width(kind.field(index).type) for index in range(kind.num_fields))
 
 
 def _one(reader: ProtobufReader, field: Any, inside: tuple[str, ...]) -> _Column:
@@ -205,7 +207,7 @@ def _one(reader: ProtobufReader, field: Any, inside: tuple[str, ...]) -> _Column
     if field.message_type is not None:
         return _message(reader, field.message_type, inside)
     if field.enum_type is not None:
-        names = {number: each.name for number, each in field.enum_type.values_by_number.items()}
+        names = {number: member.name for number, member in field.enum_type.values_by_number.items()}
         return pa.string(), lambda values: _mapped(
             values, lambda number: names.get(number) or str(number), pa.string()
         )

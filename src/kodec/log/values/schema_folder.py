@@ -55,27 +55,27 @@ class SchemaFolder:
         self._newest: dict[str, SchemaId] = {}
         try:
             root = self.path.resolve(strict=True)
-            found = self.path.rglob("*") if only is None else [only]
-            files = sorted(each for each in found if each.suffix in _KINDS and each.is_file())
+            paths = self.path.rglob("*") if only is None else [only]
+            files = sorted(file for file in paths if file.suffix in _KINDS and file.is_file())
         except OSError as error:
             raise SchemaSourceFailed(f"{self.path}: {error}") from error
         if len(files) > _MOST_FILES:
             raise BadSchema(f"{self.path}: more than {_MOST_FILES} schemas")
-        self._inside = [each for each in files if each.resolve().is_relative_to(root)]
+        self._inside = [file for file in files if file.resolve().is_relative_to(root)]
         for file in self._inside:
-            subject, at, number = file.stem.rpartition("@")
+            subject, separator, number = file.stem.rpartition("@")
             schema_id = _id_of(number)
             if schema_id is None:
-                self._once(file.stem, self._names.get(file.stem), file)
+                self._require_unique(file.stem, self._names.get(file.stem), file)
                 self._names[file.stem] = file
                 continue
-            self._once(schema_id, self._ids.get(schema_id), file)
+            self._require_unique(schema_id, self._ids.get(schema_id), file)
             self._ids[schema_id] = file
-            if at:
+            if separator:
                 self._newest[subject] = max(schema_id, self._newest.get(subject, schema_id), key=_order)
-        self._paths = {each.relative_to(self.path).as_posix(): each for each in self._inside}
+        self._paths = {file.relative_to(self.path).as_posix(): file for file in self._inside}
 
-    def _once(self, name: object, other: Path | None, file: Path) -> None:
+    def _require_unique(self, name: object, other: Path | None, file: Path) -> None:
         if other is not None:
             raise BadSchema(f"{self.path}: {other.name} and {file.name} are both the schema {name}")
 
@@ -122,12 +122,12 @@ class SchemaFolder:
             raise BadSchema(f"{file}: not UTF-8 at byte {error.start}") from None
         kind = _KINDS.get(file.suffix)
         if kind is None:
-            raise BadSchema(f"{file}: a schema is named {', '.join('*' + each for each in _KINDS)}")
+            raise BadSchema(f"{file}: a schema is named {', '.join('*' + suffix for suffix in _KINDS)}")
         # Which of them it refers to is known when it is parsed.
         references = tuple(
-            Reference(name if kind == "protobuf" else each.stem, name)
-            for name, each in self._paths.items()
-            if each.suffix == file.suffix and each.resolve() != file.resolve() and kind != "json-schema"
+            Reference(name if kind == "protobuf" else path.stem, name)
+            for name, path in self._paths.items()
+            if path.suffix == file.suffix and path.resolve() != file.resolve() and kind != "json-schema"
         )
         return Schema(kind, text, references, schema_id, file.stem)
 

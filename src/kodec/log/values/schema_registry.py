@@ -43,47 +43,47 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def _user_of(parts: urllib.parse.SplitResult) -> str:
-    return ":".join(urllib.parse.unquote(each or "") for each in (parts.username, parts.password))
+    return ":".join(urllib.parse.unquote(part or "") for part in (parts.username, parts.password))
 
 
-def _user_of_environment(wanted: urllib.parse.SplitResult) -> str:
+def _user_of_environment(registry: urllib.parse.SplitResult) -> str:
     """The `user:password` of the environment for a registry; empty for another one. Raises ArgumentError."""
-    given = os.environ.get(AUTH, "")
-    if not given:
+    auth = os.environ.get(AUTH, "")
+    if not auth:
         return ""
     try:
-        parts = urllib.parse.urlsplit(given)
-        sides = [(each.hostname, each.port or _PORTS.get(each.scheme)) for each in (parts, wanted)]
+        parts = urllib.parse.urlsplit(auth)
+        sides = [(url.hostname, url.port or _PORTS.get(url.scheme)) for url in (parts, registry)]
     except ValueError:
         parts, sides = urllib.parse.urlsplit(""), []
     if parts.scheme not in _PORTS or not parts.hostname or parts.username is None:
         # never the value itself
         raise ArgumentError(f"{AUTH} is not https://USER:PASSWORD@HOST:PORT: it is sent to that host alone")
-    return _user_of(parts) if parts.scheme == wanted.scheme and sides[0] == sides[1] else ""
+    return _user_of(parts) if parts.scheme == registry.scheme and sides[0] == sides[1] else ""
 
 
-def _within(seconds: float, ask: Callable[[], bytes]) -> bytes:
+def _in_time(seconds: float, ask: Callable[[], bytes]) -> bytes:
     """What `ask` returns in time. Raises what it raises; TimeoutError.
 
     Timeouts of sockets begin again with every byte that arrives. A request that is too late is left to end,
     in a thread that keeps no program running.
     """
-    found: list[bytes | BaseException] = []
+    outcomes: list[bytes | BaseException] = []
 
     def work() -> None:
         try:
-            found.append(ask())
+            outcomes.append(ask())
         except BaseException as error:
-            found.append(error)
+            outcomes.append(error)
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(seconds)
-    if not found:
+    if not outcomes:
         raise TimeoutError(f"no answer within {seconds:g} s")
-    if isinstance(found[0], BaseException):
-        raise found[0]
-    return found[0]
+    if isinstance(outcomes[0], BaseException):
+        raise outcomes[0]
+    return outcomes[0]
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -153,21 +153,21 @@ class SchemaRegistry:
         with self._lock:
             known = self._known.get(path)
             if known is None:
-                known = self._known[path] = self._asked(path, name, schema_id)
+                known = self._known[path] = self._request(path, name, schema_id)
         if isinstance(known, UnknownSchema):
             raise known
         return known
 
-    def _asked(self, path: str, name: str, schema_id: SchemaId | None) -> Schema | UnknownSchema:
+    def _request(self, path: str, name: str, schema_id: SchemaId | None) -> Schema | UnknownSchema:
         request = urllib.request.Request(self.url + path, headers=self._headers)
 
         def answer() -> bytes:
-            with self._opener.open(request, timeout=self.timeout) as found:
-                data: bytes = found.read(2 * MOST_TEXT + 1)
+            with self._opener.open(request, timeout=self.timeout) as response:
+                data: bytes = response.read(2 * MOST_TEXT + 1)
                 return data
 
         try:
-            data = _within(self.timeout, answer)
+            data = _in_time(self.timeout, answer)
         except urllib.error.HTTPError as error:
             with error:
                 if error.code == 404:
@@ -194,19 +194,19 @@ def schema_of_answer(data: bytes, name: str, schema_id: SchemaId | None) -> Sche
     try:
         if len(data) > 2 * MOST_TEXT:
             raise ValueError(f"more than {2 * MOST_TEXT} bytes")
-        found = read_json(data, most_values=_MOST_VALUES)
+        document = read_json(data, most_values=_MOST_VALUES)
         references = tuple(
-            Reference(str(each["name"]), str(each["subject"]), whole_number(each["version"]))
-            for each in found.get("references") or ()
+            Reference(str(reference["name"]), str(reference["subject"]), whole_number(reference["version"]))
+            for reference in document.get("references") or ()
         )
-        text = found["schema"]
+        text = document["schema"]
         if not isinstance(text, str):
             raise ValueError("no text")
-        number = found.get("id") if schema_id is None else schema_id
+        number = document.get("id") if schema_id is None else schema_id
         if number is not None and not isinstance(number, UUID):
             number = whole_number(number)
-        kind = kind_of(found.get("schemaType"))
-        return Schema(kind, text, references, number, str(found.get("subject") or name))
+        kind = kind_of(document.get("schemaType"))
+        return Schema(kind, text, references, number, str(document.get("subject") or name))
     except BadSchema:
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:

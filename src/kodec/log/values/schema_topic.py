@@ -66,11 +66,11 @@ class SchemaTopic:
         self._aliases: dict[str, str] = {}
         # where reading of each log continues, and its files when it was read
         self._next: dict[Path, int] = {}
-        self._seen: dict[Path, object] = {}
+        self._known_sizes: dict[Path, object] = {}
         self._lock = threading.Lock()
         for log in logs:
             try:
-                self._seen[log.path] = _sizes(log.path)
+                self._known_sizes[log.path] = _sizes(log.path)
                 self._load(log.path, log.records())
             except (FormatError, OSError) as error:
                 raise SchemaSourceFailed(f"{log.path}: {error}") from error
@@ -81,11 +81,11 @@ class SchemaTopic:
             for path, offset in list(self._next.items()):
                 # what is not whole yet, or has gone, leaves the schema unknown, and another look may find it
                 with contextlib.suppress(FormatError, OSError, OffsetOutOfRange):
-                    if (sizes := _sizes(path)) == self._seen[path]:
+                    if (sizes := _sizes(path)) == self._known_sizes[path]:
                         continue
                     with PartitionLog(path) as log:
                         self._load(path, log.records(max(offset, log.start_offset)))
-                    self._seen[path] = sizes
+                    self._known_sizes[path] = sizes
 
     def _load(self, path: Path, records: Iterable[Record]) -> None:
         self._next.setdefault(path, 0)
@@ -102,7 +102,9 @@ class SchemaTopic:
                     subject, last = str(value.get("subject")), value.get("version")
                     versions = self._versions.get(subject, {})
                     self._deleted |= {
-                        (subject, each) for each in versions if isinstance(last, int) and each <= last
+                        (subject, version)
+                        for version in versions
+                        if isinstance(last, int) and version <= last
                     }
                 case "CONFIG":
                     # of all configuration only an alias affects where a schema is found
@@ -131,10 +133,12 @@ class SchemaTopic:
         listed = listed if isinstance(listed, list) else []
         references = tuple(
             Reference(
-                str(each.get("name")), _qualified(context, str(each.get("subject"))), each.get("version")
+                str(reference.get("name")),
+                _qualified(context, str(reference.get("subject"))),
+                reference.get("version"),
             )
-            for each in listed
-            if isinstance(each, dict) and type(each.get("version")) in (int, type(None))
+            for reference in listed
+            if isinstance(reference, dict) and type(reference.get("version")) in (int, type(None))
         )
         try:
             kind = kind_of(value.get("schemaType"))
@@ -162,7 +166,7 @@ class SchemaTopic:
         """Where an id is: the default context alone, if that has it."""
         if (_DEFAULT_CONTEXT, schema_id) in self._ids:
             return [_DEFAULT_CONTEXT]
-        return sorted({context for context, each in list(self._ids) if each == schema_id})
+        return sorted({context for context, known_id in list(self._ids) if known_id == schema_id})
 
     def by_subject(self, subject: str, version: int | None = None) -> Schema:
         """As `SchemaSource.by_subject`. A version that is asked for may be deleted.
@@ -170,43 +174,45 @@ class SchemaTopic:
         Args:
             subject, version: which schema; None: the newest version.
         """
-        found = self._version_of(subject, version)
-        if found is None:
+        schema = self._version_of(subject, version)
+        if schema is None:
             self._read_on()
-            found = self._version_of(subject, version)
-        if found is None:
+            schema = self._version_of(subject, version)
+        if schema is None:
             what = subject if version is None else f"version {version} of {subject}"
             raise UnknownSchema(f"{what} is not in {self.shown}")
-        return found
+        return schema
 
     def _version_of(self, subject: str, version: int | None) -> Schema | None:
         subject = self._aliases.get(subject, subject)
         versions = self._versions.get(subject, {})
         if version is None:
-            version = max((each for each in versions if (subject, each) not in self._deleted), default=-1)
+            version = max(
+                (number for number in versions if (subject, number) not in self._deleted), default=-1
+            )
         return versions.get(version)
 
 
 def _sizes(path: Path) -> list[tuple[str, int]]:
     """Apply one record."""
-    with os.scandir(path) as found:
-        return sorted((each.name, each.stat().st_size) for each in found if each.name.endswith(".log"))
+    with os.scandir(path) as entries:
+        return sorted((entry.name, entry.stat().st_size) for entry in entries if entry.name.endswith(".log"))
 
 
 def _object(data: bytes | None) -> dict[str, Any]:
     """A JSON object; empty for any other bytes."""
     try:
-        found = read_json(data or b"{}", most_values=_MOST_VALUES)
+        value = read_json(data or b"{}", most_values=_MOST_VALUES)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _split(subject: str) -> tuple[str, str]:
     """The context and the subject in it: `:.test:orders-value` is `.test` and `orders-value`."""
     if subject.startswith(":."):
-        context, _, rest = subject[1:].partition(":")
-        return context, rest
+        context, _, name = subject[1:].partition(":")
+        return context, name
     return _DEFAULT_CONTEXT, subject
 
 

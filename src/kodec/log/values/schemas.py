@@ -158,18 +158,18 @@ def kind_of(schema_type: str | None) -> SchemaKind:
 
 def references_of(source: SchemaSource, schema: Schema) -> dict[str, Schema]:
     """All schemas that a schema refers to, directly and through others, by name. Raises as `SchemaSource`."""
-    found: dict[str, Schema] = {}
+    schemas: dict[str, Schema] = {}
     waiting = list(schema.references)
     while waiting:
         reference = waiting.pop()
-        known = found.get(reference.name)
-        each = source.by_subject(reference.subject, reference.version)
+        known = schemas.get(reference.name)
+        referenced = source.by_subject(reference.subject, reference.version)
         if known is not None:
-            if known.text != each.text:
+            if known.text != referenced.text:
                 raise BadSchema(f"{schema}: it refers to two schemas named {reference.name}")
             continue
-        if len(found) == MOST_REFERENCES:
+        if len(schemas) == MOST_REFERENCES:
             raise BadSchema(f"{schema}: it refers to more than {MOST_REFERENCES} others")
-        found[reference.name] = each
-        waiting += each.references
-    return found
+        schemas[reference.name] = referenced
+        waiting += referenced.references
+    return schemas

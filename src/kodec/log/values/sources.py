@@ -50,10 +50,10 @@ def schema_source(where: str | None, *log_dirs: str | os.PathLike[str]) -> Schem
         return SchemaRegistry(where)
     if where is not None and path_of(where).is_dir():
         try:
-            at = resolve(where)
+            location = resolve(where)
         except NotALog:
             return SchemaFolder(where)
-        if isinstance(at, PartitionPath):
+        if isinstance(location, PartitionPath):
             return SchemaTopic(PartitionLog(where))
     topic = SCHEMAS_TOPIC if where is None else where
     logs = _logs_of(topic, log_dirs)
@@ -109,31 +109,32 @@ class ValueRequest:
 
 
 @lru_cache(maxsize=1_000)
-def _decoder(asked: ValueRequest, format: TypedFormat, subject: str | None) -> ValueDecoder:
-    source = _source(asked)
-    plain = ValueDecoder(source, format, framing=asked.framing, reader_schema=asked.reader_schema)
+def _decoder(request: ValueRequest, format: TypedFormat, subject: str | None) -> ValueDecoder:
+    source = _source(request)
+    plain = ValueDecoder(source, format, framing=request.framing, reader_schema=request.reader_schema)
     if source is None or subject is None:
         return plain
     try:
         newest = source.by_subject(subject)
-        found = ValueDecoder(source, format, framing=asked.framing, reader_schema=newest)
-        wanted = newest.kind != "json-schema" and format in ("auto", newest.kind)
-        return found if wanted and found.column_type else plain
+        decoder = ValueDecoder(source, format, framing=request.framing, reader_schema=newest)
+        fits = newest.kind != "json-schema" and format in ("auto", newest.kind)
+        return decoder if fits and decoder.column_type else plain
     except (UnknownSchema, BadSchema):
         return plain
 
 
 @lru_cache(maxsize=10)
-def _source(asked: ValueRequest) -> SchemaSource | None:
-    return schema_source(asked.schemas, *asked.log_dirs)
+def _source(request: ValueRequest) -> SchemaSource | None:
+    return schema_source(request.schemas, *request.log_dirs)
 
 
 def _logs_of(topic: str, log_dirs: tuple[str | os.PathLike[str], ...]) -> list[PartitionLog]:
     """The logs of a topic; if it is in several log directories, the longest."""
     roots = [
-        at.root if isinstance(at := resolve(path), PartitionPath) else path_of(path) for path in log_dirs
+        location.root if isinstance(location := resolve(path), PartitionPath) else path_of(path)
+        for path in log_dirs
     ]
-    found: dict[int, PartitionLog] = {}
+    logs: dict[int, PartitionLog] = {}
     for root in dict.fromkeys(roots):
         directory = LogDirectory(root)
         # a schema below the start offset is still that of values that were written with it
@@ -142,6 +143,6 @@ def _logs_of(topic: str, log_dirs: tuple[str | os.PathLike[str], ...]) -> list[P
             if name != topic:
                 continue
             log = directory.partition(name, number)
-            if number not in found or found[number].end_offset < log.end_offset:
-                found[number] = log
-    return [found[number] for number in sorted(found)]
+            if number not in logs or logs[number].end_offset < log.end_offset:
+                logs[number] = log
+    return [logs[number] for number in sorted(logs)]

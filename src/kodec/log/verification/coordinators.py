@@ -61,16 +61,16 @@ def verify_coordinator(log: PartitionLog) -> Iterator[Problem]:
     topic = log.topic_partition.topic
     of_topics: dict[str, list[_Replay]] = {
         _GROUPS: [_OldGroups(), _Groups(_STRICT), _Groups(_NEW)],
-        _TRANSACTIONS: [_Transactions(each) for each in (_OLD, _STRICT, _NEW)],
+        _TRANSACTIONS: [_Transactions(version) for version in (_OLD, _STRICT, _NEW)],
         _SHARES: [_Shares(_STRICT), _Shares(_NEW)],
     }
     replays = of_topics[topic]
     ignored: Counter[int] = Counter()
-    rest: tuple[Path, Batch] | None = None
+    tail: tuple[Path, Batch] | None = None
     offset = -1
     try:
         for path, batch in _batches(log):
-            rest = rest or (path, batch)
+            tail = tail or (path, batch)
             for record in batch.records(control=True, check_crc=False):
                 offset = record.offset
                 if topic != _TRANSACTIONS and isinstance(record, ControlRecord):
@@ -79,30 +79,32 @@ def verify_coordinator(log: PartitionLog) -> Iterator[Problem]:
                 if key is not None and key.name is None and key.number is not None:
                     ignored[key.number] += 1
                     continue
-                rest = None
+                tail = None
                 refused: dict[tuple[str, str], dict[str, list[str]]] = {}
-                for each in list(replays):
+                for replay in list(replays):
                     try:
-                        each.take(key, value)
+                        replay.take(key, value)
                     except _Refused as error:
                         effect = "the record is skipped, and the state before it stays"
                         if not error.skipped:
-                            effect = each.effect()
-                            replays.remove(each)
+                            effect = replay.effect()
+                            replays.remove(replay)
                         effects = refused.setdefault((error.need, error.have), {})
-                        effects.setdefault(effect, []).append(each.version)
+                        effects.setdefault(effect, []).append(replay.version)
                 for (need, have), effects in refused.items():
-                    told = [f"Kafka {', '.join(versions)}: {effect}" for effect, versions in effects.items()]
-                    what = f"{'; '.join(told)}: offset {offset}{_named(key)}"
+                    outcomes = [
+                        f"Kafka {', '.join(versions)}: {effect}" for effect, versions in effects.items()
+                    ]
+                    what = f"{'; '.join(outcomes)}: offset {offset}{_named(key)}"
                     yield Problem(path, batch.position, what, need, have)
     except FormatError:
         have = "damage" if offset < 0 else f"damage after offset {offset}"
         what = "whether its coordinator loads all of the partition"
         yield Problem(log.path, 0, what, "a log without damage", have, note=True)
     else:
-        if rest is not None and topic == _TRANSACTIONS and any(each.version == _OLD for each in replays):
+        if tail is not None and topic == _TRANSACTIONS and any(replay.version == _OLD for replay in replays):
             what = f"Kafka {_OLD}: the end is read again and again, and the partition is never loaded"
-            yield Problem(rest[0], rest[1].position, what, "a record of a known type", "none")
+            yield Problem(tail[0], tail[1].position, what, "a record of a known type", "none")
     for number, count in sorted(ignored.items()):
         have = f"{count} of type {number}, which brokers skip"
         yield Problem(log.path, 0, "records", "a type that Kafka 4.4 knows", have, note=True)
@@ -113,12 +115,12 @@ def _batches(log: PartitionLog) -> Iterator[tuple[Path, Batch]]:
 
     def listed(now: PartitionLog, start: int | None) -> Iterator[tuple[int, tuple[Path, Batch]]]:
         start = now.start_offset if start is None else start
-        for segment, batch in now.batches_but(start, None, omissions=Omissions()):
+        for segment, batch in now.batches_except(start, None, omissions=Omissions()):
             assert isinstance(batch, Batch)
             yield batch.next_offset, (segment.path, batch)
 
     with suppress(OffsetOutOfRange):
-        yield from log.whatever_goes(listed, None)
+        yield from log.relisted(listed, None)
 
 
 def _named(key: Decoded | None) -> str:
@@ -126,8 +128,8 @@ def _named(key: Decoded | None) -> str:
     if key is None or key.name is None:
         return ""
     names = ("group", "group_id", "transactional_id")
-    found = next((getattr(key.message, name) for name in names if hasattr(key.message, name)), None)
-    return f", {key.name}" + ("" if found is None else f" of `{found}`")
+    identifier = next((getattr(key.message, name) for name in names if hasattr(key.message, name)), None)
+    return f", {key.name}" + ("" if identifier is None else f" of `{identifier}`")
 
 
 def _key_of(key: Decoded | None) -> tuple[int, Any]:
@@ -173,27 +175,27 @@ def _require_members(value: GroupMetadataValue) -> None:
     """Raises _Refused for members that cannot be in one group."""
     ids: set[str] = set()
     instances: set[str] = set()
-    for added, each in enumerate(value.members):
-        if (name := each.group_instance_id) is not None:
+    for added, member in enumerate(value.members):
+        if (name := member.group_instance_id) is not None:
             if name in instances:
                 raise _Refused("a static member once", f"`{name}` twice")
             instances.add(name)
         if added != len(ids):
-            raise _Refused("members with different ids", f"`{each.member_id}` after a repeated one")
-        ids.add(each.member_id)
+            raise _Refused("members with different ids", f"`{member.member_id}` after a repeated one")
+        ids.add(member.member_id)
 
 
 def _require_subscriptions(value: GroupMetadataValue) -> None:
     """Raises _Refused for a subscription that ends the loading."""
     if value.protocol_type != "consumer" or value.protocol is None:
         return
-    for each in value.members:
-        if (reason := _subscription_error(each.subscription)) is None:
+    for member in value.members:
+        if (reason := _subscription_error(member.subscription)) is None:
             continue
         if not reason:
             # Kafka reports it, and reads no further subscription
             return
-        raise _Refused("a subscription that can be read", f"of `{each.member_id}` {reason}")
+        raise _Refused("a subscription that can be read", f"of `{member.member_id}` {reason}")
 
 
 def _subscription_error(data: bytes) -> str | None:
@@ -203,24 +205,32 @@ def _subscription_error(data: bytes) -> str | None:
     is cut off, and `ByteBufferAccessor`, whose other errors end the loading.
     """
 
-    def number(at: int, size: int) -> int | None:
-        return None if at + size > len(data) else int.from_bytes(data[at : at + size], "big", signed=True)
+    def number(position: int, size: int) -> int | None:
+        return (
+            None
+            if position + size > len(data)
+            else int.from_bytes(data[position : position + size], "big", signed=True)
+        )
 
-    at = 6
+    position = 6
     if (count := number(2, 4)) is None:
         return ""
-    if not 0 <= count <= len(data) - at:
-        return f"has {count} topics in {len(data) - at} bytes"
+    if not 0 <= count <= len(data) - position:
+        return f"has {count} topics in {len(data) - position} bytes"
     for _ in range(count):
-        if (size := number(at, 2)) is None:
+        if (size := number(position, 2)) is None:
             return ""
-        at += 2
-        if not 0 <= size <= len(data) - at:
-            return f"has a topic of {size} bytes in {len(data) - at}"
-        at += size
-    if (size := number(at, 4)) is None:
+        position += 2
+        if not 0 <= size <= len(data) - position:
+            return f"has a topic of {size} bytes in {len(data) - position}"
+        position += size
+    if (size := number(position, 4)) is None:
         return ""
-    return f"has user data of {size} bytes in {len(data) - at - 4}" if size > len(data) - at - 4 else None
+    return (
+        f"has user data of {size} bytes in {len(data) - position - 4}"
+        if size > len(data) - position - 4
+        else None
+    )
 
 
 @dataclass(slots=True)
@@ -308,14 +318,14 @@ class _Groups:
 
     def take(self, key: Decoded | None, value: Decoded | None) -> None:
         """As `_Replay`."""
-        number, at = _key_of(key)
+        number, key_message = _key_of(key)
         message = _value_of(value)
         if number > 2:
-            self._modern(number, at, message)
+            self._modern(number, key_message, message)
         elif number == 2:
-            self._classic(at.group, message)
+            self._classic(key_message.group, message)
         elif message is not None:
-            self._groups.setdefault(at.group, _Group("simple"))
+            self._groups.setdefault(key_message.group, _Group("simple"))
 
     def _classic(self, name: str, value: GroupMetadataValue | None) -> None:
         if value is None:
@@ -344,7 +354,7 @@ class _Groups:
         if group is None:
             return
         for name, unique in _UNIQUE.get(number, ()) if value is not None else ():
-            held = [getattr(each, unique) for each in getattr(value, name) or ()]
+            held = [getattr(item, unique) for item in getattr(value, name) or ()]
             if len(set(held)) < len(held):
                 raise _Refused(f"{name} with different {unique}", "the same one twice")
         match part:
@@ -405,7 +415,7 @@ def _current(kind: str, value: Any) -> _Member:
 
 def _parts(topics: Iterable[Any]) -> set[Hashable]:
     # a topic that is listed again replaces the first
-    of_topics = {each.topic_id: each.partitions for each in topics}
+    of_topics = {topic.topic_id: topic.partitions for topic in topics}
     return {f"{topic}-{number}" for topic, numbers in of_topics.items() for number in numbers}
 
 

@@ -161,41 +161,41 @@ class TransactionIndex:
 
     def take(self, state: Producers) -> Iterator[Problem]:
         """The differences between the two."""
-        told: set[int] = set()
+        indexed: set[int] = set()
         last = self.base_offset - 1
         if self.path is not None and self.entries is None:
             return
-        for at, entry in self.entries or ():
+        for position, entry in self.entries or ():
             assert self.path is not None
-            yield from self._entry(self.path, at, entry, last, state)
+            yield from self._entry(self.path, position, entry, last, state)
             last = max(last, entry.last_offset)
-            told.add(entry.last_offset)
+            indexed.add(entry.last_offset)
         if self.error is not None:
             yield self.error
             return
         if not state.reliable or not may_have_indexes(self.log):
             return
         for offset, (producer, began) in state.aborted.items():
-            if began is not None and offset not in told and (self.known is None or offset < self.known):
-                where, size = (self.log, 0) if self.path is None else (self.path, TXN_ENTRY * len(told))
+            if began is not None and offset not in indexed and (self.known is None or offset < self.known):
+                where, size = (self.log, 0) if self.path is None else (self.path, TXN_ENTRY * len(indexed))
                 what = f"transaction of producer {producer}, aborted at offset {offset}"
                 yield Problem(where, size, what, "an entry in the transaction index", "none")
 
     def _entry(
-        self, path: Path, at: int, entry: transaction_index.Entry, last: int, state: Producers
+        self, path: Path, position: int, entry: transaction_index.Entry, last: int, state: Producers
     ) -> Iterator[Problem]:
         if entry.last_offset <= last:
-            yield Problem(path, at, "last offset", f"more than {last}", entry.last_offset)
+            yield Problem(path, position, "last offset", f"more than {last}", entry.last_offset)
         if not 0 <= entry.first_offset <= entry.last_offset:
-            yield Problem(path, at, "first offset", f"0 to {entry.last_offset}", entry.first_offset)
-        found = state.aborted.get(entry.last_offset)
-        if found is None or found[0] != entry.producer_id:
+            yield Problem(path, position, "first offset", f"0 to {entry.last_offset}", entry.first_offset)
+        aborted = state.aborted.get(entry.last_offset)
+        if aborted is None or aborted[0] != entry.producer_id:
             if not self.damaged:
                 need = f"the abort marker of producer {entry.producer_id}"
-                have = "none" if found is None else f"one of producer {found[0]}"
-                yield Problem(path, at, f"offset {entry.last_offset}", need, have)
-        elif state.reliable and found[1] is not None and found[1] < entry.first_offset:
-            yield Problem(path, at, "first offset", f"at most {found[1]}", entry.first_offset)
+                have = "none" if aborted is None else f"one of producer {aborted[0]}"
+                yield Problem(path, position, f"offset {entry.last_offset}", need, have)
+        elif state.reliable and aborted[1] is not None and aborted[1] < entry.first_offset:
+            yield Problem(path, position, "first offset", f"at most {aborted[1]}", entry.first_offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,11 +230,11 @@ class EndOfSegment:
 
 def concluded(findings: Iterable[Finding], state: Producers) -> Iterator[Problem]:
     """The problems of a segment, after the segments before it. Raises what reading it raises."""
-    for each in findings:
-        if isinstance(each, Problem):
-            yield each
+    for finding in findings:
+        if isinstance(finding, Problem):
+            yield finding
         else:
-            yield from each.take(state)
+            yield from finding.take(state)
 
 
 @dataclass(slots=True)
@@ -262,21 +262,21 @@ class SegmentFindings:
     @classmethod
     def of(cls, findings: Iterable[Finding]) -> SegmentFindings:
         """Read to the end."""
-        kept: dict[int, Finding] = {}
+        remaining: dict[int, Finding] = {}
         runs: defaultdict[int, _Run] = defaultdict(_Run)
         error = None
         try:
-            for number, each in enumerate(findings):
-                if isinstance(each, ProducerBatch):
-                    for left_out in _superseded(runs, number, each):
-                        del kept[left_out]
-                    each = ProducerBatch(Head.of(each.head), each.marker)
-                elif isinstance(each, CompareSnapshots):
+            for number, finding in enumerate(findings):
+                if isinstance(finding, ProducerBatch):
+                    for left_out in _superseded(runs, number, finding):
+                        del remaining[left_out]
+                    finding = ProducerBatch(Head.of(finding.head), finding.marker)
+                elif isinstance(finding, CompareSnapshots):
                     runs.clear()
-                kept[number] = each
+                remaining[number] = finding
         except OSError as raised:
             error = raised
-        return cls(list(kept.values()), error)
+        return cls(list(remaining.values()), error)
 
     def __iter__(self) -> Iterator[Finding]:
         yield from self.findings

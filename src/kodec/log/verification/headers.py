@@ -55,7 +55,7 @@ def header_tables(segment: Segment) -> HeaderTables | None:
     from kodec.log.tables.reader import file_headers
 
     scan = Scan(columns_of(batch_schema(), _COLUMNS))
-    found: HeaderTables = []
+    tables: HeaderTables = []
     rows, last, end = 0, segment.base_offset - 1, 0
     with suppress(FormatError, OSError):
         for table in file_headers(segment.path, scan, LogReadOptions(limits=segment.limits)):
@@ -64,8 +64,8 @@ def header_tables(segment: Segment) -> HeaderTables | None:
                 return None
             last = table["last_offset"][-1].as_py()
             end = table["position"][-1].as_py() + table["size"][-1].as_py()
-            found.append(table)
-        return found if end == segment.path.stat().st_size else None
+            tables.append(table)
+        return tables if end == segment.path.stat().st_size else None
     return None
 
 
@@ -121,7 +121,7 @@ def times_of(table: pa.RecordBatch) -> Iterator[int]:
     base = base.filter(pc.and_(created, pc.is_null(table["delete_horizon"])))
     for times in (newest, base):
         ends = pc.min_max(times.filter(pc.greater_equal(times, 0))).as_py()
-        yield from (each for each in ends.values() if each is not None)
+        yield from (end for end in ends.values() if end is not None)
 
 
 def take_epochs(runs: EpochRuns, path: Path, table: pa.RecordBatch) -> None:

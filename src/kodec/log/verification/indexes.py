@@ -35,24 +35,24 @@ class OffsetIndex:
         """A batch of the log."""
         position, last_offset = batch.position, batch.last_offset
         if self._waiting is not None:
-            slot, wanted = self._waiting
-            if last_offset >= wanted:
+            slot, expected = self._waiting
+            if last_offset >= expected:
                 self._waiting = None
-                if last_offset > wanted:
-                    self._wrong(slot, "the last offset of a batch", wanted, last_offset)
+                if last_offset > expected:
+                    self._add_problem(slot, "the last offset of a batch", expected, last_offset)
         while self._next < len(self.entries) and self.entries[self._next].ofs_batch <= position:
             entry = self.entries[self._next]
-            wanted = self.base_offset + entry.relative_offset
+            expected = self.base_offset + entry.relative_offset
             if entry.ofs_batch < position:
                 need = f"the start of a batch, such as {position}"
-                self._wrong(self._next, "position", entry.ofs_batch, need)
-            elif last_offset > wanted:
+                self._add_problem(self._next, "position", entry.ofs_batch, need)
+            elif last_offset > expected:
                 # Brokers of 0.10 and 0.11 stored the first offset.
-                if not _holds(batch, wanted):
-                    self._wrong(self._next, "the last offset of the batch", wanted, last_offset)
-            elif last_offset < wanted:
+                if not _holds(batch, expected):
+                    self._add_problem(self._next, "the last offset of the batch", expected, last_offset)
+            elif last_offset < expected:
                 # Brokers before 3.8 stored the last offset of everything appended together.
-                self._waiting = self._next, wanted
+                self._waiting = self._next, expected
             self._next += 1
 
     def skip_to(self, position: int) -> None:
@@ -64,13 +64,13 @@ class OffsetIndex:
     def end(self, position: int) -> None:
         """The log ends at `position`."""
         if self._waiting is not None:
-            self._wrong(
+            self._add_problem(
                 self._waiting[0], "the last offset of a batch", self._waiting[1], "the end of the log"
             )
         for slot in range(self._next, len(self.entries)):
-            self._wrong(slot, "position", self.entries[slot].ofs_batch, f"less than {position}")
+            self._add_problem(slot, "position", self.entries[slot].ofs_batch, f"less than {position}")
 
-    def _wrong(self, slot: int, what: str, have: object, need: object) -> None:
+    def _add_problem(self, slot: int, what: str, have: object, need: object) -> None:
         self.problems.append(Problem(self.path, OFFSET_ENTRY * slot, what, need, have))
 
 
@@ -111,11 +111,11 @@ class TimeIndex:
         for slot in range(self._next, len(self.entries)):
             offset = self.base_offset + self.entries[slot].relative_offset
             self.problems.append(Problem(self.path, TIME_ENTRY * slot, "offset", "one of the log", offset))
-        told = self.entries[-1].timestamp if self.entries else -1
-        if closed and self._next == len(self.entries) and told < self.largest:
-            at = TIME_ENTRY * len(self.entries)
+        indexed = self.entries[-1].timestamp if self.entries else -1
+        if closed and self._next == len(self.entries) and indexed < self.largest:
+            position = TIME_ENTRY * len(self.entries)
             self.problems.append(
-                Problem(self.path, at, "largest timestamp of the segment", self.largest, told)
+                Problem(self.path, position, "largest timestamp of the segment", self.largest, indexed)
             )
 
 
@@ -158,15 +158,15 @@ def _entries(
         except FormatError as error:
             problems.append(from_error(error, path))
             break
-        if entries and (found := wrong(entries[-1], entry)):
-            problems.append(Problem(path, pos - size, *found))
+        if entries and (contradiction := wrong(entries[-1], entry)):
+            problems.append(Problem(path, pos - size, *contradiction))
             break
         entries.append(entry)
-    problems += _rest(path, data, used, pos, size, padded)
+    problems += _check_unused(path, data, used, pos, size, padded)
     return entries
 
 
-def _rest(path: Path, data: bytes, used: int, pos: int, size: int, padded: bool) -> Iterator[Problem]:
+def _check_unused(path: Path, data: bytes, used: int, pos: int, size: int, padded: bool) -> Iterator[Problem]:
     """The rest after the last entry: nothing, or, if the file is `padded`, the zeros from `used` on."""
     if len(data) % size:
         yield Problem(path, len(data) // size * size, "file size", f"a multiple of {size}", len(data))

@@ -54,8 +54,15 @@ def of_epochs(
     runs: EpochRuns, checkpoint: Sequence[LeaderEpoch] = (), start_offset: int = 0
 ) -> Iterator[Problem]:
     """Contradictions of the leader epochs in batches with the checkpoint or the batches around them."""
-    for each in runs.contradictions(checkpoint, start_offset):
-        yield Problem(each.run.path, each.run.position, "leader epoch", each.need, each.have, note=each.note)
+    for contradiction in runs.contradictions(checkpoint, start_offset):
+        yield Problem(
+            contradiction.run.path,
+            contradiction.run.position,
+            "leader epoch",
+            contradiction.need,
+            contradiction.have,
+            note=contradiction.note,
+        )
     if runs.omitted:
         run = runs.runs[-1]
         have = f"{runs.omitted} batches after them"
@@ -64,5 +71,5 @@ def of_epochs(
 
 def unreadable(error: OSError, path: Path) -> Problem:
     """A file that cannot be read, or from some byte on."""
-    at = error.at if isinstance(error, ReadFailed) else 0
-    return Problem(path, at, "cannot be read", "a readable file", error.strerror or str(error))
+    position = error.at if isinstance(error, ReadFailed) else 0
+    return Problem(path, position, "cannot be read", "a readable file", error.strerror or str(error))

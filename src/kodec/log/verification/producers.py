@@ -75,17 +75,17 @@ class Producers:
             return
         if not self.reliable:
             return
-        sizes = [len(each.to_bytes()) for each in entries]
+        sizes = [len(entry.to_bytes()) for entry in entries]
         starts = list(accumulate(sizes, initial=len(data) - sum(sizes)))
         named = set()
-        for slot, each in enumerate(entries):
-            at, who = starts[slot], f"producer {each.producer_id}"
-            named.add(each.producer_id)
-            if each.last_offset >= offset:
-                yield Problem(path, at, f"{who}: last offset", f"less than {offset}", each.last_offset)
+        for slot, entry in enumerate(entries):
+            position, who = starts[slot], f"producer {entry.producer_id}"
+            named.add(entry.producer_id)
+            if entry.last_offset >= offset:
+                yield Problem(path, position, f"{who}: last offset", f"less than {offset}", entry.last_offset)
                 continue
-            for name, need, have in differences(each, self.state, self.first_offset, self.cleaned):
-                yield Problem(path, at, f"{who}: {name}", need, have)
+            for name, need, have in differences(entry, self.state, self.first_offset, self.cleaned):
+                yield Problem(path, position, f"{who}: {name}", need, have)
         for producer, began in self.state.open.items():
             if producer not in named:
                 yield Problem(path, starts[0], f"producer {producer}, open since {began}", "an entry", "none")

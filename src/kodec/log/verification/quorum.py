@@ -25,8 +25,8 @@ METADATA_TOPIC = "__cluster_metadata"
 def verify_quorum(log: PartitionLog, start: int) -> Iterator[Problem]:
     """Check the snapshots beside the metadata log, and that one reaches up to its start. Raises OSError."""
     snapshots: list[tuple[int, Path]] = []
-    with entries(log.path) as there:
-        for entry in there:
+    with entries(log.path) as listing:
+        for entry in listing:
             if (name := parse_snapshot_name(entry.name)) is not None:
                 snapshots.append((name[0], path_of(entry.path)))
     for _, path in sorted(snapshots):
@@ -51,7 +51,7 @@ def verify_snapshot(path: Path, limits: Limits, *, is_framed: bool = True) -> It
                 except FormatError as error:
                     yield from_error(error, path)
                     continue
-                kinds = [each.type if isinstance(each, ControlRecord) else None for each in records]
+                kinds = [record.type if isinstance(record, ControlRecord) else None for record in records]
                 first, last = (kinds[0] if batches == 1 and kinds else first), (kinds[-1] if kinds else last)
         for skipped in reader.skipped:
             yield from_error(skipped.error, path)

@@ -64,7 +64,7 @@ class SegmentCheck:
         self.progress = progress
         self.live = live
         self.last = segment.base_offset - 1
-        self.begun = False
+        self.is_begun = False
         # Below which offset compaction has removed records, as the batches so far show it.
         self.cleaned = 0
         # The offsets that are missing before the batch, and where it is: for the last one.
@@ -79,19 +79,23 @@ class SegmentCheck:
         padded = self.after is None
         base = segment.base_offset
         # Before the log: entries that a broker adds meanwhile are in the log when it is read.
-        offsets = yield from self._beside(segment.index, lambda path: OffsetIndex(path, base, padded))
-        times = yield from self._beside(segment.timeindex, lambda path: TimeIndex(path, base, padded))
-        told_aborted = yield from self._beside(segment.txnindex, Path.read_bytes)
+        offsets = yield from self._read_other_file(
+            segment.index, lambda path: OffsetIndex(path, base, padded)
+        )
+        times = yield from self._read_other_file(
+            segment.timeindex, lambda path: TimeIndex(path, base, padded)
+        )
+        indexed_aborted = yield from self._read_other_file(segment.txnindex, Path.read_bytes)
         options = LogReadOptions(on_error="skip", limits=self.limits)
         reader = batch_reader(segment.path, options, keeps=False)
-        seen, told = 0, 0
+        known_skipped, reported = 0, 0
         damaged = False
         epochs = EpochRuns()
         for batch in reader:
-            if reader.skipped.total > seen:
+            if reader.skipped.total > known_skipped:
                 if not damaged:
                     yield Unreliable()
-                seen, damaged = reader.skipped.total, True
+                known_skipped, damaged = reader.skipped.total, True
                 if offsets is not None:
                     offsets.skip_to(batch.position)
             epochs.take(segment.path, batch)
@@ -103,9 +107,9 @@ class SegmentCheck:
                 offsets.pass_by(batch)
             if times is not None and not damaged:
                 times.pass_by(batch.last_offset, batch.max_timestamp)
-            if self.progress is not None and batch.position - told >= _ENOUGH:
-                self.progress(batch.position - told)
-                told = batch.position
+            if self.progress is not None and batch.position - reported >= _ENOUGH:
+                self.progress(batch.position - reported)
+                reported = batch.position
         for skipped in reader.skipped:
             yield from_error(skipped.error, segment.path)
         if reader.skipped.omitted:
@@ -114,12 +118,12 @@ class SegmentCheck:
             yield Problem(segment.path, reader.skipped[-1].end, what, "none", have)
         if self.reserved is not None:
             # The checksum covers them, and is right: they were written like this, and readers ignore them.
-            at, attributes = self.reserved
+            position, attributes = self.reserved
             what = f"reserved attribute bits, in {self.reserved_batches} of the batches"
-            yield Problem(segment.path, at, what, 0, f"attributes {attributes:#x}", note=True)
+            yield Problem(segment.path, position, what, 0, f"attributes {attributes:#x}", note=True)
         end = reader.position
         # Damage after the last batch may hold the offsets up to the next segment.
-        ends_damaged = reader.skipped.total > seen
+        ends_damaged = reader.skipped.total > known_skipped
         if ends_damaged:
             if not damaged:
                 yield Unreliable()
@@ -150,14 +154,16 @@ class SegmentCheck:
             if not damaged:
                 times.end(self.after is not None)
             yield from times.problems
-        yield self._transaction_index(told_aborted, damaged)
+        yield self._transaction_index(indexed_aborted, damaged)
         yield OffsetsMissing(self.cleaned)
         yield Epochs(epochs)
         yield EndOfSegment(None if ends_damaged else self.last, None if damaged else self.gap)
         if self.progress is not None:
-            self.progress(segment.size - told)
+            self.progress(segment.size - reported)
 
-    def _beside(self, path: Path | None, read: Callable[[Path], T]) -> Generator[Problem, None, T | None]:
+    def _read_other_file(
+        self, path: Path | None, read: Callable[[Path], T]
+    ) -> Generator[Problem, None, T | None]:
         """The contents of a file next to the log; None if missing or unreadable."""
         try:
             return None if path is None else read(path)
@@ -236,8 +242,8 @@ class SegmentCheck:
     def _producer_of(self, batch: Batch) -> Iterator[Finding]:
         if not batch.is_list:
             return
-        if not self.begun:
-            self.begun = True
+        if not self.is_begun:
+            self.is_begun = True
             yield FirstBatch(batch.base_offset)
         marker = None
         try:

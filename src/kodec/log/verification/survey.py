@@ -125,7 +125,7 @@ class SegmentFacts:
         if not self.batches:
             self.first_offset = head.base_offset
         self.batches += 1
-        self.last_offset = _of(max, self.last_offset, head.last_offset)
+        self.last_offset = _of_known(max, self.last_offset, head.last_offset)
         self.records = _sum(self.records, head.count)
         if head.codec not in self.codecs:
             self.codecs.append(head.codec)
@@ -139,26 +139,26 @@ class SegmentFacts:
 
     def _take_times(self, times: Iterable[int]) -> None:
         known = list(times)
-        self.first_timestamp = _of(min, self.first_timestamp, *known)
-        self.last_timestamp = _of(max, self.last_timestamp, *known)
+        self.first_timestamp = _of_known(min, self.first_timestamp, *known)
+        self.last_timestamp = _of_known(max, self.last_timestamp, *known)
 
     def _take_all(self, table: pa.RecordBatch) -> None:
         """As `_take`, of many headers, all of magic 2."""
         if not self.batches:
             self.first_offset = table["base_offset"][0].as_py()
         self.batches += len(table)
-        self.last_offset = _of(max, self.last_offset, table["last_offset"][-1].as_py())
+        self.last_offset = _of_known(max, self.last_offset, table["last_offset"][-1].as_py())
         self.records = _sum(self.records, sum_of(table, "count"))
-        self.codecs += [each for each in distinct(table, "codec") if each not in self.codecs]
-        self.magics += [each for each in distinct(table, "magic") if each not in self.magics]
+        self.codecs += [codec for codec in distinct(table, "codec") if codec not in self.codecs]
+        self.magics += [magic for magic in distinct(table, "magic") if magic not in self.magics]
         self._take_times(times_of(table))
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def _sum(total: int | None, other: int | None) -> int | None:
+    return None if total is None or other is None else total + other
 
 
-def _of(choose: Callable[[Iterable[int]], int], *values: int | None) -> int | None:
+def _of_known(choose: Callable[[Iterable[int]], int], *values: int | None) -> int | None:
     known = [value for value in values if value is not None]
     return choose(known) if known else None
 
@@ -177,16 +177,16 @@ def survey_segment(
     `survey`.
     Raises: FileNotFoundError if it was deleted since it was listed.
     """
-    found = SegmentFacts(segment.base_offset, segment.path, segment.size)
+    facts = SegmentFacts(segment.base_offset, segment.path, segment.size)
     runs = EpochRuns()
-    told, last = 0, segment.base_offset - 1
+    reported, last = 0, segment.base_offset - 1
     heads: HeaderTables | None = None
     shown: list[BatchHeader] = []
     try:
         if not check_crc and (seen is not None or segment.size >= _LARGE):
             heads = header_tables(segment)
         for table in heads or ():
-            found._take_all(table)
+            facts._take_all(table)
             take_epochs(runs, segment.path, table)
             if seen is not None:
                 seen(table)
@@ -195,48 +195,48 @@ def survey_segment(
                 segment.batch_at(head)
             if head.first_known <= last:
                 need = f"offsets ascend: need more than {last}, have {head.first_known}"
-                found.problem = found.problem or f"{segment.path}: byte {head.position}: {need}"
+                facts.problem = facts.problem or f"{segment.path}: byte {head.position}: {need}"
             last = head.last_offset
-            found._take(head)
+            facts._take(head)
             runs.take(segment.path, head)
             if seen is not None:
                 shown.append(head)
                 if len(shown) == _MOST_SHOWN:
                     seen(table_of(shown))
                     shown = []
-            if progress is not None and head.position - told >= _ENOUGH:
-                progress(head.position - told)
-                told = head.position
-        found.crc_ok = True if check_crc else None
+            if progress is not None and head.position - reported >= _ENOUGH:
+                progress(head.position - reported)
+                reported = head.position
+        facts.crc_ok = True if check_crc else None
     except FormatError as error:
-        found.health, found.problem = "corrupt", f"{type(error).__name__}: {error}"
-        found.crc_ok = False if isinstance(error, CrcMismatch) else None
+        facts.health, facts.problem = "corrupt", f"{type(error).__name__}: {error}"
+        facts.crc_ok = False if isinstance(error, CrcMismatch) else None
     except FileNotFoundError:
         raise
     except OSError as error:
-        found.health = "unreadable"
-        found.problem = f"{segment.path}: cannot be read: {error.strerror or error}"
+        facts.health = "unreadable"
+        facts.problem = f"{segment.path}: cannot be read: {error.strerror or error}"
     else:
         if (tail := segment.torn_tail) is not None:
-            found.health = "corrupt" if found.problem else "torn"
-            place = f"byte {tail.position}, {tail.size} bytes before the end of the file"
-            found.problem = found.problem or f"{segment.path}: ends at {place}: {tail.reason}"
+            facts.health = "corrupt" if facts.problem else "torn"
+            where = f"byte {tail.position}, {tail.size} bytes before the end of the file"
+            facts.problem = facts.problem or f"{segment.path}: ends at {where}: {tail.reason}"
     finally:
         segment.close()
     if seen is not None and shown:
         seen(table_of(shown))
-    if found.problem and found.health == "clean":
-        found.health = "corrupt"
+    if facts.problem and facts.health == "clean":
+        facts.health = "corrupt"
     if epochs is not None:
         epochs.add(runs)
     elif wrong := list(of_epochs(runs)):
-        found.health = "corrupt" if found.health in ("clean", "torn") else found.health
-        found.problem = found.problem or str(wrong[0])
-    found.codecs = [codec for codec in CODECS if codec in found.codecs]
-    found.magics.sort()
+        facts.health = "corrupt" if facts.health in ("clean", "torn") else facts.health
+        facts.problem = facts.problem or str(wrong[0])
+    facts.codecs = [codec for codec in CODECS if codec in facts.codecs]
+    facts.magics.sort()
     if progress is not None:
-        progress(segment.size - told)
-    return found
+        progress(segment.size - reported)
+    return facts
 
 
 def survey(
@@ -268,19 +268,19 @@ def survey(
         ('clean', 421, ['none', 'gzip', 'snappy', 'lz4', 'zstd'])
     """
     require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
-    found = PartitionOverview(len(log.segments), log.size, log.start_offset, log.start_offset)
+    overview = PartitionOverview(len(log.segments), log.size, log.start_offset, log.start_offset)
     codecs: set[str] = set()
     magics: set[int] = set()
     epochs = EpochRuns()
     expected: int | None = None
     for segment, after in zip_longest(log.segments, log.segments[1:]):
-        found.end_offset = max(found.end_offset, segment.base_offset)
+        overview.end_offset = max(overview.end_offset, segment.base_offset)
         if expected is not None and segment.base_offset > expected:
             gap = explain_gap(log, expected, segment.base_offset - 1)
             if not gap.is_explained:
-                found.health = "corrupt" if found.health in ("clean", "torn") else found.health
+                overview.health = "corrupt" if overview.health in ("clean", "torn") else overview.health
                 missing = f"offsets {gap.lost} to {segment.base_offset - 1} are in no segment"
-                found.problems.append(f"{segment.path}: {missing}, and not for compaction")
+                overview.problems.append(f"{segment.path}: {missing}, and not for compaction")
         try:
             facts = survey_segment(segment, check_crc=check_crc, progress=progress, epochs=epochs, seen=seen)
         except FileNotFoundError:
@@ -289,32 +289,36 @@ def survey(
             continue
         # damaged parts may hold the offsets up to the next one; what is after a torn end is lost
         expected = facts.next_offset if facts.health in ("clean", "torn") else None
-        found.batches += facts.batches
-        found.records = _sum(found.records, facts.records)
+        overview.batches += facts.batches
+        overview.records = _sum(overview.records, facts.records)
         if after is not None and facts.next_offset > after.base_offset and not facts.problem:
             need = f"last offset: need less than {after.base_offset}, the next segment's"
             facts.health, facts.problem = "corrupt", f"{segment.path}: {need}, have {facts.last_offset}"
-        found.end_offset = max(found.end_offset, facts.next_offset)
-        found.first_timestamp = _of(min, found.first_timestamp, facts.first_timestamp)
-        found.last_timestamp = _of(max, found.last_timestamp, facts.last_timestamp)
+        overview.end_offset = max(overview.end_offset, facts.next_offset)
+        overview.first_timestamp = _of_known(min, overview.first_timestamp, facts.first_timestamp)
+        overview.last_timestamp = _of_known(max, overview.last_timestamp, facts.last_timestamp)
         codecs.update(facts.codecs)
         magics.update(facts.magics)
         if facts.problem:
             # a torn end matters less than earlier findings
-            found.health = facts.health if facts.health != "torn" or found.health == "clean" else found.health
-            found.problems.append(facts.problem)
+            overview.health = (
+                facts.health if facts.health != "torn" or overview.health == "clean" else overview.health
+            )
+            overview.problems.append(facts.problem)
     if not isinstance(log.path, StorePath):
         lost = Omissions()
         log.require_end(lost)
-        found.problems += map(str, lost)
-        found.health = "corrupt" if lost.items and found.health in ("clean", "torn") else found.health
+        overview.problems += map(str, lost)
+        overview.health = (
+            "corrupt" if lost.items and overview.health in ("clean", "torn") else overview.health
+        )
     checkpoint: list[LeaderEpoch] = []
     with suppress(FormatError, OSError):  # `verify` checks it
         checkpoint = log.leader_epochs()
-    wrong = [str(each) for each in of_epochs(epochs, checkpoint, log.start_offset) if not each.note]
+    wrong = [str(problem) for problem in of_epochs(epochs, checkpoint, log.start_offset) if not problem.note]
     if wrong:
-        found.health = "unreadable" if found.health == "unreadable" else "corrupt"
-        found.problems += wrong
-    found.codecs = [codec for codec in CODECS if codec in codecs]
-    found.magics = sorted(magics)
-    return found
+        overview.health = "unreadable" if overview.health == "unreadable" else "corrupt"
+        overview.problems += wrong
+    overview.codecs = [codec for codec in CODECS if codec in codecs]
+    overview.magics = sorted(magics)
+    return overview

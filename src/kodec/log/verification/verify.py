@@ -100,9 +100,9 @@ def verify(
         >>> [(problem.path.name, problem.what) for problem in problems]
         []
     """
-    chosen = Selection.of(topics).topics
-    require_topics(chosen, path)
-    notes, checks = plan_checks(path, chosen)
+    selected = Selection.of(topics).topics
+    require_topics(selected, path)
+    notes, checks = plan_checks(path, selected)
     yield from notes
     for check in checks:
         yield from check.run(limits=limits, progress=progress)
@@ -158,41 +158,41 @@ def plan_checks(
         text = "in use: the log changes while it is read"
         notes.append(Problem(around, 0, text, "no lock", "a lock", note=True))
     if isinstance(what, PartitionPath):
-        notes += _beside(LogRoot(around))
+        notes += _check_other_files(LogRoot(around))
         return notes, [Check(_named(path, what.path), "partition", live)]
     folders = [
-        Check(each.path, "partition", live)
-        for each in what.partitions
-        if topics is None or each.topic_partition.topic in topics
+        Check(partition.path, "partition", live)
+        for partition in what.partitions
+        if topics is None or partition.topic_partition.topic in topics
     ]
     if topics is not None:
-        return [*notes, *_beside(LogRoot(what.path))], folders
+        return [*notes, *_check_other_files(LogRoot(what.path))], folders
     return notes, [Check(_named(path, what.path), "directory"), *folders]
 
 
-def _named(given: str | os.PathLike[str], found: Path) -> Path:
+def _named(path: str | os.PathLike[str], resolved_path: Path) -> Path:
     """The path as given; remote storage as it is read."""
-    return found if isinstance(found, StorePath) else path_of(given)
+    return resolved_path if isinstance(resolved_path, StorePath) else path_of(path)
 
 
 def verify_root(root: LogRoot) -> Iterator[Problem]:
     """Check the files next to the topic-partitions' folders, and folders that are none. Raises OSError."""
-    for each in left_out_of(root.path):
-        if each.cause.is_loss:
-            yield Problem(each.path, 0, each.reason, "a name like orders-0", each.path.name)
+    for omission in left_out_of(root.path):
+        if omission.cause.is_loss:
+            yield Problem(omission.path, 0, omission.reason, "a name like orders-0", omission.path.name)
         else:
-            what, _, why = each.reason.partition(": ")
+            what, _, reason = omission.reason.partition(": ")
             need = (
                 "nothing: a broker removes or moves it" if may_have_indexes(root.path) else "a log of Kafka's"
             )
-            yield Problem(each.path, 0, what, need, why, note=True)
+            yield Problem(omission.path, 0, what, need, reason, note=True)
     bootstrap = root.path / _BOOTSTRAP
     if not isinstance(bootstrap, StorePath) and bootstrap.exists():
         yield from verify_snapshot(bootstrap, Limits(), is_framed=False)
-    yield from _beside(root)
+    yield from _check_other_files(root)
 
 
-def _beside(root: LogRoot) -> Iterator[Problem]:
+def _check_other_files(root: LogRoot) -> Iterator[Problem]:
     """Check the files that hold facts of all topic-partitions: without them, less of each can be checked."""
     for read, name in (
         (root.meta_properties, META_PROPERTIES),
@@ -263,15 +263,15 @@ def verify_partition(
                 "the topic's id, without which a broker renames the folder to -stray and serves an empty one"
             )
             yield Problem(path, 0, f"no {PARTITION_METADATA}", need, "no such file")
-    there = range(0)
+    remote = range(0)
     try:
-        there = log.remote_offsets
+        remote = log.remote_offsets
     except OSError as error:
         yield unreadable(error, log.root)
-    if there:
-        what = f"offsets {there.start} to {there.stop - 1} are in remote storage"
+    if remote:
+        what = f"offsets {remote.start} to {remote.stop - 1} are in remote storage"
         yield Problem(log.path, 0, what, "--tier, to check them", "none", note=True)
-    segments = {each.log for each in files.segments}
+    segments = {segment.log for segment in files.segments}
     for path in files.irregular:
         if path in segments:
             # reading it reports that
@@ -281,7 +281,9 @@ def verify_partition(
     if live and orphans:
         # a broker deletes a segment file by file
         time.sleep(_MOMENT)
-        orphans = [each for each in orphans if each.exists() and not each.with_suffix(".log").exists()]
+        orphans = [
+            orphan for orphan in orphans if orphan.exists() and not orphan.with_suffix(".log").exists()
+        ]
     for path in orphans:
         yield Problem(path, 0, "an index without its log", path.with_suffix(".log").name, "no such file")
     for leftover in files.leftovers:
@@ -296,24 +298,26 @@ def verify_partition(
         what = f"which segments in remote storage count follows the {chosen_by} there"
         yield Problem(log.path, 0, what, "__remote_log_metadata", "none", note=True)
     # Copies of the logs alone have no indexes at all.
-    indexed = [kind for kind in _ALWAYS if any(getattr(each, kind) is not None for each in log.segments)]
+    indexed = [
+        kind for kind in _ALWAYS if any(getattr(segment, kind) is not None for segment in log.segments)
+    ]
     if log.segments and not indexed and may_have_indexes(log.path):
         what = "no log has an index: nothing to compare, and every lookup reads from the start"
         yield Problem(log.path, 0, what, "indexes", "none", note=True)
-    given = iter(readings or ())
+    findings = iter(readings or ())
     for number, segment in enumerate(log.segments):
         expected = state.expected
         if expected is not None and segment.base_offset > expected:
             yield from _gap(segment, expected, state, log.limits, live)
         try:
             if live:
-                state, problems = _looked_at_twice(log, number, state, snapshots, indexed, progress)
+                state, problems = _recheck(log, number, state, snapshots, indexed, progress)
                 yield from problems
             else:
                 yield from _without_index(segment, indexed)
                 after = log.segments[number + 1].base_offset if number + 1 < len(log.segments) else None
                 check = SegmentCheck(segment, after, snapshots, log.limits, progress)
-                yield from concluded(check.run() if readings is None else next(given), state)
+                yield from concluded(check.run() if readings is None else next(findings), state)
         except OSError as error:
             state.lost()
             if isinstance(error, FileNotFoundError):
@@ -323,16 +327,18 @@ def verify_partition(
                 yield unreadable(error, segment.path)
             continue
     with suppress(OSError):
-        if unlike := unlike_a_log([(each.path, each.base_offset) for each in log.segments], log.limits):
+        if unlike := unlike_a_log(
+            [(segment.path, segment.base_offset) for segment in log.segments], log.limits
+        ):
             yield from_error(unlike, log.path)
     start_offset = _start(log)
     if state.expected is not None or not log.segments:
         yield from _ends_too_early(log, max(state.expected or 0, start_offset), known, live)
     if state.gap is not None and not _shows_compaction(log):
-        at, first, last = state.gap
+        position, first, last = state.gap
         have = f"{first} to {last} before the last batch, whose offset no checksum covers"
         need = "no gap in a log that is not compacted"
-        yield Problem(log.segments[-1].path, at, "offsets before the last batch", need, have, note=True)
+        yield Problem(log.segments[-1].path, position, "offsets before the last batch", need, have, note=True)
     yield from state.compare_rest()
     yield from _leader_epochs(log, state.epochs, start_offset)
     if log.topic_partition.topic in COORDINATORS:
@@ -420,10 +426,10 @@ def _gap(segment: Segment, expected: int, state: Producers, limits: Limits, live
     need = "no gap between segments"
     # Segments may have been replaced since the log was listed.
     with PartitionLog(segment.path.parent, limits=limits) as now:
-        if any(_holds(each, expected) for each in now.segments):
+        if any(_holds(current, expected) for current in now.segments):
             return
         gap = explain_gap(now, expected, segment.base_offset - 1)
-        cleaning = live and any(each.kind is not LeftoverKind.DELETED for each in now.leftovers)
+        cleaning = live and any(leftover.kind is not LeftoverKind.DELETED for leftover in now.leftovers)
     if gap.lost > gap.first:
         have = f"{gap.first} to {gap.lost - 1} in no segment: {gap.why}"
         yield Problem(segment.path, 0, "offsets", need, have, note=True)
@@ -448,15 +454,15 @@ def _known_ends(log: PartitionLog) -> list[tuple[int, str]]:
 
     Checkpoints that cannot be read are the log directory's problem.
     """
-    root, found = LogRoot(log.root), []
+    root, ends = LogRoot(log.root), []
     for read, what in (
         (root.high_watermarks, f"the high watermark in {HIGH_WATERMARKS}"),
         (root.recovery_points, f"the recovery point in {RECOVERY_POINTS}"),
     ):
         with suppress(OSError, FormatError):
             if (offset := read().get(log.topic_partition)) is not None:
-                found.append((offset, what))
-    return found
+                ends.append((offset, what))
+    return ends
 
 
 def _cleaned(log: PartitionLog) -> int:
@@ -506,7 +512,7 @@ def _is_timeless(segment: Segment) -> bool:
         segment.close()
 
 
-def _looked_at_twice(
+def _recheck(
     log: PartitionLog,
     number: int,
     state: Producers,
@@ -521,12 +527,12 @@ def _looked_at_twice(
     Raises: FileNotFoundError if the segment is deleted; OSError.
     """
     listed = log.segments[number]
-    seen: tuple[object, list[Problem]] | None = None
+    previous: tuple[object, list[Problem]] | None = None
     for last in (*(False,) * (_MOST_LOOKS - 1), True):
         files = _identities(listed.path)
         segment = Segment.of(listed.path, listed.base_offset, beside=True, limits=log.limits)
         # One that was merged into this one is deleted after it.
-        following = (each.base_offset for each in log.segments[number + 1 :] if each.path.exists())
+        following = (later.base_offset for later in log.segments[number + 1 :] if later.path.exists())
         trial = copy.deepcopy(state)
         after = next(following, None)
         check = SegmentCheck(segment, after, snapshots, log.limits, progress, live=True)
@@ -536,23 +542,23 @@ def _looked_at_twice(
             if last or not listed.path.exists():
                 raise
         else:
-            if last and seen is not None:
+            if last and previous is not None:
                 # a log that grows all the time ends elsewhere at each check
-                problems = [each for each in problems if each.note or each in seen[1]]
-            if last or all(each.note for each in problems) or seen == (files, problems):
+                problems = [problem for problem in problems if problem.note or problem in previous[1]]
+            if last or all(problem.note for problem in problems) or previous == (files, problems):
                 return trial, problems
-            seen = files, problems
+            previous = files, problems
         time.sleep(_MOMENT)
     raise AssertionError("the last look returns or raises")
 
 
 def _identities(path: Path) -> list[tuple[str, int]]:
     """The current files of a segment."""
-    found = []
-    for each in sorted(path.parent.glob(f"{path.stem}.*")):
+    identities = []
+    for file in sorted(path.parent.glob(f"{path.stem}.*")):
         with suppress(FileNotFoundError):
-            found.append((each.name, each.stat().st_ino))
-    return found
+            identities.append((file.name, file.stat().st_ino))
+    return identities
 
 
 def verify_segment(

@@ -86,29 +86,29 @@ def read_epochs(log: PartitionLog, omissions: Omissions | None = None) -> Leader
     note_missing(log, omissions)
     log.close()
     # After the batches: a broker writes an epoch there before it appends a batch that has it.
-    told: list[LeaderEpoch] = []
+    stored: list[LeaderEpoch] = []
     try:
-        told = log.leader_epochs()
+        stored = log.leader_epochs()
     except (FormatError, OSError) as error:
         omissions.failed(log.path, error)
-    starts = {each.epoch: each.start_offset for each in told}
+    starts = {entry.epoch: entry.start_offset for entry in stored}
     firsts: dict[int, int] = {}
     counts: Counter[int] = Counter()
-    for run in runs.believed(told):
+    for run in runs.believed(stored):
         # A batch may begin below the log's start offset: that of the epoch is then there.
         firsts.setdefault(run.epoch, max(run.first_offset, log.start_offset))
         counts[run.epoch] += run.batches
     epochs = sorted({*starts, *firsts})
-    begins = [starts.get(each, firsts.get(each, end)) for each in epochs]
-    found = [
+    begins = [starts.get(epoch, firsts.get(epoch, end)) for epoch in epochs]
+    ranges = [
         EpochRange(epoch, starts.get(epoch), firsts.get(epoch), following, counts[epoch])
         for epoch, following in zip(epochs, [*begins[1:], end], strict=False)
     ]
     if runs.omitted:
         text = f"more than {runs.MOST} changes of the leader epoch: the rest is left out"
         omissions.lose(log.path, text, Cause.UNKNOWN)
-    contradictions = runs.contradictions(told, log.start_offset)
-    return LeaderEpochs(log.topic_partition, found, omissions, contradictions)
+    contradictions = runs.contradictions(stored, log.start_offset)
+    return LeaderEpochs(log.topic_partition, ranges, omissions, contradictions)
 
 
 def _stored(log: PartitionLog, omissions: Omissions) -> tuple[EpochRuns, int]:

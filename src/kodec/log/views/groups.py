@@ -298,19 +298,19 @@ def read_groups(
     """
     topics = chosen_names("topics", topics)
     state = _State(chosen_names("groups", groups))
-    here = Replicas(*log_dirs, limits=limits)
-    omissions = here.omissions
-    for log in here.of_topic(OFFSETS_TOPIC):
+    replicas = Replicas(*log_dirs, limits=limits)
+    omissions = replicas.omissions
+    for log in replicas.of_topic(OFFSETS_TOPIC):
         state.load(log, omissions)
         log.close()
-    if any(each.topic == SHARE_TOPIC for each in here.topic_partitions):
-        for log in here.of_topic(SHARE_TOPIC):
+    if any(topic_partition.topic == SHARE_TOPIC for topic_partition in replicas.topic_partitions):
+        for log in replicas.of_topic(SHARE_TOPIC):
             state.load(log, omissions)
             log.close()
-    names = state.names | (here.names() if state.has_ids else {})
-    ends = _Ends(here, omissions)
+    names = state.names | (replicas.names() if state.has_ids else {})
+    ends = _Ends(replicas, omissions)
     return Groups(
-        sorted(state.all_groups(names, omissions), key=lambda each: each.group),
+        sorted(state.all_groups(names, omissions), key=lambda group: group.group),
         state.all_offsets(ends, topics),
         list(state.all_share(ends, names, topics)),
         omissions,
@@ -432,7 +432,7 @@ class _Stored:
                 | StreamsGroupMemberMetadataValue()
                 | None as member,
             ):
-                _put(self.members, name, member)
+                _set_or_remove(self.members, name, member)
             case (
                 ConsumerGroupCurrentMemberAssignmentKey(member_id=name)
                 | ShareGroupCurrentMemberAssignmentKey(member_id=name)
@@ -442,12 +442,12 @@ class _Stored:
                 | StreamsGroupCurrentMemberAssignmentValue()
                 | None as current,
             ):
-                _put(self.current, name, current)
+                _set_or_remove(self.current, name, current)
             case StreamsGroupTopologyKey(), StreamsGroupTopologyValue() | None as topology:
                 self.topology = topology
 
 
-def _put(held: dict[str, _T], name: str, value: _T | None) -> None:
+def _set_or_remove(held: dict[str, _T], name: str, value: _T | None) -> None:
     if value is None:
         held.pop(name, None)
     else:
@@ -457,10 +457,12 @@ def _put(held: dict[str, _T], name: str, value: _T | None) -> None:
 class _State:
     """The state of the coordinator after the records so far."""
 
-    def __init__(self, wanted: Collection[str] | None) -> None:
-        self._wanted = wanted
+    def __init__(self, group_names: Collection[str] | None) -> None:
+        self._group_names = group_names
         # A key without these bytes belongs to none of the groups: most need not be decoded.
-        self._names = [] if wanted is None else [each.encode("utf-8", "surrogateescape") for each in wanted]
+        self._names = (
+            [] if group_names is None else [name.encode("utf-8", "surrogateescape") for name in group_names]
+        )
         self._offsets: dict[_Key, _Commit] = {}
         # Of each open transaction, which a marker in the same partition ends; and in which of them a key is,
         # so that a tombstone finds it there.
@@ -476,7 +478,7 @@ class _State:
         return bool(self._share) or any(stored.current for stored in self._groups.values())
 
     def _wants(self, group: str) -> bool:
-        return self._wanted is None or group in self._wanted
+        return self._group_names is None or group in self._group_names
 
     def load(self, log: PartitionLog, omissions: Omissions) -> None:
         """Process a partition of a coordinator's topic."""
@@ -492,22 +494,22 @@ class _State:
                 if (
                     self._names
                     and record.key is not None
-                    and not any(each in record.key for each in self._names)
+                    and not any(name in record.key for name in self._names)
                 ):
                     continue
-                found = decoded(source.topic, record, omissions)
-                if found is None:
+                messages = decoded(source.topic, record, omissions)
+                if messages is None:
                     continue
-                key, value = found
+                key, value = messages
                 message = None if value is None else value.message
                 match key.message, message:
                     case (
-                        (OffsetCommitKey() | LegacyOffsetCommitKey()) as at,
+                        (OffsetCommitKey() | LegacyOffsetCommitKey()) as commit_key,
                         OffsetCommitValue() | LegacyOffsetCommitValue() as stored,
                     ):
-                        self._commit(at, _Commit(stored, source, record.offset, producer))
-                    case OffsetCommitKey() | LegacyOffsetCommitKey() as at, None:
-                        self._remove(at)
+                        self._commit(commit_key, _Commit(stored, source, record.offset, producer))
+                    case OffsetCommitKey() | LegacyOffsetCommitKey() as commit_key, None:
+                        self._remove(commit_key)
                     case (
                         (ShareSnapshotKey() | ShareUpdateKey()) as share,
                         ShareSnapshotValue() | ShareUpdateValue() | None as state,
@@ -523,21 +525,21 @@ class _State:
     # -- offsets ----------------------------------------------------------------------------------
 
     def _commit(self, key: OffsetCommitKey | LegacyOffsetCommitKey, commit: _Commit) -> None:
-        at = _Key(key.group, key.topic, key.partition)
-        if not self._wants(at.group):
+        commit_key = _Key(key.group, key.topic, key.partition)
+        if not self._wants(commit_key.group):
             return
         if commit.producer is None:
-            self._offsets[at] = commit
+            self._offsets[commit_key] = commit
         else:
             transaction = _Transaction(commit.source, commit.producer[0])
-            self._pending.setdefault(transaction, {})[at] = commit
-            self._waiting.setdefault(at, set()).add(transaction)
+            self._pending.setdefault(transaction, {})[commit_key] = commit
+            self._waiting.setdefault(commit_key, set()).add(transaction)
 
     def _remove(self, key: OffsetCommitKey | LegacyOffsetCommitKey) -> None:
-        at = _Key(key.group, key.topic, key.partition)
-        self._offsets.pop(at, None)
-        for each in self._waiting.pop(at, ()):
-            del self._pending[each][at]
+        commit_key = _Key(key.group, key.topic, key.partition)
+        self._offsets.pop(commit_key, None)
+        for transaction in self._waiting.pop(commit_key, ()):
+            del self._pending[transaction][commit_key]
 
     def _ended(self, transaction: _Transaction, kind: ControlRecordType) -> None:
         if kind not in (ControlRecordType.COMMIT, ControlRecordType.ABORT):
@@ -555,12 +557,12 @@ class _State:
                 self._offsets[key] = commit
 
     def all_offsets(self, ends: _Ends, topics: Collection[str] | None) -> list[CommittedOffset]:
-        pending = [(*each, True) for commits in self._pending.values() for each in commits.items()]
-        found = [*((key, commit, False) for key, commit in self._offsets.items()), *pending]
-        found.sort(key=lambda each: (each[0], each[2], each[1].record_offset))
+        pending = [(*item, True) for commits in self._pending.values() for item in commits.items()]
+        rows = [*((key, commit, False) for key, commit in self._offsets.items()), *pending]
+        rows.sort(key=lambda row: (row[0], row[2], row[1].record_offset))
         return [
             _committed(key, commit, waits, ends)
-            for key, commit, waits in found
+            for key, commit, waits in rows
             if topics is None or key.topic in topics
         ]
 
@@ -569,13 +571,13 @@ class _State:
     def _share_state(
         self, key: ShareSnapshotKey | ShareUpdateKey, value: ShareSnapshotValue | ShareUpdateValue | None
     ) -> None:
-        at = key.group_id, key.topic_id, key.partition
+        share_key = key.group_id, key.topic_id, key.partition
         if not self._wants(key.group_id):
             return
         if value is None:
-            self._share.pop(at, None)
+            self._share.pop(share_key, None)
             return
-        before = self._share.get(at)
+        before = self._share.get(share_key)
         start, complete = value.start_offset, value.delivery_complete_count
         # An update has -1 for unchanged fields.
         if start < 0 and before is not None:
@@ -588,7 +590,7 @@ class _State:
             state_epoch, write_timestamp = before.state_epoch, before.write_timestamp
             if complete < 0 and before.delivery_complete_count is not None:
                 complete = before.delivery_complete_count
-        self._share[at] = ShareOffset(
+        self._share[share_key] = ShareOffset(
             key.group_id,
             key.topic_id,
             None,
@@ -604,23 +606,23 @@ class _State:
     def all_share(
         self, ends: _Ends, names: dict[UUID, str], topics: Collection[str] | None
     ) -> Iterable[ShareOffset]:
-        for each in sorted(
-            self._share.values(), key=lambda each: (each.group, each.topic_id, each.partition)
+        for share in sorted(
+            self._share.values(), key=lambda share: (share.group, share.topic_id, share.partition)
         ):
-            topic = names.get(each.topic_id)
+            topic = names.get(share.topic_id)
             if topics is not None and topic not in topics:
                 continue
-            end = None if topic is None else ends.of(topic, each.partition, each.topic_id)[1]
+            end = None if topic is None else ends.of(topic, share.partition, share.topic_id)[1]
             yield ShareOffset(
-                each.group,
-                each.topic_id,
+                share.group,
+                share.topic_id,
                 topic,
-                each.partition,
-                each.start_offset,
-                each.state_epoch,
-                each.leader_epoch,
-                each.delivery_complete_count,
-                each.write_timestamp,
+                share.partition,
+                share.start_offset,
+                share.state_epoch,
+                share.leader_epoch,
+                share.delivery_complete_count,
+                share.write_timestamp,
                 end,
             )
 
@@ -631,7 +633,7 @@ class _State:
             return
         if isinstance(value, ShareGroupStatePartitionMetadataValue):
             topics = (value.initializing_topics, value.initialized_topics, value.deleting_topics)
-            self.names |= {each.topic_id: each.topic_name for listed in topics for each in listed}
+            self.names |= {topic.topic_id: topic.topic_name for listed in topics for topic in listed}
             return
         stored = self._groups.setdefault(name, _Stored())
         stored.replay(key, value)
@@ -686,8 +688,8 @@ def _committed(key: _Key, commit: _Commit, pending: bool, ends: _Ends) -> Commit
 class _Ends:
     """Where the logs of partitions start and end, each looked up once."""
 
-    def __init__(self, here: Replicas, omissions: Omissions) -> None:
-        self._here = here
+    def __init__(self, replicas: Replicas, omissions: Omissions) -> None:
+        self._replicas = replicas
         self._omissions = omissions
         self._known: dict[TopicPartition, tuple[int, int, UUID | None] | None] = {}
 
@@ -695,13 +697,13 @@ class _Ends:
         key = TopicPartition(topic, partition)
         if key not in self._known:
             self._known[key] = self._read(key)
-        found = self._known[key]
-        if found is None or (identity is not None and found[2] is not None and identity != found[2]):
+        ends = self._known[key]
+        if ends is None or (identity is not None and ends[2] is not None and identity != ends[2]):
             return None, None
-        return found[0], found[1]
+        return ends[0], ends[1]
 
     def _read(self, key: TopicPartition) -> tuple[int, int, UUID | None] | None:
-        log = self._here.log(key)
+        log = self._replicas.log(key)
         if log is None:
             return None
         try:
@@ -717,16 +719,18 @@ class _Ends:
 # -- what a group's messages say ------------------------------------------------------------------
 
 
-def _classic(group: str, value: GroupMetadataValue, at: tuple[Path, int], omissions: Omissions) -> Group:
+def _classic(
+    group: str, value: GroupMetadataValue, location: tuple[Path, int], omissions: Omissions
+) -> Group:
     members = []
-    for each in value.members:
-        member, errors = _classic_member(each, value)
+    for metadata in value.members:
+        member, errors = _classic_member(metadata, value)
         members.append(member)
-        path, offset = at
+        path, offset = location
         for what, error in errors:
-            text = f"offset {offset}: {what} of member `{each.member_id}` of group `{group}`: {error}"
+            text = f"offset {offset}: {what} of member `{metadata.member_id}` of group `{group}`: {error}"
             omissions.add(Omission(cause_of(error), path, text, first_offset=offset, last_offset=offset))
-    members.sort(key=lambda each: each.member_id)
+    members.sort(key=lambda member: member.member_id)
     return Group(
         group,
         "classic",
@@ -759,8 +763,8 @@ def _classic_member(
             errors.append(("the assignment", error))
     assigned = None
     if assignment is not None:
-        assigned = [Assigned(each.topic, None, each.partitions) for each in assignment.assigned_partitions]
-    found = GroupMember(
+        assigned = [Assigned(topic.topic, None, topic.partitions) for topic in assignment.assigned_partitions]
+    group_member = GroupMember(
         member.member_id,
         member.group_instance_id,
         member.client_id,
@@ -772,7 +776,7 @@ def _classic_member(
         None,
         assigned,
     )
-    return found, errors
+    return group_member, errors
 
 
 _KINDS: dict[type, str] = {
@@ -788,7 +792,7 @@ def _group_of(group: str, stored: _Stored, epoch: _Epoch, names: dict[UUID, str]
     stable = 1 if kind == "streams" else 0
     settled = all(
         now is not None and now.state == stable and now.member_epoch == target
-        for now in (stored.current.get(each) for each in stored.members)
+        for now in (stored.current.get(member) for member in stored.members)
     )
     if not stored.members:
         state = "Empty"
@@ -840,12 +844,12 @@ def _member(name: str, member: _Member, now: _Current | None, names: dict[UUID, 
 def _assigned(now: _Current, names: dict[UUID, str]) -> list[Assigned]:
     if not isinstance(now, StreamsGroupCurrentMemberAssignmentValue):
         return [
-            Assigned(names.get(each.topic_id), each.topic_id, each.partitions)
-            for each in now.assigned_partitions
+            Assigned(names.get(topic.topic_id), topic.topic_id, topic.partitions)
+            for topic in now.assigned_partitions
         ]
     roles = (("active", now.active_tasks), ("standby", now.standby_tasks), ("warmup", now.warmup_tasks))
     return [
-        Assigned(None, None, each.partitions, each.subtopology_id, role)
+        Assigned(None, None, task.partitions, task.subtopology_id, role)
         for role, tasks in roles
-        for each in tasks
+        for task in tasks
     ]

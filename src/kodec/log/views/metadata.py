@@ -264,7 +264,7 @@ class ClusterMetadata:
 
     def topic(self, name: str) -> Topic | None:
         """The topic of a name; None if there is none."""
-        return next((each for each in self.topics if each.name == name), None)
+        return next((topic for topic in self.topics if topic.name == name), None)
 
 
 def read_metadata(
@@ -295,9 +295,9 @@ def read_metadata(
     """
     if end_offset is not None:
         require_integer("end_offset", end_offset, 0)
-    here = Replicas(*log_dirs, limits=limits)
-    (log,) = here.of_topic(METADATA_TOPIC)[:1]
-    return _replayed(log, end_offset, here.omissions)
+    replicas = Replicas(*log_dirs, limits=limits)
+    (log,) = replicas.of_topic(METADATA_TOPIC)[:1]
+    return _replayed(log, end_offset, replicas.omissions)
 
 
 def read_metadata_snapshot(path: str | os.PathLike[str], *, limits: Limits = Limits()) -> ClusterMetadata:
@@ -326,13 +326,13 @@ def read_metadata_snapshot(path: str | os.PathLike[str], *, limits: Limits = Lim
     return state.result(int(named[1]) if named else -1, file)
 
 
-def partition_count(here: Replicas, topic: str, omissions: Omissions) -> int | None:
+def partition_count(replicas: Replicas, topic: str, omissions: Omissions) -> int | None:
     """The number of partitions of a topic, from the metadata log; None if unknown."""
-    log = here.log(TopicPartition(METADATA_TOPIC, 0))
+    log = replicas.log(TopicPartition(METADATA_TOPIC, 0))
     if log is None:
         return None
-    found = _replayed(log, None, omissions).topic(topic)
-    return None if found is None else len(found.partitions)
+    known_topic = _replayed(log, None, omissions).topic(topic)
+    return None if known_topic is None else len(known_topic.partitions)
 
 
 def records_to_carry(
@@ -344,43 +344,43 @@ def records_to_carry(
     """
     (log,) = Replicas(*log_dirs, limits=limits).of_topic(METADATA_TOPIC)[:1]
     state, _, _ = _replayed_state(log, end_offset, Omissions())
-    return list(state.kept.values())
+    return list(state.current_records.values())
 
 
 def _replayed(log: PartitionLog, end_offset: int | None, omissions: Omissions) -> ClusterMetadata:
-    state, at, snapshot = _replayed_state(log, end_offset, omissions)
-    return state.result(at, snapshot)
+    state, offset, snapshot = _replayed_state(log, end_offset, omissions)
+    return state.result(offset, snapshot)
 
 
 def _replayed_state(
     log: PartitionLog, end_offset: int | None, omissions: Omissions
 ) -> tuple[_State, int, Path | None]:
-    state, at, snapshot = _from_snapshot(log, end_offset, omissions)
+    state, offset, snapshot = _from_snapshot(log, end_offset, omissions)
     start = log.start_offset
-    if at < start:
+    if offset < start:
         if end_offset is not None and end_offset < start:
             raise OffsetOutOfRange(end_offset, start, start, str(log.topic_partition))
-        omissions.gap(log.path, at, start - 1, "no snapshot has them")
-        at = start
-    for batch in batches_of(log, omissions, at):
-        if batch.last_offset < at:
+        omissions.gap(log.path, offset, start - 1, "no snapshot has them")
+        offset = start
+    for batch in batches_of(log, omissions, offset):
+        if batch.last_offset < offset:
             continue
         if end_offset is not None and batch.base_offset >= end_offset:
             break
-        if batch.base_offset > at:
-            omissions.gap(log.path, at, batch.base_offset - 1)
+        if batch.base_offset > offset:
+            omissions.gap(log.path, offset, batch.base_offset - 1)
         state.epoch = batch.partition_leader_epoch
         state.timestamp = batch.max_timestamp
         for record in records_in(log, batch, omissions):
-            if record.offset >= at and (end_offset is None or record.offset < end_offset):
+            if record.offset >= offset and (end_offset is None or record.offset < end_offset):
                 state.take(record)
-        at = batch.next_offset if end_offset is None else min(batch.next_offset, end_offset)
-    if end_offset is not None and at < end_offset:
-        raise OffsetOutOfRange(end_offset, start, at, str(log.topic_partition))
+        offset = batch.next_offset if end_offset is None else min(batch.next_offset, end_offset)
+    if end_offset is not None and offset < end_offset:
+        raise OffsetOutOfRange(end_offset, start, offset, str(log.topic_partition))
     if state.epoch not in state.leaders:
         _find_leader(log, state)
     log.close()
-    return state, at, snapshot
+    return state, offset, snapshot
 
 
 def _find_leader(log: PartitionLog, state: _State) -> None:
@@ -398,12 +398,12 @@ def _find_leader(log: PartitionLog, state: _State) -> None:
                         return
     path = log.path / QUORUM_STATE
     try:
-        told = if_there(read_quorum_state, path, None)
+        quorum = if_there(read_quorum_state, path, None)
     except (FormatError, OSError) as error:
         state.omissions.failed(path, error)
         return
-    if told is not None and told.leader_epoch == state.epoch and told.leader_id is not None:
-        state.leaders[state.epoch] = told.leader_id
+    if quorum is not None and quorum.leader_epoch == state.epoch and quorum.leader_id is not None:
+        state.leaders[state.epoch] = quorum.leader_id
 
 
 def _from_snapshot(
@@ -411,9 +411,9 @@ def _from_snapshot(
 ) -> tuple[_State, int, Path | None]:
     """The state in the newest snapshot that can be used, its end offset, and its file."""
     snapshots = sorted(
-        (int(found[1]), int(found[2]), path)
+        (int(matched[1]), int(matched[2]), path)
         for path in log.path.iterdir()
-        if (found := _SNAPSHOT.fullmatch(path.name)) is not None
+        if (matched := _SNAPSHOT.fullmatch(path.name)) is not None
     )
     for offset, _, path in reversed(snapshots):
         if end_offset is not None and offset > end_offset:
@@ -479,7 +479,7 @@ class _State:
         self._acls: dict[UUID, Acl] = {}
         self._users: dict[tuple[str, int], int] = {}
         # The newest record of what another cluster takes over as it is.
-        self.kept: dict[tuple[object, ...], object] = {}
+        self.current_records: dict[tuple[object, ...], object] = {}
         self._tokens: dict[str, Token] = {}
         self._voters: list[tuple[int, UUID]] = []
         self._next_producer_id: int | None = None
@@ -494,9 +494,9 @@ class _State:
                 topic.name,
                 identity,
                 dict(sorted(self._configs.get(("topic", topic.name), {}).items())),
-                [topic.partitions[each] for each in sorted(topic.partitions)],
+                [topic.partitions[number] for number in sorted(topic.partitions)],
             )
-            for identity, topic in sorted(self._topics.items(), key=lambda each: each[1].name)
+            for identity, topic in sorted(self._topics.items(), key=lambda item: item[1].name)
         ]
         return ClusterMetadata(
             end_offset,
@@ -506,21 +506,23 @@ class _State:
             snapshot,
             features,
             topics,
-            [self._brokers[each] for each in sorted(self._brokers)],
-            [self._controllers[each] for each in sorted(self._controllers)],
-            {key: dict(sorted(each.items())) for key, each in sorted(self._configs.items()) if each},
+            [self._brokers[number] for number in sorted(self._brokers)],
+            [self._controllers[number] for number in sorted(self._controllers)],
+            {
+                key: dict(sorted(settings.items()))
+                for key, settings in sorted(self._configs.items())
+                if settings
+            },
             sorted(
-                ((key, dict(sorted(each.items()))) for key, each in self._quotas.items() if each),
-                key=lambda each: [(kind, name or "") for kind, name in each[0]],
+                ((key, dict(sorted(quotas.items()))) for key, quotas in self._quotas.items() if quotas),
+                key=lambda item: [(kind, name or "") for kind, name in item[0]],
             ),
-            sorted(
-                self._acls.values(), key=lambda each: (each.resource_type, each.resource_name, each.acl_id)
-            ),
+            sorted(self._acls.values(), key=lambda acl: (acl.resource_type, acl.resource_name, acl.acl_id)),
             sorted(
                 (name, _MECHANISMS.get(kind, f"mechanism {kind}"), times)
                 for (name, kind), times in self._users.items()
             ),
-            [self._tokens[each] for each in sorted(self._tokens)],
+            [self._tokens[token] for token in sorted(self._tokens)],
             sorted(self._voters),
             self._next_producer_id,
             self._transaction if self._held is not None else None,
@@ -534,16 +536,16 @@ class _State:
         if isinstance(record, ControlRecord):
             self._control(record)
             return
-        found = decoded(METADATA_TOPIC, record, self.omissions)
-        if found is None:
+        messages = decoded(METADATA_TOPIC, record, self.omissions)
+        if messages is None:
             return
-        match found[0].message:
+        match messages[0].message:
             case BeginTransactionRecord(name=name):
                 self._held, self._transaction = [], name or ""
             case EndTransactionRecord():
                 held, self._held = self._held or [], None
-                for each in held:
-                    self._apply(each)
+                for pending in held:
+                    self._apply(pending)
             case AbortTransactionRecord():
                 self._held = None
             case message if self._held is None:
@@ -558,7 +560,7 @@ class _State:
         elif isinstance(data, KraftVersionRecord):
             self._features["kraft.version"] = data.kraft_version
         elif isinstance(data, VotersRecord):
-            self._voters = [(each.voter_id, each.voter_directory_id) for each in data.voters]
+            self._voters = [(voter.voter_id, voter.voter_directory_id) for voter in data.voters]
 
     def _apply(self, record: object) -> None:
         match record:
@@ -590,15 +592,15 @@ class _State:
                 self._register_controller(record)
             case RemoveAccessControlEntryRecord():
                 self._acls.pop(record.id, None)
-                self.kept.pop(("acl", record.id), None)
+                self.current_records.pop(("acl", record.id), None)
             case RemoveDelegationTokenRecord():
                 self._tokens.pop(record.token_id, None)
-                self.kept.pop(("token", record.token_id), None)
+                self.current_records.pop(("token", record.token_id), None)
             case RemoveTopicRecord():
                 self._remove_topic(record)
             case RemoveUserScramCredentialRecord():
                 self._users.pop((record.name, record.mechanism), None)
-                self.kept.pop(("user", record.name, record.mechanism), None)
+                self.current_records.pop(("user", record.name, record.mechanism), None)
             case TopicRecord():
                 self._topic(record)
             case UnfenceBrokerRecord():
@@ -609,9 +611,9 @@ class _State:
                 self._controllers.pop(record.controller_id, None)
             case UserScramCredentialRecord():
                 self._users[record.name, record.mechanism] = record.iterations
-                self.kept["user", record.name, record.mechanism] = record
+                self.current_records["user", record.name, record.mechanism] = record
 
-    def _odd(self, text: str) -> None:
+    def _add_loss(self, text: str) -> None:
         self.omissions.lose(Path(METADATA_TOPIC), text)
 
     def _topic(self, record: TopicRecord) -> None:
@@ -624,7 +626,7 @@ class _State:
     def _remove_topic(self, record: RemoveTopicRecord) -> None:
         topic = self._topics.pop(record.topic_id, None)
         if topic is None:
-            self._odd(f"topic {record.topic_id} is removed, but unknown")
+            self._add_loss(f"topic {record.topic_id} is removed, but unknown")
             return
         self._ids.pop(topic.name, None)
         self._configs.pop(("topic", topic.name), None)
@@ -632,7 +634,7 @@ class _State:
     def _partition(self, record: PartitionRecord) -> None:
         topic = self._topics.get(record.topic_id)
         if topic is None:
-            self._odd(f"partition {record.partition_id} is of topic {record.topic_id}, which is unknown")
+            self._add_loss(f"partition {record.partition_id} is of topic {record.topic_id}, which is unknown")
             return
         topic.partitions[record.partition_id] = PartitionAssignment(
             record.partition_id,
@@ -653,7 +655,9 @@ class _State:
         topic = self._topics.get(record.topic_id)
         before = None if topic is None else topic.partitions.get(record.partition_id)
         if topic is None or before is None:
-            self._odd(f"partition {record.partition_id} of topic {record.topic_id} changes, but is unknown")
+            self._add_loss(
+                f"partition {record.partition_id} of topic {record.topic_id} changes, but is unknown"
+            )
             return
         topic.partitions[record.partition_id] = _merged(before, record)
 
@@ -661,10 +665,12 @@ class _State:
         for topic in self._topics.values():
             if record.topic_name not in ("", topic.name):
                 continue
-            for number, each in topic.partitions.items():
-                if each.elr or each.last_known_elr:
-                    epoch = each.partition_epoch + 1
-                    topic.partitions[number] = replace(each, elr=[], last_known_elr=[], partition_epoch=epoch)
+            for number, partition in topic.partitions.items():
+                if partition.elr or partition.last_known_elr:
+                    epoch = partition.partition_epoch + 1
+                    topic.partitions[number] = replace(
+                        partition, elr=[], last_known_elr=[], partition_epoch=epoch
+                    )
 
     def _config(self, record: ConfigRecord) -> None:
         kind = _RESOURCES.get(record.resource_type, f"resource {record.resource_type}")
@@ -706,7 +712,7 @@ class _State:
     def _change_broker(self, record: BrokerRegistrationChangeRecord) -> None:
         before = self._brokers.get(record.broker_id)
         if before is None:
-            self._odd(f"broker {record.broker_id} changes, but is unknown")
+            self._add_loss(f"broker {record.broker_id} changes, but is unknown")
             return
         changes: dict[str, Any] = {}
         if record.fenced:
@@ -722,22 +728,22 @@ class _State:
     def _fence(self, broker: int, fenced: bool) -> None:
         before = self._brokers.get(broker)
         if before is None:
-            self._odd(f"broker {broker} changes, but is unknown")
+            self._add_loss(f"broker {broker} changes, but is unknown")
         else:
             self._brokers[broker] = replace(before, fenced=fenced)
 
     def _quota(self, record: ClientQuotaRecord) -> None:
-        entity = tuple(sorted(((each.entity_type, each.entity_name) for each in record.entity), key=str))
+        entity = tuple(sorted(((part.entity_type, part.entity_name) for part in record.entity), key=str))
         quotas = self._quotas.setdefault(entity, {})
         if record.remove:
             quotas.pop(record.key, None)
-            self.kept.pop(("quota", entity, record.key), None)
+            self.current_records.pop(("quota", entity, record.key), None)
         else:
             quotas[record.key] = record.value
-            self.kept["quota", entity, record.key] = record
+            self.current_records["quota", entity, record.key] = record
 
     def _acl(self, record: AccessControlEntryRecord) -> None:
-        self.kept["acl", record.id] = record
+        self.current_records["acl", record.id] = record
         self._acls[record.id] = Acl(
             record.id,
             _named(_PERMISSIONS, record.permission_type),
@@ -750,7 +756,7 @@ class _State:
         )
 
     def _token(self, record: DelegationTokenRecord) -> None:
-        self.kept["token", record.token_id] = record
+        self.current_records["token", record.token_id] = record
         self._tokens[record.token_id] = Token(
             record.token_id,
             record.owner,
@@ -791,11 +797,13 @@ def _named(names: tuple[str, ...], number: int) -> str:
 
 
 def _endpoints(
-    found: Iterable[BrokerEndpoint | ControllerEndpoint],
+    endpoints: Iterable[BrokerEndpoint | ControllerEndpoint],
 ) -> Iterator[tuple[str, str, int, str]]:
-    for each in found:
-        yield each.name, each.host, each.port, _named(_SECURITY, each.security_protocol)
+    for endpoint in endpoints:
+        yield endpoint.name, endpoint.host, endpoint.port, _named(_SECURITY, endpoint.security_protocol)
 
 
-def _supported(found: Iterable[BrokerFeature | ControllerFeature]) -> dict[str, tuple[int, int]]:
-    return {each.name: (each.min_supported_version, each.max_supported_version) for each in found}
+def _supported(features: Iterable[BrokerFeature | ControllerFeature]) -> dict[str, tuple[int, int]]:
+    return {
+        feature.name: (feature.min_supported_version, feature.max_supported_version) for feature in features
+    }

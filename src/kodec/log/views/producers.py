@@ -110,10 +110,10 @@ def read_producers(log: PartitionLog, omissions: Omissions | None = None) -> Pro
         ActiveProducer(
             producer,
             known.producer_epoch,
-            _known(known.coordinator_epoch),
-            _known(known.last_sequence),
-            _known(known.last_offset),
-            _known(known.timestamp),
+            _none_if_negative(known.coordinator_epoch),
+            _none_if_negative(known.last_sequence),
+            _none_if_negative(known.last_offset),
+            _none_if_negative(known.timestamp),
             state.open.get(producer),
             _written(log, state.open.get(producer)),
         )
@@ -124,7 +124,7 @@ def read_producers(log: PartitionLog, omissions: Omissions | None = None) -> Pro
     return Producers(log.topic_partition, producers, log.start_offset, end, stable, watermark, omissions)
 
 
-def _known(value: int) -> int | None:
+def _none_if_negative(value: int) -> int | None:
     return None if value < 0 else value
 
 
@@ -143,10 +143,10 @@ def _written(log: PartitionLog, offset: int | None) -> int | None:
     if offset is None or not log.start_offset <= offset:
         return None
     try:
-        found = log.find(offset)
-        if found is None:
+        lookup = log.find(offset)
+        if lookup is None:
             return None
-        head = next(found[0].headers(found[1].position))
-        return _known(head.base_timestamp if head.delete_horizon is None else head.max_timestamp)
+        head = next(lookup[0].headers(lookup[1].position))
+        return _none_if_negative(head.base_timestamp if head.delete_horizon is None else head.max_timestamp)
     except (KodecError, OSError):
         return None

@@ -44,12 +44,12 @@ def batches_of(log: PartitionLog, omissions: Omissions, start: int | None = None
         omissions.failed(log.path, error)
 
 
-def _readable(log: PartitionLog, omissions: Omissions, at: int) -> Iterator[Batch]:
+def _readable(log: PartitionLog, omissions: Omissions, offset: int) -> Iterator[Batch]:
     tries, now = 0, log
     while True:
         try:
-            for batch in _listed(now, omissions, at):
-                at, tries = batch.next_offset, 0
+            for batch in _listed(now, omissions, offset):
+                offset, tries = batch.next_offset, 0
                 yield batch
             return
         except FileNotFoundError:
@@ -61,7 +61,7 @@ def _readable(log: PartitionLog, omissions: Omissions, at: int) -> Iterator[Batc
 
 def _listed(log: PartitionLog, omissions: Omissions, start: int) -> Iterator[Batch]:
     segments = log.segments
-    first = max(bisect_right([each.base_offset for each in segments], start) - 1, 0)
+    first = max(bisect_right([segment.base_offset for segment in segments], start) - 1, 0)
     expected: int | None = start
     for segment in segments[first:]:
         last = segment is segments[-1]
@@ -70,7 +70,7 @@ def _listed(log: PartitionLog, omissions: Omissions, start: int) -> Iterator[Bat
             if not gap.is_explained:
                 omissions.gap(log.path, gap.lost, gap.last)
         expected = max(segment.base_offset, start)
-        told = len(omissions.losses)
+        known_losses = len(omissions.losses)
         try:
             position = _position(segment, start)
             segment.close()
@@ -81,7 +81,7 @@ def _listed(log: PartitionLog, omissions: Omissions, start: int) -> Iterator[Bat
             raise
         except OSError as error:
             omissions.failed(segment.path, error)
-        if len(omissions.losses) > told:
+        if len(omissions.losses) > known_losses:
             # what cannot be read may have them
             expected = None
 
@@ -91,11 +91,11 @@ def _position(segment: Segment, start: int) -> int:
     if start <= segment.base_offset:
         return 0
     try:
-        place = segment.find(start)
+        location = segment.find(start)
     except FormatError:
         # Whoever reads it all reports the error.
         return 0
-    return segment.size if place is None else place.position
+    return segment.size if location is None else location.position
 
 
 def _segment(
@@ -105,12 +105,12 @@ def _segment(
     order = Order(segment.base_offset, str(segment.path))
     walk = Walk(segment.path, options, order=order, start=position)
     with BatchReader(walk, walk.items(kernel.batch_decoder(options))) as reader:
-        told = 0
+        reported = 0
         for batch in reader:
             # before the batch, in case that nobody reads on
-            for each in reader.skipped[told:]:
-                omissions.skipped(segment.path, each)
-            told = len(reader.skipped)
+            for skipped in reader.skipped[reported:]:
+                omissions.skipped(segment.path, skipped)
+            reported = len(reader.skipped)
             if batch.last_offset >= start:
                 yield batch
         omissions.end(segment.path, reader.skipped, reader.torn_tail, is_last=last)
@@ -137,8 +137,8 @@ def marker_in(log: PartitionLog, batch: Batch, omissions: Omissions) -> Marker |
 def _unreadable(log: PartitionLog, batch: Batch, omissions: Omissions, error: FormatError) -> None:
     first, last = batch.base_offset, batch.last_offset
     what = f"skipped the records of offsets {first} to {last}: {type(error).__name__}: {error}"
-    at = batch.position
-    omissions.add(Omission(cause_of(error), log.path, what, at, batch.size, first, last))
+    position = batch.position
+    omissions.add(Omission(cause_of(error), log.path, what, position, batch.size, first, last))
 
 
 def decoded(topic: str, record: Record, omissions: Omissions) -> tuple[Decoded, Decoded | None] | None:
@@ -148,9 +148,9 @@ def decoded(topic: str, record: Record, omissions: Omissions) -> tuple[Decoded, 
     key, value = decode_record(topic, record.key, record.value)
     if key is None and value is None:
         return None
-    for each in (key, value):
-        if each is not None and each.message is None:
-            omissions.add(_unknown(topic, each))
+    for part in (key, value):
+        if part is not None and part.message is None:
+            omissions.add(_unknown(topic, part))
             return None
     if key is None:
         assert value is not None

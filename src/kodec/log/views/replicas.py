@@ -36,12 +36,12 @@ class Replicas:
         if not log_dirs:
             raise ValueError("give a log directory")
         for path in log_dirs:
-            found = resolve(path)
-            if isinstance(found, PartitionPath):
+            resolved = resolve(path)
+            if isinstance(resolved, PartitionPath):
                 raise NotALog(
-                    f"{path}: the folder of a topic-partition; give the log directory, {found.path.parent}"
+                    f"{path}: the folder of a topic-partition; give the log directory, {resolved.path.parent}"
                 )
-            if not isinstance(found, LogDirectoryPath):
+            if not isinstance(resolved, LogDirectoryPath):
                 raise NotALog(f"{path}: not a log directory, which holds folders named like orders-0")
         self.directories = [LogDirectory(path, limits=limits) for path in log_dirs]
         self.omissions = Omissions()
@@ -57,42 +57,54 @@ class Replicas:
     @property
     def topic_partitions(self) -> list[TopicPartition]:
         """By topic and partition, each once."""
-        return sorted({each for directory in self.directories for each in directory.topic_partitions})
+        return sorted(
+            {
+                topic_partition
+                for directory in self.directories
+                for topic_partition in directory.topic_partitions
+            }
+        )
 
     def __iter__(self) -> Iterator[PartitionLog]:
-        for each in self.topic_partitions:
-            log = self.log(each)
+        for topic_partition in self.topic_partitions:
+            log = self.log(topic_partition)
             assert log is not None
             yield log
 
     def log(self, topic_partition: TopicPartition) -> PartitionLog | None:
         """The log of the newest replica; None if there is none."""
-        found = [each.partition(*topic_partition) for each in self.directories if topic_partition in each]
-        return found[0] if len(found) == 1 else max(found, key=self._newness, default=None)
+        logs = [
+            directory.partition(*topic_partition)
+            for directory in self.directories
+            if topic_partition in directory
+        ]
+        return logs[0] if len(logs) == 1 else max(logs, key=self._newness, default=None)
 
     def of_topic(self, topic: str) -> list[PartitionLog]:
         """The logs of a topic, by partition. Raises NotALog if there is none."""
-        partitions = [each for each in self.topic_partitions if each.topic == topic]
+        partitions = [
+            topic_partition for topic_partition in self.topic_partitions if topic_partition.topic == topic
+        ]
         if not partitions:
-            near = meant(topic, {each.topic for each in self.topic_partitions})
+            near = meant(topic, {topic_partition.topic for topic_partition in self.topic_partitions})
             raise NotALog(f"{self.shown}: no topic {topic} in it{near}")
-        return [log for each in partitions if (log := self.log(each)) is not None]
+        return [log for topic_partition in partitions if (log := self.log(topic_partition)) is not None]
 
     def names(self) -> dict[UUID, str]:
         """The available topics by id, from `partition.metadata` (since 2.8)."""
         if self._names is None:
             self._names = {}
             for log in self:
-                found = topic_id(log, self.omissions)
-                if found is not None:
-                    self._names[found] = log.topic_partition.topic
+                identity = topic_id(log, self.omissions)
+                if identity is not None:
+                    self._names[identity] = log.topic_partition.topic
         return self._names
 
     def _newness(self, log: PartitionLog) -> tuple[int, int]:
         """The sort key that finds the newer of two replicas; one that cannot be read counts as old."""
         try:
             head = None if not log.segments else log.segments[-1].last_header()
-            epochs = [each.epoch for each in log.leader_epochs() if each.start_offset <= log.end_offset]
+            epochs = [entry.epoch for entry in log.leader_epochs() if entry.start_offset <= log.end_offset]
             epoch = max([*epochs[-1:], -1 if head is None else head.partition_leader_epoch])
             return epoch, log.end_offset
         except (OSError, FormatError) as error:
@@ -105,8 +117,8 @@ class Replicas:
 def topic_id(log: PartitionLog, omissions: Omissions) -> UUID | None:
     """The id of a log's topic; None if no file has it, and, with a problem, if that is unreadable."""
     try:
-        found = log.metadata()
+        metadata = log.metadata()
     except (OSError, FormatError) as error:
         omissions.failed(log.path, error)
         return None
-    return None if found is None else found.topic_id
+    return None if metadata is None else metadata.topic_id

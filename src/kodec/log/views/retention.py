@@ -183,18 +183,18 @@ def explain_retention(
     most_ms, most_bytes = (_limit(settings, name, tiered) for name in ("retention.ms", "retention.bytes"))
     require_live(log)
     limits = (most_bytes, most_ms) if deletes else (None, None)
-    wanted = TrimOptions(None, *limits, moment, log.limits)
+    trim_options = TrimOptions(None, *limits, moment, log.limits)
     times = _Times()
-    plan = trim_of(log, wanted, Fingerprint.of(log.path), times.of)
+    plan = trim_of(log, trim_options, Fingerprint.of(log.path), times.of)
     copied = -1 if remote_offset is None else remote_offset
-    gone = tuple(takewhile(lambda each: not tiered or each.end_offset - 1 <= copied, plan.deleted))
-    rest = log.segments[len(gone) :]
+    gone = tuple(takewhile(lambda segment: not tiered or segment.end_offset - 1 <= copied, plan.deleted))
+    remaining = log.segments[len(gone) :]
     watermark = high_watermark(log)
-    kept = None
-    if rest:
-        size = sum(segment.size for segment in rest)
+    first_kept = None
+    if remaining:
+        size = sum(segment.size for segment in remaining)
         about = _Decision(deletes, tiered, most_ms, most_bytes, moment, watermark, remote_offset, times)
-        kept = about.kept(rest, size, log.end_offset)
+        first_kept = about.first_kept(remaining, size, log.end_offset)
     log.close()
     return Retention(
         log.topic_partition,
@@ -205,8 +205,8 @@ def explain_retention(
         log.end_offset,
         watermark,
         gone,
-        kept,
-        times.wrong(rest[0].base_offset if rest else log.end_offset),
+        first_kept,
+        times.wrong(remaining[0].base_offset if remaining else log.end_offset),
     )
 
 
@@ -218,26 +218,26 @@ class _Times:
 
     def of(self, segment: Segment, after: int | None) -> int:
         """The largest timestamp to a broker; `after` is where the next segment begins."""
-        return self.found(segment, is_active=after is None).timestamp
+        return self.time_of(segment, is_active=after is None).timestamp
 
-    def found(self, segment: Segment, *, is_active: bool) -> SegmentTime:
+    def time_of(self, segment: Segment, *, is_active: bool) -> SegmentTime:
         base = segment.base_offset
         if base not in self._known:
-            found = segment.largest_timestamp()
+            largest = segment.largest_timestamp()
             segment.close()
-            records = None if found is None else found[0]
+            records = None if largest is None else largest[0]
             # a broker has the records in mind, or reads them when it starts
-            seen = records if is_active or segment.index is None else _last_indexed(segment)
-            if seen is None or seen < 0:
+            timestamp = records if is_active or segment.index is None else _last_indexed(segment)
+            if timestamp is None or timestamp < 0:
                 self._known[base] = SegmentTime(base, modified(segment), "file", records)
             else:
-                source: Literal["records", "index"] = "records" if seen == records else "index"
-                self._known[base] = SegmentTime(base, seen, source, records)
+                source: Literal["records", "index"] = "records" if timestamp == records else "index"
+                self._known[base] = SegmentTime(base, timestamp, source, records)
         return self._known[base]
 
     def wrong(self, last: int) -> tuple[SegmentTime, ...]:
         """Those up to a base offset that contradict the records."""
-        return tuple(each for base, each in sorted(self._known.items()) if each.is_wrong and base <= last)
+        return tuple(time for base, time in sorted(self._known.items()) if time.is_wrong and base <= last)
 
 
 def _last_indexed(segment: Segment) -> int | None:
@@ -260,7 +260,7 @@ def _settings(
     configs = {} if metadata is None else metadata.configs
     properties = LogRoot(log.root).meta_properties()
     node = "" if properties is None or properties.node_id is None else str(properties.node_id)
-    found = {}
+    settings = {}
     for name, of_broker, default in _SETTINGS:
         places = [
             (options, name, "option"),
@@ -268,9 +268,9 @@ def _settings(
             (configs.get(("broker", node), {}) if node else {}, of_broker, "broker"),
             (configs.get(("broker", ""), {}), of_broker, "cluster"),
         ]
-        given = (Setting(values[key], source) for values, key, source in places if key in values)
-        found[name] = next(given, Setting(default, "default"))
-    return found
+        candidates = (Setting(values[key], source) for values, key, source in places if key in values)
+        settings[name] = next(candidates, Setting(default, "default"))
+    return settings
 
 
 def _limit(settings: dict[str, Setting], name: str, tiered: bool) -> int | None:
@@ -300,13 +300,13 @@ class _Decision:
     remote_offset: int | None
     times: _Times
 
-    def kept(self, rest: list[Segment], size: int, end: int) -> KeptSegment:
+    def first_kept(self, segments: list[Segment], size: int, end: int) -> KeptSegment:
         """Why the first of these stays; together they have this many bytes."""
-        segment = rest[0]
-        active = len(rest) == 1
+        segment = segments[0]
+        active = len(segments) == 1
         empty = active and not segment.size
-        upper = end if active else rest[1].base_offset
-        _, newest, source, _ = self.times.found(segment, is_active=active)
+        upper = end if active else segments[1].base_offset
+        _, newest, source, _ = self.times.time_of(segment, is_active=active)
         due = missing = None
         if self.most_ms is not None and self.deletes and not empty:
             due = newest + self.most_ms + 1
@@ -317,8 +317,8 @@ class _Decision:
         )
         behind = 0
         if self.most_ms is not None and self.deletes:
-            times = (self.times.found(each, is_active=each is rest[-1]) for each in rest[1:])
-            behind = sum(each.timestamp < self.now - self.most_ms for each in times)
+            times = (self.times.time_of(later, is_active=later is segments[-1]) for later in segments[1:])
+            behind = sum(time.timestamp < self.now - self.most_ms for time in times)
         return KeptSegment(
             segment.base_offset,
             upper,
@@ -337,24 +337,24 @@ class _Decision:
     ) -> list[str]:
         if not self.deletes:
             return ["cleanup.policy has no delete: neither time nor size deletes segments"]
-        found = []
+        reasons = []
         if self.watermark is not None and upper > self.watermark:
-            found.append(f"it goes up to offset {upper}, above the high watermark {self.watermark}")
+            reasons.append(f"it goes up to offset {upper}, above the high watermark {self.watermark}")
         if self.tiered and self.remote_offset is None:
-            found.append("it must be in remote storage first, and the state of that is unknown here")
+            reasons.append("it must be in remote storage first, and the state of that is unknown here")
         elif self.tiered and self.remote_offset is not None and upper - 1 > self.remote_offset:
-            found.append(f"remote storage only has offsets up to {self.remote_offset}")
+            reasons.append(f"remote storage only has offsets up to {self.remote_offset}")
         if due is None:
-            found.append("no time limit")
+            reasons.append("no time limit")
         elif due > self.now:
             what = _NEWEST[source]
-            found.append(f"{what} {self.now - newest} ms old, not more than {self.most_ms}")
+            reasons.append(f"{what} {self.now - newest} ms old, not more than {self.most_ms}")
             if newest > self.now:
-                found.append("a timestamp in the future keeps it")
+                reasons.append("a timestamp in the future keeps it")
         if missing is None:
-            found.append("no size limit")
+            reasons.append("no size limit")
         elif missing > 0:
-            found.append(
+            reasons.append(
                 f"without it the log would have {missing} bytes less than the {self.most_bytes} to keep"
             )
-        return found
+        return reasons

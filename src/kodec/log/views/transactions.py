@@ -150,42 +150,44 @@ def read_transactions(
         [('transactions-0', 82, 'overdue')]
     """
     topics = chosen_names("topics", topics)
-    here = Replicas(*log_dirs, limits=limits)
+    replicas = Replicas(*log_dirs, limits=limits)
     for topic in topics or ():
-        here.of_topic(topic)
-    omissions = here.omissions
+        replicas.of_topic(topic)
+    omissions = replicas.omissions
     moment = time.time_ns() // 1_000_000 if now is None else now
-    ids = _Ids(here, omissions)
+    ids = _Ids(replicas, omissions)
     partitions = []
-    for log in here:
+    for log in replicas:
         topic = log.topic_partition.topic
         if topic != METADATA_TOPIC and (topics is None or topic in topics):
             try:
                 partitions.append(read_producers(log, omissions))
             except OSError as error:
                 omissions.failed(log.path, error)
-    found = [
-        ids.judged(each, producer, producer.transaction_offset, moment)
-        for each in partitions
-        for producer in each.producers
+    open_transactions = [
+        ids.judged(partition, producer, producer.transaction_offset, moment)
+        for partition in partitions
+        for producer in partition.producers
         if producer.transaction_offset is not None
     ]
-    found.sort(key=lambda each: (each.topic_partition, each.first_offset))
-    return TransactionStates([ids.known[each] for each in sorted(ids.known)], found, partitions, omissions)
+    open_transactions.sort(key=lambda transaction: (transaction.topic_partition, transaction.first_offset))
+    return TransactionStates(
+        [ids.known[name] for name in sorted(ids.known)], open_transactions, partitions, omissions
+    )
 
 
 class _Ids:
     """The contents of the coordinator's topic, as far as available."""
 
-    def __init__(self, here: Replicas, omissions: Omissions) -> None:
+    def __init__(self, replicas: Replicas, omissions: Omissions) -> None:
         self.known: dict[str, TransactionalId] = {}
-        logs = here.of_topic(TRANSACTIONS_TOPIC)
+        logs = replicas.of_topic(TRANSACTIONS_TOPIC)
         for log in logs:
             self._load(log, omissions)
             log.close()
-        self._by_producer = {each.producer_id: each for each in self.known.values()}
-        count = partition_count(here, TRANSACTIONS_TOPIC, omissions)
-        self._all_here = count is not None and {each.topic_partition.partition for each in logs} >= set(
+        self._by_producer = {entry.producer_id: entry for entry in self.known.values()}
+        count = partition_count(replicas, TRANSACTIONS_TOPIC, omissions)
+        self._all_here = count is not None and {log.topic_partition.partition for log in logs} >= set(
             range(count)
         )
         self._here = "the metadata log is missing" if count is None else f"{len(logs)} of {count} are here"
@@ -196,10 +198,10 @@ class _Ids:
             if batch.is_control:
                 continue
             for record in records_in(log, batch, omissions):
-                found = decoded(TRANSACTIONS_TOPIC, record, omissions)
-                if found is None:
+                messages = decoded(TRANSACTIONS_TOPIC, record, omissions)
+                if messages is None:
                     continue
-                match found[0].message, found[1] and found[1].message:
+                match messages[0].message, messages[1] and messages[1].message:
                     case TransactionLogKey(transactional_id=name), None:
                         self.known.pop(name, None)
                     case TransactionLogKey(transactional_id=name), TransactionLogValue() as value:
@@ -224,12 +226,14 @@ class _Ids:
             reason,
         )
 
-    def _status(self, at: TopicPartition, known: TransactionalId | None, now: int) -> tuple[str, str]:
+    def _status(
+        self, topic_partition: TopicPartition, known: TransactionalId | None, now: int
+    ) -> tuple[str, str]:
         if known is None:
             if self._all_here:
                 return "hanging", "the coordinator does not know this producer"
             return "unknown", f"not all partitions of {TRANSACTIONS_TOPIC} are available: {self._here}"
-        if at not in known.partitions:
+        if topic_partition not in known.partitions:
             return "hanging", f"{known.state} in the coordinator, without this partition"
         if known.state in _ENDING:
             return "ending", known.state
@@ -253,9 +257,9 @@ def _transactional_id(
         None if start < 0 else start,
         value.transaction_last_update_timestamp_ms,
         sorted(
-            TopicPartition(each.topic, partition)
-            for each in value.transaction_partitions or ()
-            for partition in each.partition_ids
+            TopicPartition(entry.topic, partition)
+            for entry in value.transaction_partitions or ()
+            for partition in entry.partition_ids
         ),
         source,
         offset,
@@ -268,13 +272,17 @@ def producers_of(*log_dirs: str | os.PathLike[str], transactional_id: str) -> fr
     Compaction has deleted older states; so the ids of long ago may be missing. Raises NotALog if the topic
     is in none of the log directories; OSError; FormatError for damage in it.
     """
-    found: set[int] = set()
+    producer_ids: set[int] = set()
     for log in Replicas(*log_dirs).of_topic(TRANSACTIONS_TOPIC):
         for record in log.records():
             key, value = decode(TRANSACTIONS_TOPIC, record)
-            contents = (None if each is None else each.message for each in (key, value))
+            contents = (None if part is None else part.message for part in (key, value))
             match tuple(contents):
                 case TransactionLogKey(transactional_id=name), TransactionLogValue() as state:
                     if name == transactional_id:
-                        found |= {state.producer_id, state.previous_producer_id, state.next_producer_id}
-    return frozenset(found - {-1})
+                        producer_ids |= {
+                            state.producer_id,
+                            state.previous_producer_id,
+                            state.next_producer_id,
+                        }
+    return frozenset(producer_ids - {-1})

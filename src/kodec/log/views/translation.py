@@ -144,44 +144,50 @@ def translate_offsets(
         raise ArgumentError(f"source={source!r}, target={target!r}: expected the aliases of two clusters")
     if not separator:
         raise ArgumentError("separator='': expected text")
-    wanted, chosen = chosen_names("groups", groups), chosen_names("topics", topics)
+    selected_groups, selected_topics = chosen_names("groups", groups), chosen_names("topics", topics)
     names = _Names(source, target, identity, separator)
-    given = [target_dirs] if isinstance(target_dirs, (str, os.PathLike)) else list(target_dirs)
-    here = Replicas(*log_dirs, limits=limits)
-    there = Replicas(*given, limits=limits) if given else None
-    omissions = here.omissions
-    syncs = _first(here, names.syncs(target))
-    if syncs is None and there is not None:
-        syncs = _first(there, names.syncs(source))
-    found_checkpoints = _first(there or here, names.checkpoints()) or _first(here, names.checkpoints())
+    directories = [target_dirs] if isinstance(target_dirs, (str, os.PathLike)) else list(target_dirs)
+    replicas = Replicas(*log_dirs, limits=limits)
+    target_replicas = Replicas(*directories, limits=limits) if directories else None
+    omissions = replicas.omissions
+    syncs = _first(replicas, names.syncs(target))
+    if syncs is None and target_replicas is not None:
+        syncs = _first(target_replicas, names.syncs(source))
+    found_checkpoints = _first(target_replicas or replicas, names.checkpoints()) or _first(
+        replicas, names.checkpoints()
+    )
     if syncs is None and found_checkpoints is None:
         searched = ", ".join([*names.syncs(target), *names.checkpoints()])
-        raise NotALog(f"{here.shown}: no topic of MirrorMaker for {source} and {target} in it: {searched}")
-    if there is not None:
-        omissions.extend(there.omissions)
-    checkpoints = {} if found_checkpoints is None else _checkpoints(found_checkpoints, omissions, wanted)
+        raise NotALog(
+            f"{replicas.shown}: no topic of MirrorMaker for {source} and {target} in it: {searched}"
+        )
+    if target_replicas is not None:
+        omissions.extend(target_replicas.omissions)
+    checkpoints = (
+        {} if found_checkpoints is None else _checkpoints(found_checkpoints, omissions, selected_groups)
+    )
     if syncs is None:
         rows = [
             _of_checkpoint(key, value)
             for key, value in checkpoints.items()
-            if chosen is None or any(names.renamed(topic) == key.topic for topic in chosen)
+            if selected_topics is None or any(names.renamed(topic) == key.topic for topic in selected_topics)
         ]
     else:
         store = _Store()
         for key, value in _pairs(syncs, omissions, _sync):
             store.add((key.topic, key.partition), _Sync(value.upstream_offset, value.offset))
-        state = read_groups(*log_dirs, groups=wanted, topics=chosen, limits=limits)
+        state = read_groups(*log_dirs, groups=selected_groups, topics=selected_topics, limits=limits)
         omissions.extend(state.omissions)
         rows = [
-            _translated(each, store, checkpoints, names.renamed(each.topic))
-            for each in state.offsets
-            if not each.pending
+            _translated(committed, store, checkpoints, names.renamed(committed.topic))
+            for committed in state.offsets
+            if not committed.pending
         ]
     for row in rows:
         if row.reason:
             text = f"group {row.group}, offset {row.offset}: {row.reason}"
             omissions.add(Omission(Cause.MISSING, Path(f"{row.topic}-{row.partition}"), text))
-    rows.sort(key=lambda each: (each.group, each.target_topic, each.partition))
+    rows.sort(key=lambda row: (row.group, row.target_topic, row.partition))
     return OffsetTranslations(rows, omissions)
 
 
@@ -193,11 +199,15 @@ class _Names:
 
     def syncs(self, cluster: str) -> list[str]:
         """The topic of syncs for the other cluster, with the separator of internal topics on and off."""
-        return [f"mm2-offset-syncs{each}{cluster}{each}internal" for each in self._separators()]
+        return [
+            f"mm2-offset-syncs{separator}{cluster}{separator}internal" for separator in self._separators()
+        ]
 
     def checkpoints(self) -> list[str]:
         """The topic of checkpoints, likewise."""
-        return [f"{self._source}{each}checkpoints{each}internal" for each in self._separators()]
+        return [
+            f"{self._source}{separator}checkpoints{separator}internal" for separator in self._separators()
+        ]
 
     def _separators(self) -> list[str]:
         return list(dict.fromkeys((self._separator, ".")))
@@ -220,9 +230,9 @@ class _Names:
         return parts[0] if len(parts) > 1 else None
 
 
-def _first(here: Replicas, names: list[str]) -> PartitionLog | None:
+def _first(replicas: Replicas, names: list[str]) -> PartitionLog | None:
     """The only partition of the first of these topics; None if there is none."""
-    return next((log for name in names if (log := here.log(TopicPartition(name, 0))) is not None), None)
+    return next((log for name in names if (log := replicas.log(TopicPartition(name, 0))) is not None), None)
 
 
 def _pairs(
@@ -330,29 +340,29 @@ class _Store:
         held = self._syncs.get(partition)
         if held is None:
             return None
-        return next((each for each in held if each.upstream <= offset), held[-1])
+        return next((sync for sync in held if sync.upstream <= offset), held[-1])
 
 
 def _update(syncs: list[_Sync], replacement: _Sync) -> None:
     """Source: OffsetSyncStore.updateSyncArray. Equal syncs are the same one here as there."""
     original = list(syncs)
-    at = 0
+    index = 0
     syncs[0] = replacement
     for current in range(1, _SYNCS):
         previous = current - 1
         while True:
-            old = original[at]
+            old = original[index]
             recent = _is_recent(syncs[previous], old, previous, current)
             separated = _is_separated(syncs[previous], old, previous)
             keeps_next = current + 1 >= _SYNCS or _is_separated(old, syncs[current + 1], current)
-            duplicate = at + 1 < _SYNCS and old is original[at + 1]
+            duplicate = index + 1 < _SYNCS and old is original[index + 1]
             promoted = recent and separated and keeps_next
             if promoted:
                 replacement = old
             skipped = duplicate or not separated
             if promoted or skipped:
-                at += 1
-            if not (at < current and skipped):
+                index += 1
+            if not (index < current and skipped):
                 break
         if _is_recent(syncs[previous], syncs[current], previous, current):
             break
