@@ -53,7 +53,8 @@ from kodec.log.rebuild.records import (
 )
 from kodec.log.rebuild.remote import metadata_partition, metadata_values, read_remote_log
 from kodec.log.rebuild.target import FENCE, Node, Target, follows, newest_epoch, read_target
-from kodec.log.recovery.salvage import KeptSegment, LogBefore, plan_salvage
+from kodec.log.recovery.salvage import plan_salvage
+from kodec.log.recovery.salvage_report import KeptSegment, LogBefore
 from kodec.log.selection import Topics
 from kodec.log.views.contents import damage_in
 from kodec.log.views.groups import OFFSETS_TOPIC, CommittedOffset, read_groups

@@ -7,116 +7,26 @@ mostly good: salvage keeps it, with its offsets.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from itertools import chain, takewhile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, Self
 
-from kodec.generated.log.producer_snapshot import ProducerSnapshot
-from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits
-from kodec.log.batches.sizes import HEADS, MAX_RELATIVE
-from kodec.log.directories.epochs import EpochRun, EpochRuns, deleted_up_to, up_to
-from kodec.log.directories.gaps import cleaned_up_to, joined_ranges, read_omitted
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.producer_state import ProducerState
-from kodec.log.directories.segment import Segment
-from kodec.log.files.checkpoints import LeaderEpoch, leader_epochs_bytes, offset_ranges_bytes
-from kodec.log.files.descriptors import read_regular
-from kodec.log.files.durable import replace_file, write_all
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.names import LEADER_EPOCHS, OMITTED_OFFSETS, PARTITION_METADATA, file_name
 from kodec.log.files.paths import resolved
-from kodec.log.omissions import Omissions
-from kodec.log.reading.reader import read_batches
-from kodec.log.recovery.good_batches import GoodBatches, LogScan, MissingRange
-from kodec.log.recovery.merge import Dropped, Merged, require_one_topic
-from kodec.log.recovery.replica import Replica
+from kodec.log.recovery.good_batches import MissingRange
+from kodec.log.recovery.log_salvage import LogSalvage
+from kodec.log.recovery.merge import Dropped
+from kodec.log.recovery.replica_salvage import ReplicaSalvage, place_aside
+from kodec.log.recovery.salvage_report import LogBefore, SalvageReport
 from kodec.log.writing.new_folder import new_folder, require_new
-from kodec.log.writing.segment_writer import SegmentWriter
-from kodec.runtime.dataclass import dataclass, field, replace
-from kodec.runtime.errors import FormatError
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.plan import OnStep, Plan, ignore, refuse
 from kodec.stores.storage import on_this_machine, path_of
 
 __all__ = ["Dropped", "MissingRange", "SalvagePlan", "SalvageReport", "plan_salvage"]
-
-
-@dataclass(slots=True)
-class KeptSegment:
-    """A segment of the new log.
-
-    Attributes: its `bytes`; the `newest` timestamp of its records, -1 for none; when that file of the source
-    was `modified` whose batch is the last, in ms since 1970.
-    """
-
-    bytes: int = 0
-    newest: int = -1
-    modified: int = 0
-
-
-@dataclass(slots=True)
-class SalvageReport:
-    """The result of a salvage.
-
-    Attributes:
-        source, target: the folders; `target` is None if nothing was written.
-        segments: how many were read. batches, records, bytes: kept ones; control records count.
-        missing: ranges that were not kept, in the order of the log.
-        omissions: what the new log lacks: the same as `missing`; files that are not part of the log, left by
-            an interrupted swap; and batches that were kept though this version cannot read their records.
-        open_transactions: the producers whose transaction has no end in the kept log; a consumer that reads
-            committed records stops at the first of them.
-        wrong_epochs: batches whose leader epoch others, or `leader-epoch-checkpoint`, contradict: no checksum
-            covers it. Where the batches around them refute it, they are written with the epoch that these
-            prove, as a follower would never get past them; else they are kept as they are.
-        start_offset: the log start offset: below it, records of the first segment were deleted. 0: none were.
-        end_offset: the offset after the last one that was kept.
-        replicas: the folders of several replicas, and how many batches were taken from each; empty for one.
-        dropped: batches of replicas whose lineage of leader epochs does not count.
-        leader_epochs: of the new log, as its checkpoint has them.
-        kept: the segments of the new log that have batches, by base offset.
-        notes: what nothing proves, and what a broker would do with it.
-        problems: those of the plan: why it cannot be known which replica is right, unless it has a `lineage`.
-
-    Example: see `plan_salvage`.
-    """
-
-    source: Path
-    target: Path | None = field(default=None, compare=False)
-    segments: int = 0
-    batches: int = 0
-    records: int = 0
-    bytes: int = 0
-    missing: list[MissingRange] = field(default_factory=list)
-    omissions: Omissions = field(default_factory=Omissions)
-    open_transactions: list[int] = field(default_factory=list)
-    wrong_epochs: list[str] = field(default_factory=list)
-    start_offset: int = 0
-    end_offset: int = 0
-    replicas: dict[Path, int] = field(default_factory=dict)
-    dropped: list[Dropped] = field(default_factory=list)
-    leader_epochs: list[LeaderEpoch] = field(default_factory=list)
-    kept: dict[int, KeptSegment] = field(default_factory=dict, repr=False)
-    notes: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-
-    @property
-    def bytes_missing(self) -> int:
-        """Bytes of the source's segments that were not kept."""
-        return sum(gap.end - gap.start for gap in self.missing)
-
-
-class LogBefore(NamedTuple):
-    """The part of a log that is kept elsewhere, as in remote storage: a new log begins after it.
-
-    Attributes: `end_offset` is that after its last record; `producers` is the snapshot of them there.
-    """
-
-    end_offset: int
-    producers: ProducerSnapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +93,7 @@ class SalvagePlan(Plan[SalvageReport]):
         sources = self.fingerprint, *self.others
         with self._work() as work, PartitionLog(self.path, limits=self.limits) as log:
             refuse(work.report.problems)
-            if self.dropped is not None and isinstance(work, _Merge):
+            if self.dropped is not None:
                 work.set_aside(self.dropped, sources)
             with new_folder(log, self.target, *sources, offsets=work.offsets) as folder:
                 report = work.run(folder)
@@ -193,15 +103,15 @@ class SalvagePlan(Plan[SalvageReport]):
         return report
 
     @contextmanager
-    def _work(self) -> Iterator[_Salvage | _Merge]:
+    def _work(self) -> Iterator[LogSalvage | ReplicaSalvage]:
         if self.others:
             folders = [self.path, *(other.folder for other in self.others)]
             lineage_number = None if self.lineage is None else _number_of(self.lineage, folders)
-            with _Merge(folders, lineage_number, self.limits, self.progress, self.after) as merge:
-                yield merge
+            with ReplicaSalvage(folders, lineage_number, self.limits, self.progress, self.after) as replicas:
+                yield replicas
         else:
             with PartitionLog(self.path, limits=self.limits) as log:
-                yield _Salvage(log, self.progress, self.after)
+                yield LogSalvage(log, self.progress, self.after)
 
 
 def plan_salvage(
@@ -263,7 +173,7 @@ def plan_salvage(
         require_new(origin.folder, target)
         for number in range(0 if aside is None else len(more) + 1):
             assert aside is not None
-            require_new(origin.folder, _place_aside(aside, number, fingerprint))
+            require_new(origin.folder, place_aside(aside, number, fingerprint))
         if origin.topic_partition != fingerprint.topic_partition:
             raise ValueError(f"{origin.folder} is not a replica of {fingerprint.topic_partition}")
     if len({origin.folder for origin in (fingerprint, *more)}) <= len(more):
@@ -284,386 +194,8 @@ def plan_salvage(
     )
 
 
-def _place_aside(dropped: Path, number: int, source: Fingerprint) -> Path:
-    return dropped / str(number + 1) / str(source.topic_partition)
-
-
 def _number_of(lineage: Path, folders: Sequence[Path]) -> int:
     for number, folder in enumerate(folders):
         if resolved(lineage) in (resolved(folder), resolved(folder).parent):
             return number
     raise ValueError(f"{lineage}: not one of the replicas, which are {', '.join(map(str, folders))}")
-
-
-class _Copy:
-    """Good batches on their way into a new log."""
-
-    def __init__(self, log: PartitionLog, after: LogBefore | None) -> None:
-        self._log = log
-        # What begins below is not copied.
-        self._first = 0 if after is None else after.end_offset
-        self._state = ProducerState(None if after is None else after.producers)
-        self._epochs = EpochRuns()
-        # The offset after the last one that was kept, or could have been.
-        self._reached = 0
-        self.report = SalvageReport(log.path)
-
-    def _take(self, batch: Batch, writer: SegmentWriter | None, base: int, modified: int) -> None:
-        report = self.report
-        segment = report.kept.setdefault(base, KeptSegment())
-        segment.bytes += batch.size
-        segment.newest = max(segment.newest, batch.max_timestamp)
-        segment.modified = modified
-        report.batches += 1
-        report.records += batch.count
-        report.bytes += batch.size
-        self._reached = batch.next_offset
-        ended = self._state.take_batch(batch)
-        if writer is None:
-            return
-        writer.append(batch.data, batch)
-        if ended is not None and ended.aborted:
-            writer.add_aborted(ended.index_entry())
-
-    def _is_before(self, segment: Path, first: int, last: int) -> bool:
-        """Whether a batch is kept elsewhere."""
-        if first < self._first <= last:
-            reason = (
-                f"offsets {first} to {last} of one batch, and what is kept elsewhere ends at {self._first}"
-            )
-            self.report.problems.append(f"{segment}: {reason}")
-        return first < self._first
-
-    def _missing_in_copy(self, missing: Iterable[MissingRange]) -> list[MissingRange]:
-        """What is missing of the new log."""
-        gaps = []
-        for gap in missing:
-            if gap.last_offset is not None and gap.last_offset < self._first:
-                continue
-            if gap.first_offset is not None and gap.first_offset < self._first:
-                gap = replace(gap, first_offset=self._first)
-            gaps.append(gap)
-        return gaps
-
-    def _snapshot(self, folder: Path | None, offset: int, number: int) -> None:
-        """The producer state at the start of a segment; empty at the start of the log."""
-        if folder is not None and (number or self._first):
-            replace_file(
-                folder / file_name(offset, "snapshot"), self._state.snapshot().to_bytes(), folder=False
-            )
-
-    def _leader_epochs(self, folder: Path | None) -> list[LeaderEpoch]:
-        """The new checkpoint; contradicting batches are reported, and refuted ones corrected."""
-        log = self._log
-        try:
-            known = up_to(self._known_epochs(), self._reached)
-        except (FormatError, OSError) as error:
-            known = []
-            self.report.omissions.failed(log.path / LEADER_EPOCHS, error)
-        wrong = self._epochs.contradictions(known, log.start_offset)
-        self.report.wrong_epochs = [
-            f"{contradiction}: "
-            + (f"written with {contradiction.proven}" if contradiction.refuted else "kept unchanged")
-            for contradiction in wrong
-            if not contradiction.note
-        ]
-        for contradiction in wrong:
-            if folder is not None and contradiction.proven is not None:
-                _set_epoch(folder, contradiction.run, contradiction.proven)
-        self.report.leader_epochs = self._epochs.corrected(known, wrong)
-        return self.report.leader_epochs
-
-    def _note_cut(self, path: Path, start: int) -> None:
-        """Tell that only the leader epochs show the log start offset."""
-        self.report.notes.append(
-            f"{path / LEADER_EPOCHS} begins at offset {start}: the records below it were deleted, and stay "
-            "so; without this file they return"
-        )
-
-    def _write_other_files(self, folder: Path, epochs: list[LeaderEpoch]) -> None:
-        for log in self._logs():
-            if (log.path / PARTITION_METADATA).is_file():
-                data = read_regular(log.path / PARTITION_METADATA)
-                replace_file(folder / PARTITION_METADATA, data, folder=False)
-                break
-        listed = [ranges for log in self._logs() if (ranges := read_omitted(log.path)) is not None]
-        if listed:
-            omitted = joined_ranges(chain.from_iterable(listed))
-            replace_file(folder / OMITTED_OFFSETS, offset_ranges_bytes(omitted), folder=False)
-        if epochs:
-            replace_file(folder / LEADER_EPOCHS, leader_epochs_bytes(epochs), folder=False)
-        if self._first and not (folder / file_name(self._first, "log")).exists():
-            # a broker looks for offsets below the first segment elsewhere
-            SegmentWriter(folder, self._first).close()
-        if not any(folder.glob("*.log")):
-            SegmentWriter(folder, max(self._log.start_offset, self._first)).close()
-
-    def _logs(self) -> list[PartitionLog]:
-        """The logs that were read; files beside the segments come from the first that has them."""
-        return [self._log]
-
-    def _known_epochs(self) -> list[LeaderEpoch]:
-        return self._log.leader_epochs()
-
-
-class _Salvage(_Copy):
-    """A salvage of one log."""
-
-    def offsets(self) -> tuple[int, int]:
-        """The log start offset, and the offset below which the log is compacted."""
-        return self.report.start_offset, cleaned_up_to(self._log)
-
-    def _note_start(self) -> None:
-        log, report = self._log, self.report
-        bases = [segment.base_offset for segment in log.segments]
-        if bases and log.start_offset > bases[0]:
-            report.start_offset = log.start_offset
-        with suppress(FormatError, OSError):
-            cut = deleted_up_to(log.leader_epochs(), self._epochs, bases)
-            if report.start_offset < cut <= self._reached:
-                report.start_offset = cut
-                self._note_cut(log.path, cut)
-
-    def __init__(
-        self, log: PartitionLog, progress: Callable[[int], None] | None, after: LogBefore | None
-    ) -> None:
-        super().__init__(log, after)
-        self._progress = progress
-
-    def run(self, folder: Path | None) -> SalvageReport:
-        log, report = self._log, self.report
-        scan = LogScan(log, self._progress)
-        following = [*(segment.base_offset for segment in log.segments[1:]), None]
-        for number, (segment, batches, numbers) in enumerate(scan):
-            before = following[number]
-            to = None if before is not None and before <= self._first else folder
-            base = max(segment.base_offset, self._first)
-            if batches.unreachable:
-                # not even its time can be known
-                continue
-            self._snapshot(to, base, number)
-            self._write(to, segment, base, batches, numbers)
-        scan.report_end()
-        report.missing = self._missing_in_copy(scan.missing)
-        report.omissions.extend(scan.omissions)
-        report.omissions.extend(gap.omission for gap in report.missing)
-        report.segments, self._reached = scan.segments, scan.reached
-        if scan.foreign is not None and not report.batches:
-            raise scan.foreign
-        report.end_offset = self._reached
-        self._note_start()
-        report.open_transactions = sorted(self._state.open)
-        self._snapshot(folder, self._reached, len(log.segments))
-        epochs = self._leader_epochs(folder)
-        if folder is not None:
-            self._write_other_files(folder, epochs)
-        return report
-
-    def _write(
-        self, folder: Path | None, segment: Segment, base: int, batches: GoodBatches, numbers: Sequence[int]
-    ) -> None:
-        writer = None if folder is None else SegmentWriter(folder, base)
-        modified = _modified(segment) if numbers else 0
-        try:
-            for number in numbers:
-                if self._is_before(segment.path, batches.first(number), batches.last(number)):
-                    continue
-                data = segment.read_bytes(batches.positions[number], batches.sizes[number])
-                if writer is not None and not writer.fits(batches.last(number), len(data)):
-                    # No broker starts with a segment of more than 2 GiB: it is split.
-                    _close(writer, segment)
-                    self._snapshot(folder, batches.first(number), 1)
-                    writer = SegmentWriter(writer.path.parent, batches.first(number))
-                batch = next(read_batches(data, limits=self._log.limits))
-                batch.position = batches.positions[number]
-                self._epochs.take(segment.path, batch)
-                self._take(batch, writer, base, modified)
-            if writer is not None:
-                _close(writer, segment)
-        finally:
-            if writer is not None:
-                writer.abandon()
-            segment.close()
-
-
-class _Merge(_Copy):
-    """A salvage of several replicas."""
-
-    def __init__(
-        self,
-        folders: Sequence[Path],
-        selected: int | None,
-        limits: Limits,
-        progress: Callable[[int], None] | None,
-        after: LogBefore | None,
-    ) -> None:
-        replicas = [Replica(folder, limits, progress) for folder in folders]
-        require_one_topic(replicas)
-        self._merged = Merged(replicas, selected)
-        super().__init__(replicas[self._merged.lineage.winner].log, after)
-        self.report.problems = self._merged.conflicts
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for replica in self._merged.replicas:
-            replica.log.close()
-
-    def offsets(self) -> tuple[int, int]:
-        """The log start offset, and the offset below which each replica is compacted."""
-        merged = self._merged
-        return merged.start_offset, min(replica.cleaned for replica in merged.replicas)
-
-    def run(self, folder: Path | None) -> SalvageReport:
-        merged, report = self._merged, self.report
-        report.segments = sum(len(replica.segments) for replica in merged.replicas)
-        report.missing = self._missing_in_copy(merged.missing)
-        report.dropped = merged.dropped
-        report.notes = merged.lineage.notes
-        report.start_offset = merged.start_offset
-        for replica in merged.replicas:
-            if 0 < merged.start_offset == replica.cut > replica.checkpoint_start:
-                self._note_cut(replica.path, replica.cut)
-        for replica in merged.replicas:
-            report.omissions.extend(replica.omissions)
-        report.omissions.extend(gap.omission for gap in report.missing)
-        report.replicas = dict.fromkeys((replica.path for replica in merged.replicas), 0)
-        writer: SegmentWriter | None = None
-        source: Segment | None = None
-        base, is_begun, modified = -1, False, 0
-        if folder is not None:
-            self._empty_first(folder)
-        try:
-            for replica_number, number in zip(merged.replica, merged.number, strict=True):
-                replica = merged.replicas[replica_number]
-                segment = replica.segments[replica.segment[number]]
-                first, last = replica.first[number], replica.last[number]
-                if self._is_before(segment.path, first, last):
-                    continue
-                batch = replica.batch(number)
-                report.replicas[replica.path] += 1
-                fits = writer.fits(last, batch.size) if writer is not None else folder is None
-                if segment.base_offset > base or not fits:
-                    if writer is not None and source is not None:
-                        _close(writer, source)
-                    base = max(segment.base_offset, self._reached if is_begun else self._first)
-                    if last - base > MAX_RELATIVE:
-                        base = first
-                    if folder is not None:
-                        self._snapshot(folder, base, int(is_begun))
-                        writer = SegmentWriter(folder, base)
-                is_begun = True
-                self._epochs.take(segment.path, batch)
-                if segment is not source:
-                    modified = _modified(segment)
-                self._take(batch, writer, base, modified)
-                source = segment
-            if writer is not None and source is not None:
-                _close(writer, source)
-        finally:
-            if writer is not None:
-                writer.abandon()
-        report.end_offset = self._reached
-        report.open_transactions = sorted(self._state.open)
-        self._snapshot(folder, self._reached, len(merged))
-        epochs = self._leader_epochs(folder)
-        if folder is not None:
-            self._write_other_files(folder, epochs)
-        return report
-
-    def set_aside(self, dropped: Path, sources: Sequence[Fingerprint]) -> None:
-        """Write the batches that do not count, those of each replica as a log of its own."""
-        merged = self._merged
-        for number, replica in enumerate(merged.replicas):
-            numbers = list(merged.numbers_dropped(number))
-            if not numbers:
-                continue
-            target = _place_aside(dropped, number, sources[number])
-            with new_folder(replica.log, target, sources[number], offsets=lambda: (0, 0)) as folder:
-                writer: SegmentWriter | None = None
-                segment = -1
-                try:
-                    for batch_number in numbers:
-                        if (
-                            writer is None
-                            or replica.segment[batch_number] != segment
-                            or not writer.fits(replica.last[batch_number], replica.size[batch_number])
-                        ):
-                            if writer is not None:
-                                _close(writer, replica.segments[segment])
-                            segment = replica.segment[batch_number]
-                            writer = SegmentWriter(folder, replica.first[batch_number])
-                        batch = replica.batch(batch_number)
-                        writer.append(batch.data, batch)
-                    if writer is not None:
-                        _close(writer, replica.segments[segment])
-                finally:
-                    if writer is not None:
-                        writer.abandon()
-
-    def _empty_first(self, folder: Path) -> None:
-        """Make the first segment, if no batch of it is kept: the log begins there."""
-        merged = self._merged
-        firsts = [replica.segments[0] for replica in merged.replicas if replica.segments]
-        batches = zip(merged.replica, merged.number, strict=True)
-        first_used = next(
-            (
-                merged.replicas[number].segments[merged.replicas[number].segment[index]]
-                for number, index in batches
-            ),
-            None,
-        )
-        first = min(firsts, key=lambda segment: segment.base_offset, default=None)
-        if (
-            first is not None
-            and first_used is not None
-            and self._first <= first.base_offset < first_used.base_offset
-        ):
-            _close(SegmentWriter(folder, first.base_offset), first)
-
-    def _known_epochs(self) -> list[LeaderEpoch]:
-        return self._merged.lineage.epochs
-
-    def _logs(self) -> list[PartitionLog]:
-        return [self._merged.replicas[number].log for number in self._merged.order]
-
-
-def _set_epoch(folder: Path, run: EpochRun, epoch: int) -> None:
-    """Write another leader epoch into the batches of a run in a new log. Raises OSError."""
-    for path in sorted(folder.glob("*.log")):
-        base = int(path.stem)
-        with Segment.of(path, base) as segment:
-            location = None if base > run.last_offset else segment.find(run.first_offset, use_index=False)
-            if location is None:
-                continue
-            heads = takewhile(
-                lambda head: head.first_known <= run.last_offset, segment.headers(location.position)
-            )
-            wrong = [
-                (head.position, HEADS[head.magic].epoch)
-                for head in heads
-                if head.is_list and head.partition_leader_epoch == run.epoch
-            ]
-        status = path.stat()
-        with path.open("r+b", buffering=0) as file:
-            for position, field in wrong:
-                write_all(file.fileno(), field.stored(epoch), position + field.at)
-            os.fsync(file.fileno())
-        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-def _modified(segment: Segment) -> int:
-    """When a segment's log was last written to, in ms since 1970; where it is new, it gets that time too."""
-    return segment.path.stat().st_mtime_ns // 1_000_000
-
-
-def _close(writer: SegmentWriter, source: Segment) -> None:
-    """Close a new segment, and give its files the time of its source."""
-    paths = writer.paths
-    writer.close()
-    # one that cannot be read, as a link to nothing, may have no time
-    with suppress(OSError):
-        status = source.path.stat()
-        for path in paths:
-            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
