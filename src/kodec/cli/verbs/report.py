@@ -65,7 +65,7 @@ def report(
         if out is not None:
             # the last two names: people know the folder by them, and the page lists the whole paths
             title = "Kafka logs in " + ", ".join("/".join(path.absolute().parts[-2:]) for path in paths)
-            page = page_of(findings, title=title, made=datetime.now(UTC))
+            page = page_of(findings, title=title, created=datetime.now(UTC))
             with readable_as(*paths):
                 replace_file(out, page.encode("utf-8", "backslashreplace"))
             output.say(f"{out}: {output.size_of(out.stat().st_size)}")
