@@ -96,14 +96,14 @@ def command(verb: str) -> Command:
 
 def run(words: Sequence[str]) -> int:
     """Parse and run; return the exit code. Bad usage is reported on stderr."""
-    verb, *rest = words
+    verb, *arguments = words
     if verb not in VERBS:
         what = "option" if verb.startswith("-") else "verb"
         near = f"; did you mean {SYNONYMS[verb]}?" if verb in SYNONYMS else meant(verb, VERBS)
         return _misused(None, UsageError(f"No such {what}: {verb}{near}"))
     called = command(verb)
     try:
-        called.run(list(_with_present_names(verb, rest)))
+        called.run(list(_with_present_names(verb, arguments)))
     except HelpWanted:
         from kodec.cli.help import help_lines
 
@@ -117,18 +117,18 @@ def run(words: Sequence[str]) -> int:
 
 def _with_present_names(verb: str, words: Sequence[str]) -> Iterator[str]:
     """The words, with the present names of options; what follows `--` is no option."""
-    for at, word in enumerate(words):
+    for index, word in enumerate(words):
         if word == "--":
-            yield from words[at:]
+            yield from words[index:]
             return
         name, equals, value = word.partition("=")
-        found = EARLIER.get((verb, name))
-        if found is None:
+        present = EARLIER.get((verb, name))
+        if present is None:
             yield word
         elif equals:
-            yield from (*found[:-1], f"{found[-1]}={value}")
+            yield from (*present[:-1], f"{present[-1]}={value}")
         else:
-            yield from found
+            yield from present
 
 
 def _misused(called: Command | None, error: UsageError) -> int:

@@ -82,17 +82,19 @@ def _fitting(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     from kodec.cli.app import command
     from kodec.cli.parser import HELP
 
-    options = {each.name: each for each in command(before[0]).options}
-    asked = options.get(before[-1])
-    if asked is not None and not asked.is_flag:
-        yield from ((value, "") for value in asked.values if value.startswith(last))
+    options = {option.name: option for option in command(before[0]).options}
+    preceding = options.get(before[-1])
+    if preceding is not None and not preceding.is_flag:
+        yield from ((value, "") for value in preceding.values if value.startswith(last))
     elif last.startswith("-"):
         name, equals, value = last.partition("=")
         if equals and name in options:
-            found = (each for each in options[name].values if each.startswith(value))
-            yield from ((f"{name}={each}", "") for each in found)
+            choices = (choice for choice in options[name].values if choice.startswith(value))
+            yield from ((f"{name}={choice}", "") for choice in choices)
             return
-        helps = {name: each.help for name, each in options.items()} | {HELP[0]: "Show this help and exit."}
+        helps = {name: option.help for name, option in options.items()} | {
+            HELP[0]: "Show this help and exit."
+        }
         yield from ((name, text) for name, text in helps.items() if name.startswith(last))
 
 
@@ -101,35 +103,35 @@ def set_up(words: Sequence[str], *, install: bool) -> int:
     shell = words[0] if words else Path(os.environ.get("SHELL", "")).name
     if shell not in _SCRIPTS or len(words) > 1:
         names = ", ".join(_SCRIPTS)
-        given = " ".join(words) or shell or "an unknown shell"
-        warn(f"kodec: completion is for {names}, not {given}: name one of them")
+        unsupported = " ".join(words) or shell or "an unknown shell"
+        warn(f"kodec: completion is for {names}, not {unsupported}: name one of them")
         return _BAD_USAGE
     if install:
-        show(*_installed(shell, Path.home()))
+        show(*_install(shell, Path.home()))
     else:
         sys.stdout.write(_SCRIPTS[shell])
     return 0
 
 
-def _installed(shell: str, home: Path) -> Iterator[str]:
+def _install(shell: str, home: Path) -> Iterator[str]:
     """Write the script where the shell finds it; a line about each file that changed."""
-    at = {
+    path = {
         "bash": home / ".bash_completions" / "kodec.sh",
         "zsh": home / ".zfunc" / "_kodec",
         "fish": home / ".config" / "fish" / "completions" / "kodec.fish",
     }[shell]
-    at.parent.mkdir(parents=True, exist_ok=True)
-    at.write_text(_SCRIPTS[shell], encoding="utf-8")
-    yield f"written: {at}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(_SCRIPTS[shell], encoding="utf-8")
+    yield f"written: {path}"
     settings, line = {
-        "bash": (home / ".bashrc", f"source '{at}'"),
-        "zsh": (home / ".zshrc", f"fpath+=('{at.parent}'); autoload -Uz compinit && compinit"),
+        "bash": (home / ".bashrc", f"source '{path}'"),
+        "zsh": (home / ".zshrc", f"fpath+=('{path.parent}'); autoload -Uz compinit && compinit"),
         "fish": (None, ""),
     }[shell]
     if settings is not None:
-        there = settings.read_text("utf-8", "surrogateescape") if settings.exists() else ""
-        if line not in there.splitlines():
+        text = settings.read_text("utf-8", "surrogateescape") if settings.exists() else ""
+        if line not in text.splitlines():
             with settings.open("a", encoding="utf-8") as file:
-                file.write(f"{'' if there.endswith(chr(10)) or not there else chr(10)}{line}\n")
+                file.write(f"{'' if text.endswith(chr(10)) or not text else chr(10)}{line}\n")
             yield f"added a line: {settings}"
     yield f"It is in use in the next {shell}."

@@ -50,9 +50,9 @@ def job() -> Iterator[None]:
     try:
         yield
     except KodecError as error:
-        if (found := _of_the_source(error)) is None:
+        if (failure := _source_failure(error)) is None:
             raise
-        text, code = found
+        text, code = failure
         output.warn(f"kodec: {text}")
         raise Exit(code) from None
     except ImportError as error:
@@ -80,7 +80,7 @@ def _is_ours(record: logging.LogRecord) -> bool:
     return "py4j" not in Path(record.pathname).parts
 
 
-def _of_the_source(error: KodecError) -> tuple[str, int] | None:
+def _source_failure(error: KodecError) -> tuple[str, int] | None:
     """An error in an option of `kafka-log`, in the command's words, and the exit code; None for others."""
     try:
         from kodec.pipeline.options import OptionError

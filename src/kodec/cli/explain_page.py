@@ -84,11 +84,11 @@ def write_pages(
     folder = path.with_name(f"{path.stem}.pages")
     if source.resolve() == path.resolve() or source.resolve().parent == folder.resolve():
         raise ValueError(f"--html: {path} is the file to explain")
-    for each in (path, folder):
-        if not overwrite and each.exists():
-            raise FileExistsError(f"{each} exists; overwrite=True replaces it")
-    for each in folder.glob("[0-9]*.html"):
-        each.unlink()
+    for target in (path, folder):
+        if not overwrite and target.exists():
+            raise FileExistsError(f"{target} exists; overwrite=True replaces it")
+    for page in folder.glob("[0-9]*.html"):
+        page.unlink()
     path.parent.mkdir(parents=True, exist_ok=True)
     with readable_as(source):
         return _Book(path, folder, title).write(sections)
@@ -105,18 +105,18 @@ class _Book:
         # it ends with the first page
         self.is_draft = False
         # of the areas that are written: the byte of the file, and that of the area at which its data begins
-        self.position = self.begun = 0
+        self.position = self.data_start = 0
 
     def write(self, sections: Iterable[Section]) -> bool:
         well = True
         first = self.page
         try:
             for title, explain in sections:
-                found = explain(most=_MOST_FIELDS if self.count else _FIRST_FIELDS)
-                if found.rest is not None and not self.count:
-                    self._draft(title, found)
-                    found = explain(most=_MOST_FIELDS)
-                well = self._section(title, found) and well
+                explanation = explain(most=_MOST_FIELDS if self.count else _FIRST_FIELDS)
+                if explanation.rest is not None and not self.count:
+                    self._draft(title, explanation)
+                    explanation = explain(most=_MOST_FIELDS)
+                well = self._section(title, explanation) and well
             if not self.page.areas:
                 self.page.areas.append(_area("The file is empty.", "", 0))
             self._close(goes_on=False)
@@ -127,19 +127,19 @@ class _Book:
             output.say(f"{self.path}: the first of {self.count} pages; the others are in {self.folder}")
         return well
 
-    def _draft(self, title: str, found: Explanation) -> None:
+    def _draft(self, title: str, explanation: Explanation) -> None:
         """Write the first page before everything is known, if what is known fills it."""
         draft = copy.copy(self)
         draft.is_draft, draft.page, draft.colours = True, *copy.deepcopy((self.page, self.colours))
         with suppress(_Full):
-            draft._section(title, found)
+            draft._section(title, explanation)
 
     def _note(self, text: str) -> None:
         self.page.notes.append(text)
         output.warn(text)
 
-    def _section(self, title: str, found: Explanation) -> bool:
-        for area in found.areas:
+    def _section(self, title: str, explanation: Explanation) -> bool:
+        for area in explanation.areas:
             if not area.path:
                 self.position = area.position
             self._begin(f"{area.path}: {area.note}" if area.path else title or self.title, area, 0)
@@ -148,66 +148,72 @@ class _Book:
             for part in area.others:
                 self._others(area, part)
             self._end(area, len(area.data))
-        if found.error is not None:
-            self.page.areas[-1]["error"] = text = printable(str(found.error))[:_LONGEST]
+        if explanation.error is not None:
+            self.page.areas[-1]["error"] = text = printable(str(explanation.error))[:_LONGEST]
             self.page.size += 6 * len(text)
-        if found.rest is not None and not self.is_draft:
-            text = f"More than {_MOST_FIELDS:,} fields: some after byte {found.rest:,} are not shown."
-            more = f"`--at {found.rest}` begins there." if not title else "Without --html, all are printed."
+        if explanation.rest is not None and not self.is_draft:
+            text = f"More than {_MOST_FIELDS:,} fields: some after byte {explanation.rest:,} are not shown."
+            more = (
+                f"`--at {explanation.rest}` begins there."
+                if not title
+                else "Without --html, all are printed."
+            )
             self._note(f"{text} {more}")
-        return found.error is None and found.rest is None
+        return explanation.error is None and explanation.rest is None
 
     # -- what fits on a page ----------------------------------------------------------------------
 
-    def _begin(self, title: str, area: Area, at: int) -> None:
+    def _begin(self, title: str, area: Area, position: int) -> None:
         if self.page.is_full:
             self._close(goes_on=True)
-        self.begun = at
-        self.page.areas.append(_area(printable(title)[:_LONGEST], area.path[:_LONGEST], area.position + at))
+        self.data_start = position
+        self.page.areas.append(
+            _area(printable(title)[:_LONGEST], area.path[:_LONGEST], area.position + position)
+        )
         self.page.size += 6 * len(title[:_LONGEST]) + 200
 
-    def _end(self, area: Area, at: int) -> None:
-        self.page.areas[-1]["data"] = b64encode(area.data[self.begun : at]).decode()
+    def _end(self, area: Area, position: int) -> None:
+        self.page.areas[-1]["data"] = b64encode(area.data[self.data_start : position]).decode()
 
-    def _next(self, area: Area, at: int) -> None:
+    def _next(self, area: Area, position: int) -> None:
         """Go on with an area on the next page."""
         title = self.page.areas[-1]["title"].removesuffix(_GOES_ON)
-        self._end(area, at)
+        self._end(area, position)
         if not area.path:
-            self.position = area.position + at
-        self._begin(title + _GOES_ON, area, at)
+            self.position = area.position + position
+        self._begin(title + _GOES_ON, area, position)
 
     def _part(self, area: Area, part: Part) -> None:
-        at, done = part.start, 0
+        position, written = part.start, 0
         while True:
             if self.page.is_full:
-                self._next(area, at)
-            size = min(part.end - at, (self.page.most - self.page.size) // 2)
-            at += size
+                self._next(area, position)
+            size = min(part.end - position, (self.page.most - self.page.size) // 2)
+            position += size
             entry: list[Any] = [size, part.note or 0]
             self.page.areas[-1]["parts"].append(entry)
             self.page.size += size * 4 // 3 + len(part.note) + 8
             # on each page, the bytes of a field are with its name
-            for each in part.fields[done:] or part.fields[:1]:
-                entry += self._field(each)
-                done += 1
+            for field in part.fields[written:] or part.fields[:1]:
+                entry += self._field(field)
+                written += 1
                 if self.page.is_full:
                     break
-            if at == part.end and done >= len(part.fields):
+            if position == part.end and written >= len(part.fields):
                 return
 
     def _others(self, area: Area, part: Part) -> None:
-        for each in part.fields:
+        for field in part.fields:
             if self.page.is_full:
                 self._next(area, len(area.data))
-            place = part.start - self.begun, part.end - part.start
-            self.page.areas[-1]["others"].append([*place, *self._field(each)])
+            span = part.start - self.data_start, part.end - part.start
+            self.page.areas[-1]["others"].append([*span, *self._field(field)])
             self.page.size += 30
 
     def _field(self, field: Field) -> tuple[int, list[int] | int, str]:
         name = Colours.name(field.path), field.unit
         text = with_unit(field._replace(unit=""))[: 4 * _LONGEST]
-        indexes = [int(each.partition("]")[0]) for each in field.path.split("[")[1:]]
+        indexes = [int(piece.partition("]")[0]) for piece in field.path.split("[")[1:]]
         page = self.page
         if name not in page.names:
             page.names[name] = len(page.known)
@@ -234,7 +240,7 @@ class _Book:
     def _write(self, page: _Page, number: int, *, goes_on: bool) -> None:
         if number > 1:
             self.folder.mkdir(exist_ok=True)
-        notes = [f'<p class="wrong">{escape(each)}</p>' for each in page.notes]
+        notes = [f'<p class="wrong">{escape(note)}</p>' for note in page.notes]
         text = _template("page.html").format(
             title=escape(self.title),
             style=_template("explain.css"),
@@ -287,8 +293,8 @@ def _policy() -> str:
     )
 
 
-def _area(title: str, path: str, at: int) -> dict[str, Any]:
-    return {"title": title, "path": path, "at": at, "data": "", "parts": [], "others": [], "error": ""}
+def _area(title: str, path: str, position: int) -> dict[str, Any]:
+    return {"title": title, "path": path, "at": position, "data": "", "parts": [], "others": [], "error": ""}
 
 
 def _json(value: Any) -> str:

@@ -31,21 +31,21 @@ def help_lines(command: Command) -> Iterator[str]:
         ("Arguments", command.arguments, []),
         ("Options", command.options, [of_help]),
     ):
-        rows = [*((_named(each), _described(each)) for each in parameters), *more]
+        rows = [*((_named(parameter), _described(parameter)) for parameter in parameters), *more]
         if rows:
             yield from ("", f"{bold}{title}{plain}")
             yield from _rows(rows, width)
 
 
 def _paragraph(lines: Sequence[str], width: int) -> Iterator[str]:
-    name, _, rest = " \0".join(lines).partition(":")
+    name, _, codes = " \0".join(lines).partition(":")
     indent = " " * len("example:  ")
     if name == "example":
         # whole lines, which somebody may copy
         yield from (lines[0], *(indent + line for line in lines[1:]))
     elif name == "exit":
-        for at, code in enumerate(re.split(r" {2,}| \0", rest.strip())):
-            start = indent if at else "exit:     "
+        for index, code in enumerate(re.split(r" {2,}| \0", codes.strip())):
+            start = indent if index else "exit:     "
             yield from wrap(code, width, initial_indent=start, subsequent_indent=indent + "  ")
     else:
         yield from wrap(" ".join(lines), width, break_on_hyphens=False)
@@ -53,27 +53,27 @@ def _paragraph(lines: Sequence[str], width: int) -> Iterator[str]:
 
 def _rows(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
     """A name and a text in two columns; a text begins below a name that is too long."""
-    left = min(max(len(name) for name, _ in rows), _LEFT)
+    name_width = min(max(len(name) for name, _ in rows), _LEFT)
     for name, text in rows:
-        lines = wrap(text, width - left - 4, break_on_hyphens=False)
-        if len(name) <= left:
-            yield f"  {name:{left}}  {lines.pop(0) if lines else ''}".rstrip()
+        lines = wrap(text, width - name_width - 4, break_on_hyphens=False)
+        if len(name) <= name_width:
+            yield f"  {name:{name_width}}  {lines.pop(0) if lines else ''}".rstrip()
         else:
             yield from wrap(name, width, initial_indent="  ", subsequent_indent="    ")
-        yield from (" " * (left + 4) + line for line in lines)
+        yield from (" " * (name_width + 4) + line for line in lines)
 
 
-def _named(each: Parameter) -> str:
-    return f"{each.name} {each.value_name}".rstrip() if each.is_option else each.name
+def _named(parameter: Parameter) -> str:
+    return f"{parameter.name} {parameter.value_name}".rstrip() if parameter.is_option else parameter.name
 
 
-def _described(each: Parameter) -> str:
-    notes = [each.limits] if each.limits else []
-    if each.is_option and each.required:
+def _described(parameter: Parameter) -> str:
+    notes = [parameter.limits] if parameter.limits else []
+    if parameter.is_option and parameter.required:
         notes.append("required")
-    if each.shown_default:
-        notes.append(f"default: {each.shown_default}")
-    return " ".join([each.help, *(f"[{note}]" for note in notes)]).strip()
+    if parameter.shown_default:
+        notes.append(f"default: {parameter.shown_default}")
+    return " ".join([parameter.help, *(f"[{note}]" for note in notes)]).strip()
 
 
 def usage_lines(command: Command | None, error: UsageError) -> Iterator[str]:

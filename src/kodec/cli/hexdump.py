@@ -47,7 +47,7 @@ def shown(value: Any) -> str:
         value = text
     if isinstance(value, str):
         return f'"{printable(value)}"' if len(value) <= _TEXT else f'"{printable(value[:_TEXT])}…"'
-    return {"None": "null", "True": "true", "False": "false"}.get(found := str(value), found)
+    return {"None": "null", "True": "true", "False": "false"}.get(text := str(value), text)
 
 
 def with_unit(field: Field) -> str:
@@ -57,40 +57,40 @@ def with_unit(field: Field) -> str:
 
 
 def lines_of_explanation(
-    found: Explanation, *, whole: bool = False, colours: Colours | None = None
+    explanation: Explanation, *, whole: bool = False, colours: Colours | None = None
 ) -> Iterator[str]:
     """The lines of all areas; with `whole`, long fields are not cut.
 
     `colours` are those of explanations before it in the same output.
     """
     colours = Colours() if colours is None else colours
-    for area in found.areas:
+    for area in explanation.areas:
         if area.path:
             yield f"{area.path}: {area.note}, {len(area.data):,} bytes inside"
         for part in area.parts:
-            yield from _part(area, part, [colours.of(each) for each in part.fields], whole)
+            yield from _part(area, part, [colours.of(field) for field in part.fields], whole)
         for part in area.others:
-            names = ", ".join(f"{each.path} = {with_unit(each)}" for each in part.fields)
+            names = ", ".join(f"{field.path} = {with_unit(field)}" for field in part.fields)
             yield f"{area.position + part.start:08x}  {'(the same bytes)':{3 * _ROW}} {names}"
-    if found.error is not None:
-        yield f"wrong: {found.error}"
+    if explanation.error is not None:
+        yield f"wrong: {explanation.error}"
 
 
 def _part(area: Area, part: Part, colours: list[int], whole: bool) -> Iterator[str]:
     """Its lines; the fields that share its bytes have their own colours, and the bytes that of the first."""
     styles = may_style()
-    labels = [f"{each.path} = {with_unit(each)}" for each in part.fields]
+    labels = [f"{field.path} = {with_unit(field)}" for field in part.fields]
     if part.note:
         labels = [f"{part.fields[0].path}: {part.note}"] if labels else [f"({part.note})"]
     rows = max(1, (part.end - part.start + _ROW - 1) // _ROW, len(labels))
-    kept = rows if whole else max(_FEW, len(labels))
-    for row in range(min(rows, kept)):
-        at = part.start + row * _ROW
-        data = area.data[at : min(at + _ROW, part.end)]
-        place = f"{area.position + at:08x}" if data or not row else " " * 8
+    limit = rows if whole else max(_FEW, len(labels))
+    for row in range(min(rows, limit)):
+        position = part.start + row * _ROW
+        data = area.data[position : min(position + _ROW, part.end)]
+        address = f"{area.position + position:08x}" if data or not row else " " * 8
         label = labels[row] if row < len(labels) else ""
         colour = 90 if not colours else _ANSI[colours[row if row < len(colours) else 0]]
         start, end = (f"\x1b[{colour}m", "\x1b[0m") if styles else ("", "")
-        yield f"{place}  {start}{data.hex(' '):{3 * _ROW}} {label}".rstrip() + end
-    if rows > kept:
-        yield f"{'':8}  … {part.end - part.start - kept * _ROW:,} bytes more"
+        yield f"{address}  {start}{data.hex(' '):{3 * _ROW}} {label}".rstrip() + end
+    if rows > limit:
+        yield f"{'':8}  … {part.end - part.start - limit * _ROW:,} bytes more"

@@ -55,9 +55,9 @@ def _in_utf8(value: object) -> object:
     if isinstance(value, str):
         return value if value.isascii() else unescaped(value)
     if isinstance(value, Mapping):
-        return {key: _in_utf8(each) for key, each in value.items()}
+        return {key: _in_utf8(member) for key, member in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_in_utf8(each) for each in value]
+        return [_in_utf8(item) for item in value]
     return value if isinstance(value, (int, float, type(None))) else unescaped(str(value))
 
 
@@ -67,16 +67,16 @@ def lines_of(error: BaseException, start: str = "kodec: ") -> list[str]:
     A parameter of Python that the error names, as `overwrite=True`, becomes the option. Errors of the
     system have no number.
     """
-    first, *others = getattr(error, "lines", None) or [_of_system(error) or str(error)]
+    first, *others = getattr(error, "lines", None) or [_system_message(error) or str(error)]
     return [start + _FLAG.sub("--overwrite", first), *others, *getattr(error, "__notes__", ())]
 
 
-def _of_system(error: BaseException) -> str:
+def _system_message(error: BaseException) -> str:
     """The file and the reason of an error that the system raised; "" for another."""
     if not isinstance(error, OSError) or type(error).__str__ is not OSError.__str__ or not error.strerror:
         return ""
     names = [
-        os.fsdecode(each) for each in (error.filename, error.filename2) if isinstance(each, (str, bytes))
+        os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, (str, bytes))
     ]
     return ": ".join([" -> ".join(names)] * bool(names) + [error.strerror])
 

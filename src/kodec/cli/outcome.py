@@ -63,11 +63,11 @@ class Outcome:
                 return
             self._printed = len(self.omissions.items)
             name = type(error).__name__ if isinstance(error, KodecError) else "kodec"
-            place = "" if str(path) in str(error) else f"{path}: "
-            output.warn(*output.lines_of(error, f"{name}: {place}"))
+            prefix = "" if str(path) in str(error) else f"{path}: "
+            output.warn(*output.lines_of(error, f"{name}: {prefix}"))
         except ValueError as error:
-            place = "" if str(path) in str(error) else f"{path}: "
-            self.fail(*output.lines_of(error, f"kodec: {place}"))
+            prefix = "" if str(path) in str(error) else f"{path}: "
+            self.fail(*output.lines_of(error, f"kodec: {prefix}"))
 
     def fail(self, *lines: str) -> None:
         """Report a failure that is no omission."""
@@ -91,10 +91,10 @@ class Outcome:
         """
         for path in paths:
             if isinstance(what := resolve(path), LogDirectoryPath):
-                for each in left_out_of(what.path, topics or None):
-                    name = parse_folder_name(each.path.name)
+                for omission in left_out_of(what.path, topics or None):
+                    name = parse_folder_name(omission.path.name)
                     if name is None or not handled(name):
-                        self.omissions.add(each)
+                        self.omissions.add(omission)
 
     def end(self, *, json: bool = False) -> int:
         """Report what the result lacks: on stderr, and with `json` as a last line on stdout.

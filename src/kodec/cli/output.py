@@ -125,8 +125,8 @@ class JsonLines:
 
     def decoded(self, record: Record, key: Decoded | None, value: Decoded | None) -> None:
         row = row_of(record)
-        for name, each in (("decodedKey", key), ("decodedValue", value)):
-            row[name] = None if each is None else each.document()
+        for name, part in (("decodedKey", key), ("decodedValue", value)):
+            row[name] = None if part is None else part.document()
         print(json.dumps(row))
 
     def item(self, kind: str, item: Mapping[str, object]) -> None:
@@ -136,11 +136,11 @@ class JsonLines:
 def plain(data: object) -> object:
     """What an object says, as JSON has it: its fields by name."""
     if is_dataclass(data) and not isinstance(data, type):
-        return {camel(each.name): plain(getattr(data, each.name)) for each in fields(data)}
+        return {camel(field.name): plain(getattr(data, field.name)) for field in fields(data)}
     if isinstance(data, tuple) and hasattr(data, "_asdict"):
         return {camel(name): plain(value) for name, value in data._asdict().items()}
     if isinstance(data, (list, tuple)):
-        return [plain(each) for each in data]
+        return [plain(item) for item in data]
     if isinstance(data, bytes):
         return _base64(data)
     return data if isinstance(data, (str, int, float, bool, type(None))) else str(data)
@@ -196,10 +196,10 @@ class Text:
         parts += ["transactional"] * batch.is_transactional + ["control"] * batch.is_control
         if batch.delete_horizon is not None:
             parts.append(f"delete horizon {time_of(batch.delete_horizon)}")
-        for each in EXTRA:
-            value = batch.extra[each.name]
-            if value not in (None, each.default):
-                parts.append(each.name if value is True else f"{each.name} {plain(value)}")
+        for field in EXTRA:
+            value = batch.extra[field.name]
+            if value not in (None, field.default):
+                parts.append(field.name if value is True else f"{field.name} {plain(value)}")
         parts.append(f"crc {batch.crc:08x}" + ("" if batch.crc_ok else " WRONG"))
         print(", ".join(parts))
 
@@ -223,7 +223,7 @@ class Text:
 
     def decoded(self, record: Record, key: Decoded | None, value: Decoded | None) -> None:
         start = f"  {record.offset}  {time_of(record.timestamp)}"
-        show(f"{start}  {_told(key, record.key)} = {_told(value, record.value)}")
+        show(f"{start}  {_decoded_text(key, record.key)} = {_decoded_text(value, record.value)}")
 
     def item(self, kind: str, item: Mapping[str, object]) -> None:
         shown = (
@@ -233,7 +233,7 @@ class Text:
         show("  " + ", ".join(shown))
 
 
-def _told(decoded: Decoded | None, data: bytes | None) -> str:
+def _decoded_text(decoded: Decoded | None, data: bytes | None) -> str:
     """A message for people; if it could not be decoded, the reason and the bytes; of none, the bytes."""
     if decoded is None:
         return _shown(data)
@@ -261,8 +261,8 @@ def count(number: int, name: str, several: str = "") -> str:
 
 def camel(name: str) -> str:
     """A Python name as a JSON name."""
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    first, *words = name.split("_")
+    return first + "".join(word.capitalize() for word in words)
 
 
 def facts(thing: object, *names: str) -> dict[str, object]:

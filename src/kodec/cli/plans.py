@@ -75,21 +75,21 @@ def run_plans(plans: Iterable[P], *, apply: bool, json: bool, show: Show[P, Any]
         with show.each(plan):
             show.before(plan)
             if plan.problems:
-                _print(show.refused(plan, apply), json)
+                _print_shown(show.refused(plan, apply), json)
                 continue
             steps: list[Any] = []
             try:
                 report = plan.apply(on_step=steps.append) if apply else plan.preview()
             except BaseException:
-                _print((show.step(plan, each, True) for each in steps), json)
+                _print_shown((show.step(plan, step, True) for step in steps), json)
                 raise
             left_to_do += not apply and plan.has_changes
-            _print(show.report(plan, report), json)
-    _print(show.end(apply), json)
+            _print_shown(show.report(plan, report), json)
+    _print_shown(show.end(apply), json)
     return show.code(left_to_do, json)
 
 
-def _print(shown: Iterable[Shown], json: bool) -> None:
+def _print_shown(shown: Iterable[Shown], json: bool) -> None:
     for facts, text in shown:
         if not json:
             lines.show(*text)

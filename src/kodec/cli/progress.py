@@ -22,8 +22,8 @@ def progress(name: str, size: int | Callable[[], int], *, beside_output: bool = 
     Shows a bar with rate and remaining time where there is a person to see it, enough to do, and `rich`; with
     not if it would tear lines on stdout.
     """
-    seen = sys.stderr.isatty() and not (beside_output and sys.stdout.isatty())
-    total = 0 if not seen else size if isinstance(size, int) else size()
+    is_visible = sys.stderr.isatty() and not (beside_output and sys.stdout.isatty())
+    total = 0 if not is_visible else size if isinstance(size, int) else size()
     if total < _LARGE or find_spec("rich") is None:
         yield lambda _: None
         return

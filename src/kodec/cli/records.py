@@ -27,7 +27,7 @@ def as_text(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None =
         line = f"{record.topic_partition}  {record.offset}  {output.time_of(record.timestamp)}"
         line += f"  {_short(texts.key)} = {_short(texts.value)}"
         if texts.headers:
-            shown = (f"{output.name_or_quoted(name)}: {_short(each)}" for name, each in texts.headers)
+            shown = (f"{output.name_or_quoted(name)}: {_short(header)}" for name, header in texts.headers)
             line += "  {" + ", ".join(shown) + "}"
         output.show(line)
 
@@ -47,8 +47,8 @@ def as_json_lines(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | 
             "timestampType": str(record.timestamp_type),
         }
         headers = ", ".join(
-            f'{{"key": {json.dumps(output.unescaped(name))}, {_parts("value", each)}}}'
-            for name, each in texts.headers
+            f'{{"key": {json.dumps(output.unescaped(name))}, {_parts("value", header)}}}'
+            for name, header in texts.headers
         )
         parts = f'{_parts("key", texts.key)}, {_parts("value", texts.value)}, "headers": [{headers}]'
         print(f"{json.dumps(facts)[:-1]}, {parts}}}")
@@ -64,15 +64,16 @@ def as_csv(
 
     With `guard_formulas` cells are as of `kodec.runtime.formulas`.
     """
-    kept: Callable[[str], str] = guarded if guard_formulas else str
+    cell_text: Callable[[str], str] = guarded if guard_formulas else str
     print("topic,partition,offset,timestamp,key,value,headers")
 
     def show(record: Record) -> None:
         texts = readable_record(record.topic or "", record, key, value, decoder)
         headers = [
-            [output.unescaped(name), None if each is None else each.text] for name, each in texts.headers
+            [output.unescaped(name), None if header is None else header.text]
+            for name, header in texts.headers
         ]
-        parts = (None if each is None else kept(each.text) for each in (texts.key, texts.value))
+        parts = (None if part is None else cell_text(part.text) for part in (texts.key, texts.value))
         of_headers = json.dumps(headers) if headers else None
         cells = map(_cell, (record.topic, *parts, of_headers))
         print(next(cells), record.partition, record.offset, record.timestamp, *cells, sep=",")
@@ -108,12 +109,12 @@ def by_template(
     value in that format. Raises ValueError.
     """
     parts: list[Part] = []
-    for found in _FIELD.finditer(template):
-        letter, form, escape = found.groups()
+    for match in _FIELD.finditer(template):
+        letter, form, escape = match.groups()
         if letter is not None:
             parts.append(_field(letter, form, key, value, decoder, null))
         else:
-            word = found.group()
+            word = match.group()
             text = "%" if word == "%%" else _ESCAPES[escape] if escape else word
             if text == "%" and word == "%":
                 raise ValueError("a letter is missing after the last %")
@@ -138,12 +139,12 @@ def _field(
     null: str,
 ) -> Part:
     """The function for `%letter{form}`. Raises ValueError."""
-    chosen = next((each for each in FORMATS if each == form), None)
-    if form is not None and (chosen is None or letter not in "kvs"):
+    part_format = next((known_format for known_format in FORMATS if known_format == form), None)
+    if form is not None and (part_format is None or letter not in "kvs"):
         raise ValueError(f"%{letter}{{{form}}}: %k, %v and %s support {', '.join(FORMATS)}")
 
-    def text(found: ReadableValue | None) -> str:
-        return null if found is None else found.text
+    def text(part: ReadableValue | None) -> str:
+        return null if part is None else part.text
 
     fields: dict[str, Part] = {
         "t": lambda record: str(record.topic),
@@ -151,10 +152,10 @@ def _field(
         "o": lambda record: str(record.offset),
         "T": lambda record: str(record.timestamp),
         "k": lambda record: text(
-            readable_record(record.topic or "", record, chosen or key, "hex", decoder).key
+            readable_record(record.topic or "", record, part_format or key, "hex", decoder).key
         ),
         "v": lambda record: text(
-            readable_record(record.topic or "", record, "hex", chosen or value, decoder).value
+            readable_record(record.topic or "", record, "hex", part_format or value, decoder).value
         ),
         "h": lambda record: ",".join(f"{name}={text(readable(data))}" for name, data in record.headers),
         "K": lambda record: str(-1 if record.key is None else len(record.key)),
@@ -162,7 +163,7 @@ def _field(
     }
     fields |= {"d": fields["T"], "s": fields["v"], "S": fields["V"]}
     if letter not in fields:
-        raise ValueError(f"%{letter}: there are {', '.join('%' + each for each in sorted(fields))}")
+        raise ValueError(f"%{letter}: there are {', '.join('%' + known for known in sorted(fields))}")
     return fields[letter]
 
 
@@ -170,23 +171,23 @@ def _constant(text: str) -> Part:
     return lambda _record: text
 
 
-def _parts(name: str, found: ReadableValue | None) -> str:
+def _parts(name: str, value: ReadableValue | None) -> str:
     """The members of a JSON object for a key or a value."""
-    if found is None:
+    if value is None:
         return f'"{name}": null'
-    reason = f', "{name}Reason": {json.dumps(found.reason)}' if found.reason else ""
-    schema = f', "{name}Schema": {json.dumps(found.schema)}' if found.schema else ""
-    return f'"{name}": {found.json}, "{name}Format": "{found.format}"{schema}{reason}'
+    reason = f', "{name}Reason": {json.dumps(value.reason)}' if value.reason else ""
+    schema = f', "{name}Schema": {json.dumps(value.schema)}' if value.schema else ""
+    return f'"{name}": {value.json}, "{name}Format": "{value.format}"{schema}{reason}'
 
 
-def _short(found: ReadableValue | None) -> str:
-    if found is None:
+def _short(value: ReadableValue | None) -> str:
+    if value is None:
         return "null"
-    is_cut = len(found.text) > _WIDE
-    text = f"{found.text[:_WIDE]}…" if is_cut else found.text
-    if found.format == "text":
+    is_cut = len(value.text) > _WIDE
+    text = f"{value.text[:_WIDE]}…" if is_cut else value.text
+    if value.format == "text":
         text = output.quoted(text)
-    elif not found.is_json or text == "null":
-        text = f"{found.format}:{text}"
-    notes = [f"{len(found.text)} characters"] * is_cut + [found.reason] * bool(found.reason)
-    return " ".join([text, *(f"({each})" for each in notes)])
+    elif not value.is_json or text == "null":
+        text = f"{value.format}:{text}"
+    notes = [f"{len(value.text)} characters"] * is_cut + [value.reason] * bool(value.reason)
+    return " ".join([text, *(f"({note})" for note in notes)])

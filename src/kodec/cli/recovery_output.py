@@ -68,7 +68,7 @@ class ShowRecovery(LogShow[RecoveryPlan, StepReport[Step]]):
 
     def refused(self, plan: RecoveryPlan, apply: bool) -> Iterable[Shown]:
         self._total.update(refused=1)
-        self.outcome.fail(*(f"{plan.path}: refused: {each}" for each in plan.problems))
+        self.outcome.fail(*(f"{plan.path}: refused: {problem}" for problem in plan.problems))
         return ()
 
     def step(self, plan: RecoveryPlan, step: Step, applied: bool) -> Shown:
@@ -84,17 +84,19 @@ class ShowRecovery(LogShow[RecoveryPlan, StepReport[Step]]):
 
     def report(self, plan: RecoveryPlan, report: StepReport[Step]) -> Iterable[Shown]:
         self._kept.update(path.parent for path in report.kept)
-        return (self.step(plan, each, report.applied) for each in report.steps)
+        return (self.step(plan, step, report.applied) for step in report.steps)
 
     def end(self, apply: bool) -> Iterable[Shown]:
         """The closing line."""
         total = self._total
-        changes, done, read = total["changes"], total["done"], total["logsRead"]
+        changes, completed, read = total["changes"], total["done"], total["logsRead"]
         ending = "nothing to do"
         if changes and not apply:
             ending = f"{output.count(changes, 'change')} to do, --apply does them"
         elif changes:
-            ending = f"{'' if done == changes else f'{done} of '}{output.count(changes, 'change')} done"
+            ending = (
+                f"{'' if completed == changes else f'{completed} of '}{output.count(changes, 'change')} done"
+            )
         elif total["refused"]:
             ending = "nothing done" if apply else "nothing planned"
         logs = f"{output.count(read, 'log')} read"
@@ -103,15 +105,15 @@ class ShowRecovery(LogShow[RecoveryPlan, StepReport[Step]]):
         text = [f"{output.count(total['partitions'], 'topic-partition')}, {logs}: {ending}"]
         if total["goodBatchesAfterCuts"]:
             text.append(_good(total["goodBatchesAfterCuts"], total["goodRecordsAfterCuts"]))
-        kept = sorted(map(str, self._kept))
-        applied = apply and done == changes and not total["refused"]
+        folders = sorted(map(str, self._kept))
+        applied = apply and completed == changes and not total["refused"]
         yield Shown(
-            {**total, "applied": applied, "kept": kept},
-            [*text, *(f"what was truncated is in {folder}" for folder in kept)],
+            {**total, "applied": applied, "kept": folders},
+            [*text, *(f"what was truncated is in {folder}" for folder in folders)],
         )
 
 
 def _good(batches: int, records: int) -> str:
-    found = output.count(batches, "good batch", "good batches")
+    subject = output.count(batches, "good batch", "good batches")
     verb = "follows" if batches == 1 else "follow"
-    return f"{found} with {output.count(records, 'record')} {verb} the cut, and `kodec salvage` keeps them"
+    return f"{subject} with {output.count(records, 'record')} {verb} the cut, and `kodec salvage` keeps them"

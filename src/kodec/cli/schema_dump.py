@@ -51,19 +51,19 @@ def dump_by_schema(
         parameters = format.parameters_of(params)
         if each:
             with nullcontext(stdin()) if is_stdin(file) else file.open("rb") as source:
-                name, found = format._each(source, path, DEFAULT_READ, MOST_BYTES, parameters)
+                name, elements = format._each(source, path, DEFAULT_READ, MOST_BYTES, parameters)
                 try:
-                    for index, item in enumerate(found):
+                    for index, item in enumerate(elements):
                         value = plain(item, instances=instances, as_base64=base64)
                         _print_each(value, f"{name}[{index}]", form, whole)
                 except FormatError as error:
                     raise error.in_source(str(file)) from None
             return
-        with stdin_as_file(file) as here:
-            data = here.read_bytes()
+        with stdin_as_file(file) as stored:
+            data = stored.read_bytes()
         try:
-            found = format._start(data, parameters)
-            value = plain(select(found, path or ""), instances=instances, as_base64=base64)
+            tree = format._start(data, parameters)
+            value = plain(select(tree, path or ""), instances=instances, as_base64=base64)
         except FormatError as error:
             raise error.in_source(str(file)) from None
     except (KodecError, BrokenPipeError):
@@ -80,12 +80,12 @@ def dump_by_schema(
     else:
         for line in tree_lines(value, whole=whole):
             print(lines.printable(line))
-    left = 0 if path else bytes_left(found, len(data))
-    if left and found._seeks and not instances:
+    unread = 0 if path else bytes_left(tree, len(data))
+    if unread and tree._seeks and not instances:
         hint = "`--instances` shows what the schema reads at positions"
-        lines.warn(f"{file}: {left:,} bytes after the fields are not shown: {hint}")
-    elif left:
-        lines.warn(f"{file}: {left:,} bytes that the schema does not describe are not shown")
+        lines.warn(f"{file}: {unread:,} bytes after the fields are not shown: {hint}")
+    elif unread:
+        lines.warn(f"{file}: {unread:,} bytes that the schema does not describe are not shown")
 
 
 def _as_yaml(value: Any) -> str:

@@ -98,22 +98,22 @@ def folders(paths: list[Path], topics: list[str]) -> list[Path]:
 
     Raises: Missing; NotALog, OSError; BadParameter if no topic is given.
     """
-    found = []
+    selected = []
     for path in paths:
         what = resolve(path)
         if isinstance(what, PartitionPath):
-            found.append(path)
+            selected.append(path)
             continue
         assert not isinstance(what, SegmentPath)
-        wanted = [each for each in what.partitions if each.topic_partition.topic in topics]
+        partitions = [partition for partition in what.partitions if partition.topic_partition.topic in topics]
         for topic in topics:
-            if not any(each.topic_partition.topic == topic for each in wanted):
-                here = {each.topic_partition.topic for each in what.partitions}
-                raise Missing(f"{path} has no topic {topic}{meant(topic, here)}")
+            if not any(partition.topic_partition.topic == topic for partition in partitions):
+                known = {partition.topic_partition.topic for partition in what.partitions}
+                raise Missing(f"{path} has no topic {topic}{meant(topic, known)}")
         if not topics:
             raise BadParameter(f"{path} is a log directory: choose a topic of it with --topic")
-        found += [each.path for each in wanted]
-    return found
+        selected += [partition.path for partition in partitions]
+    return selected
 
 
 def replicas_at(paths: list[Path], topics: list[str]) -> dict[TopicPartition, list[Path]]:
@@ -121,8 +121,8 @@ def replicas_at(paths: list[Path], topics: list[str]) -> dict[TopicPartition, li
 
     Raises: Missing for a topic that no path has; NotALog, OSError.
     """
-    found: dict[TopicPartition, list[Path]] = {}
-    seen: set[Path] = set()
+    replica_folders: dict[TopicPartition, list[Path]] = {}
+    resolved_paths: set[Path] = set()
     for path in paths:
         what = resolve(path)
         if isinstance(what, PartitionPath):
@@ -130,18 +130,18 @@ def replicas_at(paths: list[Path], topics: list[str]) -> dict[TopicPartition, li
         else:
             assert not isinstance(what, SegmentPath)
             replicas = [
-                (each.topic_partition, each.path)
-                for each in what.partitions
-                if not topics or each.topic_partition.topic in topics
+                (partition.topic_partition, partition.path)
+                for partition in what.partitions
+                if not topics or partition.topic_partition.topic in topics
             ]
         for owner, folder in replicas:
-            if (place := resolved(folder)) not in seen:
-                seen.add(place)
-                found.setdefault(owner, []).append(folder)
+            if (real_path := resolved(folder)) not in resolved_paths:
+                resolved_paths.add(real_path)
+                replica_folders.setdefault(owner, []).append(folder)
     for topic in topics:
-        if not any(owner.topic == topic for owner in found):
+        if not any(owner.topic == topic for owner in replica_folders):
             raise Missing(f"{', '.join(map(str, paths))}: no topic {topic}")
-    return dict(sorted(found.items()))
+    return dict(sorted(replica_folders.items()))
 
 
 def refuse_archives(paths: Sequence[Path]) -> None:
@@ -171,12 +171,16 @@ def logs_at(path: Path, topics: Collection[str] | None = None) -> tuple[int, int
     """
     what = resolve(path)
     if isinstance(what, LogDirectoryPath):
-        folders = [each for each in what.partitions if not topics or each.topic_partition.topic in topics]
-        found = [each for folder in folders for each in _segments(folder.path)]
+        folders = [
+            partition
+            for partition in what.partitions
+            if not topics or partition.topic_partition.topic in topics
+        ]
+        segments = [segment for folder in folders for segment in _segments(folder.path)]
     elif not is_of_topics(what, topics or None):
         return 0, 0
     elif isinstance(what, SegmentPath):
         return 1, path.stat().st_size
     else:
-        found = _segments(path)
-    return len(found), sum(segment.size for segment in found)
+        segments = _segments(path)
+    return len(segments), sum(segment.size for segment in segments)

@@ -65,11 +65,11 @@ def print_table(
     title: str,
     columns: Sequence[str],
     rows: Iterable[Sequence[object]],
-    left: str,
+    left_aligned: str,
     least: str = "",
     layout: Layout = Layout(),
 ) -> None:
-    """Print a row for each of `rows`; those named in `left` hold text, None is shown as `-`.
+    """Print a row for each of `rows`; those named in `left_aligned` hold text, None is shown as `-`.
 
     Numbers are never cut: if the terminal, or `$COLUMNS`, is too narrow, text wraps, and then the columns
     named in `least` are left out in that order, which a line below reports. Otherwise all is shown.
@@ -77,23 +77,24 @@ def print_table(
     Raises: BadParameter for a column that is missing.
     """
     output.show(title)
-    cells = [["-" if each is None else output.printable(str(each)) for each in row] for row in rows]
-    texts = left.split(", ")
-    found = {
-        name: _Column(name, [row[at] for row in cells], name in texts) for at, name in enumerate(columns)
+    cells = [["-" if cell is None else output.printable(str(cell)) for cell in row] for row in rows]
+    texts = left_aligned.split(", ")
+    by_name = {
+        name: _Column(name, [row[index] for row in cells], name in texts)
+        for index, name in enumerate(columns)
     }
     width, hidden = None if layout.wide else _width(), []
     if layout.columns is not None:
-        wanted = [name.strip() for name in layout.columns.split(",")]
-        if unknown := [name for name in wanted if name not in found]:
+        names = [name.strip() for name in layout.columns.split(",")]
+        if unknown := [name for name in names if name not in by_name]:
             raise BadParameter(f"--columns: no column {unknown[0]!r}; columns: {', '.join(columns)}")
-        found = {name: found[name] for name in wanted}
+        by_name = {name: by_name[name] for name in names}
     elif width is not None:
-        hidden = [name for name in least.split(", ") if name in found]
-        while hidden and _sum(found[name].least for name in found) > width:
-            del found[hidden.pop(0)]
-        hidden = [name for name in columns if name not in found]
-    for line in _drawn(list(found.values()), width):
+        hidden = [name for name in least.split(", ") if name in by_name]
+        while hidden and _sum(by_name[name].least for name in by_name) > width:
+            del by_name[hidden.pop(0)]
+        hidden = [name for name in columns if name not in by_name]
+    for line in _drawn(list(by_name.values()), width):
         print(line)
     if hidden:
         output.show(*wrap(f"too narrow for {', '.join(hidden)}: --wide shows all", max(width or 0, _TEXT)))
@@ -101,15 +102,15 @@ def print_table(
 
 def _width() -> int | None:
     """The columns of the terminal; None if unknown, as in a pipe."""
-    given = os.environ.get("COLUMNS", "")
-    if given.isdigit() and int(given) > 0:
-        return int(given)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) > 0:
+        return int(columns)
     return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else None
 
 
 def _sum(widths: Iterable[int]) -> int:
-    found = list(widths)
-    return sum(found) + _GAP * (len(found) - 1)
+    all_widths = list(widths)
+    return sum(all_widths) + _GAP * (len(all_widths) - 1)
 
 
 def _cells(text: str) -> int:
@@ -119,21 +120,21 @@ def _cells(text: str) -> int:
 
 def _drawn(columns: Sequence[_Column], width: int | None) -> Iterator[str]:
     """The lines of a table: text columns shrink, the widest first, until it fits."""
-    while width is not None and _sum(each.width for each in columns) > width:
-        widest = max(columns, key=lambda each: each.width - each.least)
+    while width is not None and _sum(column.width for column in columns) > width:
+        widest = max(columns, key=lambda column: column.width - column.least)
         if widest.width == widest.least:
             break
         widest.width -= 1
-    heads = [each.heading() for each in columns]
+    heads = [column.heading() for column in columns]
     high = max(map(len, heads))
-    head = list(_lines(columns, [[""] * (high - len(each)) + each for each in heads]))
+    head = list(_lines(columns, [[""] * (high - len(heading)) + heading for heading in heads]))
     yield from (f"\x1b[1m{line}\x1b[0m" for line in head) if may_style() else head
-    yield "-" * min(_sum(each.width for each in columns), width or 1 << 30)
-    for row in zip(*(each.cells for each in columns), strict=True):
-        yield from _lines(columns, [each.lines(cell) for each, cell in zip(columns, row, strict=True)])
+    yield "-" * min(_sum(column.width for column in columns), width or 1 << 30)
+    for row in zip(*(column.cells for column in columns), strict=True):
+        yield from _lines(columns, [column.lines(cell) for column, cell in zip(columns, row, strict=True)])
 
 
 def _lines(columns: Sequence[_Column], row: Sequence[list[str]]) -> Iterator[str]:
     for parts in zip_longest(*row, fillvalue=""):
-        aligned = (each.aligned(part) for each, part in zip(columns, parts, strict=True))
+        aligned = (column.aligned(part) for column, part in zip(columns, parts, strict=True))
         yield (" " * _GAP).join(aligned).rstrip()

@@ -33,8 +33,8 @@ def parse_time(text: str) -> int:
     now = time.time_ns() // 1_000_000
     if text == "now":
         return now
-    if found := re.fullmatch(r"-([0-9]{1,9})([smhdw])", text):
-        return max(0, now - int(found[1]) * _UNITS[found[2]] * _MS)
+    if match := re.fullmatch(r"-([0-9]{1,9})([smhdw])", text):
+        return max(0, now - int(match[1]) * _UNITS[match[2]] * _MS)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -43,7 +43,7 @@ def parse_time(text: str) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    at = (since.days * 86_400 + since.seconds) * _MS + since.microseconds // _MS
-    if at < 0:
+    milliseconds = (since.days * 86_400 + since.seconds) * _MS + since.microseconds // _MS
+    if milliseconds < 0:
         raise ValueError("before 1970")
-    return at
+    return milliseconds

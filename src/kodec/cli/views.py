@@ -38,33 +38,34 @@ GROUPS = Option("--group", help="Only this group; repeatable.")
 
 
 def logs_of(
-    here: Replicas, topics: list[str] | None, partitions: list[int] | None = None
+    replicas: Replicas, topics: list[str] | None, partitions: list[int] | None = None
 ) -> list[PartitionLog]:
     """The selected logs; without topics, all but the metadata log. Raises NotALog."""
-    logs = [log for topic in topics for log in here.of_topic(topic)] if topics else list(here)
-    found = [
+    logs = [log for topic in topics for log in replicas.of_topic(topic)] if topics else list(replicas)
+    selected = [
         log
         for log in logs
         if (topics or log.topic_partition.topic != METADATA_TOPIC)
         and (not partitions or log.topic_partition.partition in partitions)
     ]
-    if not found:
-        raise NotALog(f"{here.shown}: no such partition in it")
-    return found
+    if not selected:
+        raise NotALog(f"{replicas.shown}: no such partition in it")
+    return selected
 
 
 def missing_group(name: str, paths: list[Path]) -> Missing:
     """What to raise where log directories have no such group. Raises what reading them raises."""
-    known = {each.group for each in read_groups(*paths, topics=()).groups}
+    known = {group.group for group in read_groups(*paths, topics=()).groups}
     return Missing(f"no group {name} in {', '.join(map(str, paths))}{meant(name, known)}")
 
 
 def tell_stable_offsets(partitions: list[Producers]) -> None:
     """A line for each partition with undecided records."""
-    waits = [each for each in partitions if each.last_stable_offset != each.end_offset]
-    for each in waits:
+    waits = [partition for partition in partitions if partition.last_stable_offset != partition.end_offset]
+    for partition in waits:
         output.show(
-            f"{each.topic_partition}: last stable offset {each.last_stable_offset}, log end {each.end_offset}"
+            f"{partition.topic_partition}: last stable offset {partition.last_stable_offset}, "
+            f"log end {partition.end_offset}"
         )
     others = output.count(len(partitions) - len(waits), "partition")
     output.show(f"{others}: the last stable offset is the log's end")

@@ -124,10 +124,10 @@ def record_filter(
 ) -> RecordFilter:
     """The query that the options form. Raises BadParameter."""
     pairs = []
-    for each in headers:
-        name, equals, text = each.partition("=")
+    for header in headers:
+        name, equals, text = header.partition("=")
         if not equals:
-            raise BadParameter(f"--header {each}: expected key=value")
+            raise BadParameter(f"--header {header}: expected key=value")
         pairs.append((name, text.encode("utf-8", "surrogateescape")))
     try:
         return RecordFilter(
@@ -157,9 +157,9 @@ def value_decoder(
         raise Missing(str(error)) from None
     except ArgumentError as error:
         raise BadParameter(f"--registry: {error}") from None
-    for each in formats:
-        if source is None and each in ("avro", "protobuf"):
-            raise Missing(f"{each} needs schemas: no topic {SCHEMAS_TOPIC} here; give --registry")
+    for form in formats:
+        if source is None and form in ("avro", "protobuf"):
+            raise Missing(f"{form} needs schemas: no topic {SCHEMAS_TOPIC} here; give --registry")
     if source is None and "json-schema" not in formats:
         return None
     return ValueDecoder(source, framing=framing, reader_schema=reader_schema)
@@ -174,13 +174,13 @@ def where_condition(
     of_part: dict[Part, ValueFormat] = dict(zip(("key", "value"), formats, strict=True))
 
     def decode(topic: str, record: Record, part: Part) -> object:
-        found = decoded_part(topic, record, part, of_part[part], decoder)
-        if found is not None and not found.reason:
-            return plain(found.value)
-        if found is not None:
-            raise Undecoded(f"the {part} is not decoded: {found.reason}")
+        decoded = decoded_part(topic, record, part, of_part[part], decoder)
+        if decoded is not None and not decoded.reason:
+            return plain(decoded.value)
+        if decoded is not None:
+            raise Undecoded(f"the {part} is not decoded: {decoded.reason}")
         if of_part[part] in FRAMES or (of_part[part] == "auto" and has_messages(topic)):
-            return _of_message(topic, record, part, of_part[part])
+            return _message_value(topic, record, part, of_part[part])
         if decoder is None and of_part[part] == "auto" and (reason := _unknown_schema(record, part)):
             raise Undecoded(f"the {part} is not decoded: {reason}")
         return parsed_part(topic, record, part)
@@ -191,19 +191,19 @@ def where_condition(
         raise BadParameter(str(error)) from None
 
 
-def _of_message(topic: str, record: Record, part: Part, form: ValueFormat) -> object:
+def _message_value(topic: str, record: Record, part: Part, form: ValueFormat) -> object:
     """The parts of a message or of a frame. Raises Undecoded."""
     shown = readable_record(topic, record, form, form)
-    found = shown.key if part == "key" else shown.value
-    if found is None:
+    value = shown.key if part == "key" else shown.value
+    if value is None:
         return None
-    if found.reason:
-        raise Undecoded(f"the {part} is not decoded: {found.reason}")
-    if found.format not in ("kafka", *FRAMES):
+    if value.reason:
+        raise Undecoded(f"the {part} is not decoded: {value.reason}")
+    if value.format not in ("kafka", *FRAMES):
         # a record of other contents in a topic of such a name
         return parsed_part(topic, record, part)
-    parsed = exact_json(found.text)
-    return parsed["data"] if found.format == "kafka" else parsed
+    parsed = exact_json(value.text)
+    return parsed["data"] if value.format == "kafka" else parsed
 
 
 def _unknown_schema(record: Record, part: Part) -> str:
@@ -225,7 +225,7 @@ def written_keys(key: Sequence[str] | None, key_format: ValueFormat) -> list[byt
     if key_format in (*TYPED, *FRAMES):
         raise BadParameter(f"--key is not {key_format}: use --where of kodec find, as in: key == {key[0]!r}")
     try:
-        return [bytes_of(each, key_format) for each in key]
+        return [bytes_of(text, key_format) for text in key]
     except ArgumentError as error:
         raise BadParameter(str(error)) from None
 
@@ -234,12 +234,12 @@ def offset_bounds(text: str | None) -> tuple[int | None, int | None]:
     """The first and the last offset of --offset. Raises BadParameter."""
     if text is None:
         return None, None
-    found = re.fullmatch(r"([0-9]{1,19})|([0-9]{0,19})\.\.([0-9]{0,19})", text)
-    if found is None or text == "..":
+    match = re.fullmatch(r"([0-9]{1,19})|([0-9]{0,19})\.\.([0-9]{0,19})", text)
+    if match is None or text == "..":
         raise BadParameter(f"--offset {text}: expected an offset or a range: 100..200, 100.. or ..200")
-    if found[1]:
-        return int(found[1]), int(found[1])
-    low, high = (int(each) if each else None for each in found.group(2, 3))
+    if match[1]:
+        return int(match[1]), int(match[1])
+    low, high = (int(bound) if bound else None for bound in match.group(2, 3))
     if low is not None and high is not None and high < low:
         raise BadParameter(f"--offset {text}: {high} is below {low}")
     return low, high
@@ -286,10 +286,10 @@ def chosen_logs(
         directory = LogDirectory(*roots)
         directory.require_starts(omissions)
         logs += directory
-    here = sorted({log.topic_partition.topic for log in logs})
+    known = sorted({log.topic_partition.topic for log in logs})
     for topic in topics:
-        if topic not in here:
-            raise Missing(f"{', '.join(map(str, paths))} has no topic {topic}{meant(topic, here)}")
+        if topic not in known:
+            raise Missing(f"{', '.join(map(str, paths))} has no topic {topic}{meant(topic, known)}")
     for number in partitions:
         if not any(_is_of(log, topics, [number]) for log in logs):
             named = f" of {', '.join(topics)}" if topics else ""
@@ -307,9 +307,11 @@ def of_transactional_id(paths: Sequence[Path], name: str) -> frozenset[int]:
     # with all messages of Kafka's metadata
     from kodec.log.views.transactions import producers_of
 
-    roots = [at.root if isinstance(at := resolve(path), PartitionPath) else path for path in paths]
-    found = producers_of(*dict.fromkeys(roots), transactional_id=name)
-    if not found:
+    roots = [
+        location.root if isinstance(location := resolve(path), PartitionPath) else path for path in paths
+    ]
+    producers = producers_of(*dict.fromkeys(roots), transactional_id=name)
+    if not producers:
         raise Missing(f"__transaction_state has no producer of {name}")
-    output.say(f"kodec: {name} is producer {', '.join(map(str, sorted(found)))}")
-    return found
+    output.say(f"kodec: {name} is producer {', '.join(map(str, sorted(producers)))}")
+    return producers

@@ -46,14 +46,14 @@ class Known:
 
     def judged(self, result: Result) -> Result:
         """The result, marked as known if it failed and an entry matches."""
-        entry = next((each for each in self.entries if each.matches(result)), None)
+        entry = next((candidate for candidate in self.entries if candidate.matches(result)), None)
         return result if entry is None else replace(result, outcome="known", text=entry.reason)
 
     def unexpected(self, results: Iterable[Result]) -> Iterator[str]:
         """The entries without a failure in results before `judged`: they are out of date."""
-        found = list(results)
+        all_results = list(results)
         for entry in self.entries:
-            if not any(map(entry.matches, found)):
+            if not any(map(entry.matches, all_results)):
                 check = "" if entry.check is None else f" ({entry.check})"
                 yield f"{entry.vectors}{check}: known to fail ({entry.reason}), and it passes"
 
@@ -65,7 +65,7 @@ def read_known(*paths: Path) -> Known:
 
 def _entries(path: Path) -> Iterator[Entry]:
     try:
-        for each in json.loads(path.read_text("utf-8"))["known"]:
-            yield Entry(**each)
+        for entry in json.loads(path.read_text("utf-8"))["known"]:
+            yield Entry(**entry)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is not a file of known failures: {error}") from None

@@ -123,11 +123,11 @@ class Testee:
         source, sink = process.stdout.fileno(), process.stdin.fileno()
         os.set_blocking(sink, False)
         until = time.monotonic() + seconds
-        found, self._rest = bytearray(self._rest), b""
+        buffer, self._rest = bytearray(self._rest), b""
         with selectors.DefaultSelector() as selector:
             selector.register(source, selectors.EVENT_READ)
             selector.register(sink, selectors.EVENT_WRITE)
-            while (end := found.find(b"\n")) < 0:
+            while (end := buffer.find(b"\n")) < 0:
                 ready = selector.select(_TICK)
                 if time.monotonic() > until:
                     raise Failed("hung", f"no answer in {seconds:g} s")
@@ -145,21 +145,21 @@ class Testee:
                     part = os.read(source, 1 << 16)
                     if not part:
                         raise self._crashed(process)
-                    found += part
-                    if len(found) > _MOST_LINE:
+                    buffer += part
+                    if len(buffer) > _MOST_LINE:
                         raise Failed("protocol", f"a line of more than {_MOST_LINE} bytes")
-        self._rest = bytes(found[end + 1 :])
-        return bytes(found[:end])
+        self._rest = bytes(buffer[end + 1 :])
+        return bytes(buffer[:end])
 
     def _answer(self, line: bytes) -> dict[str, Any]:
         try:
             # an empty list takes twenty times as much memory as text
-            found = read_json(line, most_values=_MOST_VALUES, most_depth=_MOST_DEPTH)
+            answer = read_json(line, most_values=_MOST_VALUES, most_depth=_MOST_DEPTH)
         except (ValueError, RecursionError) as error:
             raise Failed("protocol", f"not a line of JSON: {error}: {line[:80]!r}") from None
-        if not isinstance(found, dict) or found.get("id") != self._number:
+        if not isinstance(answer, dict) or answer.get("id") != self._number:
             raise Failed("protocol", f"not the answer to request {self._number}: {line[:80]!r}")
-        return found
+        return answer
 
     def _crashed(self, process: subprocess.Popen[bytes]) -> Failed:
         try:
@@ -182,10 +182,10 @@ class Testee:
 
 def _memory(group: int) -> int:
     """The memory of all processes of a group, in bytes; 0 if the system does not report it."""
-    found = 0
+    total = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             fields = stat.read_text().rpartition(")")[2].split()
             if int(fields[2]) == group:
-                found += int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
-    return found
+                total += int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
+    return total

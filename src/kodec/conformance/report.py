@@ -31,30 +31,32 @@ def as_text(report: Report) -> str:
 def _head(report: Report) -> Iterator[str]:
     says = report.testee
     yield f"{says['name']} ({says['language']}, {says['version']})"
-    yield f"{len({each.vector.id for each in report.results})} vectors of {report.suite}"
+    yield f"{len({result.vector.id for result in report.results})} vectors of {report.suite}"
 
 
 def _rows(report: Report) -> Iterator[tuple[str, int, int, int, int, int]]:
     """(what, all, passed, failed, known, unsupported) of each check."""
     for check in CHECKS:
         if count := report.count(check):
-            failed = sum(report.count(check, each) for each in ("failed", *BROKEN))
-            passed, known, lacks = (report.count(check, each) for each in ("passed", "known", "unsupported"))
+            failed = sum(report.count(check, outcome) for outcome in ("failed", *BROKEN))
+            passed, known, lacks = (
+                report.count(check, outcome) for outcome in ("passed", "known", "unsupported")
+            )
             yield _TITLES[check], count, passed, failed, known, lacks
 
 
 def _table(report: Report) -> Iterator[str]:
     yield f"{'':16}{'all':>8}{'passed':>8}{'failed':>8}{'known':>8}{'unsupported':>13}"
     for what, *counts, unsupported in _rows(report):
-        yield f"{what:16}" + "".join(f"{each:8}" for each in counts) + f"{unsupported:13}"
+        yield f"{what:16}" + "".join(f"{count:8}" for count in counts) + f"{unsupported:13}"
 
 
 def _failures(report: Report) -> Iterator[str]:
     failures = report.failures
     if failures:
         yield ""
-    for each in failures[:_MOST]:
-        yield f"{each.outcome}: {each.vector.id} ({_TITLES[each.check]}): {each.text}"
+    for failure in failures[:_MOST]:
+        yield f"{failure.outcome}: {failure.vector.id} ({_TITLES[failure.check]}): {failure.text}"
     if len(failures) > _MOST:
         yield f"... and {len(failures) - _MOST} more; --format json has all"
     for text in report.unexpected:
@@ -67,14 +69,14 @@ def as_json(report: Report) -> str:
     """The whole report; of passed checks only the numbers."""
     document: dict[str, Any] = {
         "suite": report.suite,
-        "testee": {key: each for key, each in report.testee.items() if key != "id"},
+        "testee": {key: value for key, value in report.testee.items() if key != "id"},
         "is_right": report.is_right,
         "starts": report.starts,
         "counts": {
             what: dict(zip(("all", "passed", "failed", "known", "unsupported"), counts, strict=True))
             for what, *counts in _rows(report)
         },
-        "results": [_shown(each) for each in report.results if each.outcome != "passed"],
+        "results": [_shown(result) for result in report.results if result.outcome != "passed"],
         "unexpected": list(report.unexpected),
         "gave_up": report.gave_up,
     }
@@ -98,16 +100,16 @@ def as_html(report: Report) -> str:
     says = report.testee
     title = escape(f"{says['name']}: conformance")
     rows = "".join(
-        f"<tr><td>{what}</td>{''.join(f'<td>{each}</td>' for each in counts)}</tr>\n"
+        f"<tr><td>{what}</td>{''.join(f'<td>{count}</td>' for count in counts)}</tr>\n"
         for what, *counts in _rows(report)
     )
-    other = [each for each in report.results if each.outcome not in ("passed", "unsupported")]
+    other = [result for result in report.results if result.outcome not in ("passed", "unsupported")]
     failures = "".join(
-        f"<tr><td>{each.outcome}</td><td>{escape(each.vector.id)}</td><td>{escape(each.vector.tests)}</td>"
-        f"<td>{escape(each.vector.origin)}</td><td>{_TITLES[each.check]}</td><td>{escape(each.text)}</td></tr>\n"
-        for each in other
+        f"<tr><td>{result.outcome}</td><td>{escape(result.vector.id)}</td><td>{escape(result.vector.tests)}</td>"
+        f"<td>{escape(result.vector.origin)}</td><td>{_TITLES[result.check]}</td><td>{escape(result.text)}</td></tr>\n"
+        for result in other
     )
-    notes = "".join(f"<p>unexpected pass: {escape(each)}</p>\n" for each in report.unexpected)
+    notes = "".join(f"<p>unexpected pass: {escape(text)}</p>\n" for text in report.unexpected)
     if report.gave_up is not None:
         notes += f"<p>gave up: {escape(report.gave_up)}</p>\n"
     head = "<br>\n".join(map(escape, _head(report)))

@@ -52,14 +52,14 @@ class Report:
     def count(self, check: str | None = None, outcome: str | None = None) -> int:
         """The number of results of a check and outcome."""
         return sum(
-            (check is None or each.check == check) and (outcome is None or each.outcome == outcome)
-            for each in self.results
+            (check is None or result.check == check) and (outcome is None or result.outcome == outcome)
+            for result in self.results
         )
 
     @property
     def failures(self) -> list[Result]:
         """Failed results that are not known."""
-        return [each for each in self.results if each.outcome in ("failed", *BROKEN)]
+        return [result for result in self.results if result.outcome in ("failed", *BROKEN)]
 
     @property
     def is_right(self) -> bool:
@@ -189,8 +189,8 @@ class _Checks:
         value = answer.get("value")
         if not isinstance(value, dict):
             return f"its own output cannot be read: {_said(answer.get('error'))}"
-        kept = {name: each for name, each in value.items() if name in vector.value}
-        return difference(vector.value, kept, vector.lacking)
+        known_fields = {name: member for name, member in value.items() if name in vector.value}
+        return difference(vector.value, known_fields, vector.lacking)
 
     def _round_trip(self, vector: Vector, answer: dict[str, Any]) -> str | None:
         if "encode_error" in answer:
@@ -200,14 +200,14 @@ class _Checks:
 
     def _instances(self, vector: Vector, answer: dict[str, Any]) -> str | None:
         wrong = self._decode(vector, answer)
-        found = answer.get("instances")
-        if wrong is not None or not isinstance(found, dict):
+        instances = answer.get("instances")
+        if wrong is not None or not isinstance(instances, dict):
             return wrong or "no instances"
-        wanted = vector.instances or {}
-        for path, name in ((path, name) for path, names in wanted.items() for name in names):
+        expected = vector.instances or {}
+        for path, name in ((path, name) for path, names in expected.items() for name in names):
             where = f"{path}.{name}".removeprefix(".")
-            of = found.get(path)
-            have, right = of.get(name) if isinstance(of, dict) else None, wanted[path][name]
+            of = instances.get(path)
+            have, right = of.get(name) if isinstance(of, dict) else None, expected[path][name]
             if not isinstance(have, dict) or not have.keys() & {"value", "error"}:
                 return f"{where}: neither a value nor an error"
             if "error" in right:
@@ -242,26 +242,27 @@ def _checks_of(vector: Vector) -> Iterator[tuple[str, str]]:
         yield "instances", "instances"
 
 
-def _wrong_error(wanted: dict[str, Any], found: Any) -> str | None:
+def _wrong_error(expected: dict[str, Any], actual: Any) -> str | None:
     """The difference of an error from the vector's; parts that an answer leaves out are not compared."""
-    if not isinstance(found, dict):
-        return f"no error: {found!r:.80}"
-    if "code" in found and found["code"] not in CODES:
-        return f"code {found['code']!r:.80} is not one of {', '.join(CODES)}"
+    if not isinstance(actual, dict):
+        return f"no error: {actual!r:.80}"
+    if "code" in actual and actual["code"] not in CODES:
+        return f"code {actual['code']!r:.80} is not one of {', '.join(CODES)}"
     for key in ("code", "path", "at"):
-        if key in found and key in wanted and found[key] != wanted[key]:
-            return f"error has {key} {found[key]!r:.80}, not {wanted[key]!r}"
+        if key in actual and key in expected and actual[key] != expected[key]:
+            return f"error has {key} {actual[key]!r:.80}, not {expected[key]!r}"
     return None
 
 
-def _other_bytes(wanted: str, found: str) -> str | None:
-    if wanted == found:
+def _other_bytes(expected: str, actual: str) -> str | None:
+    if expected == actual:
         return None
-    at = next(
-        (i // 2 for i, (a, b) in enumerate(zip(wanted, found, strict=False)) if a != b),
-        min(len(wanted), len(found)) // 2,
+    position = next(
+        (i // 2 for i, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b),
+        min(len(expected), len(actual)) // 2,
     )
-    return f"other bytes from byte {at} on: {found[2 * at : 2 * at + 32]}, not {wanted[2 * at : 2 * at + 32]}"
+    shown = slice(2 * position, 2 * position + 32)
+    return f"other bytes from byte {position} on: {actual[shown]}, not {expected[shown]}"
 
 
 def _said(error: Any) -> str:

@@ -12,54 +12,58 @@ _SHOWN = 80
 _WHOLE = re.compile(r"-?\d+")
 
 
-def difference(wanted: Any, found: Any, lacking: Set[str] = frozenset(), path: str = "") -> str | None:
+def difference(expected: Any, actual: Any, lacking: Set[str] = frozenset(), path: str = "") -> str | None:
     """Where the two differ first, and how; None if they are the same.
 
-    Numbers may be numbers or decimal strings. Fields at the paths of `lacking` may be missing in `found`.
+    Numbers may be numbers or decimal strings. Fields at the paths of `lacking` may be missing in `actual`.
     """
     where = path or "the value"
-    if isinstance(wanted, dict):
-        if not isinstance(found, dict):
-            return f"{where} is {_shown(found)}, not an object"
-        return _of_objects(wanted, found, lacking, path)
-    if isinstance(wanted, list):
-        if not isinstance(found, list):
-            return f"{where} is {_shown(found)}, not a list"
-        if len(wanted) != len(found):
-            return f"{where} has {len(found)} elements, not {len(wanted)}"
-        pairs = enumerate(zip(wanted, found, strict=True))
+    if isinstance(expected, dict):
+        if not isinstance(actual, dict):
+            return f"{where} is {_shown(actual)}, not an object"
+        return _of_objects(expected, actual, lacking, path)
+    if isinstance(expected, list):
+        if not isinstance(actual, list):
+            return f"{where} is {_shown(actual)}, not a list"
+        if len(expected) != len(actual):
+            return f"{where} has {len(actual)} elements, not {len(expected)}"
+        pairs = enumerate(zip(expected, actual, strict=True))
         return _first(difference(a, b, lacking, f"{path}[{index}]") for index, (a, b) in pairs)
-    return None if _is_same(wanted, found) else f"{where} is {_shown(found)}, not {_shown(wanted)}"
+    return None if _is_same(expected, actual) else f"{where} is {_shown(actual)}, not {_shown(expected)}"
 
 
-def _of_objects(wanted: dict[str, Any], found: dict[str, Any], lacking: Set[str], path: str) -> str | None:
-    more = found.keys() - wanted.keys()
+def _of_objects(expected: dict[str, Any], actual: dict[str, Any], lacking: Set[str], path: str) -> str | None:
+    more = actual.keys() - expected.keys()
     if more:
         return f"{path or 'the value'} has {', '.join(sorted(more))} too"
 
     def compared(name: str, value: Any) -> str | None:
         below = f"{path}.{name}".removeprefix(".")
-        if name in found:
-            return difference(value, found[name], lacking, below)
+        if name in actual:
+            return difference(value, actual[name], lacking, below)
         return None if below in lacking else f"{below} is missing"
 
-    return _first(compared(name, value) for name, value in wanted.items())
+    return _first(compared(name, value) for name, value in expected.items())
 
 
-def _first(found: Any) -> str | None:
-    return next((each for each in found if each is not None), None)
+def _first(differences: Any) -> str | None:
+    return next((text for text in differences if text is not None), None)
 
 
-def _is_same(wanted: Any, found: Any) -> bool:
-    if isinstance(wanted, bool) or isinstance(found, bool) or wanted is None or found is None:
-        return wanted is found
-    if isinstance(wanted, float) and isinstance(found, (int, float)):
-        given = float(found)  # JSON of other programs has 1e17 as a whole number, and rounded
-        return wanted == given and str(wanted)[0] == str(given)[0]  # -0.0 is not 0.0
-    if isinstance(wanted, (int, str)) and isinstance(found, (int, str)) and type(wanted) is not type(found):
-        number, text = (wanted, found) if isinstance(wanted, int) else (found, wanted)
+def _is_same(expected: Any, actual: Any) -> bool:
+    if isinstance(expected, bool) or isinstance(actual, bool) or expected is None or actual is None:
+        return expected is actual
+    if isinstance(expected, float) and isinstance(actual, (int, float)):
+        actual_float = float(actual)  # JSON of other programs has 1e17 as a whole number, and rounded
+        return expected == actual_float and str(expected)[0] == str(actual_float)[0]  # -0.0 is not 0.0
+    if (
+        isinstance(expected, (int, str))
+        and isinstance(actual, (int, str))
+        and type(expected) is not type(actual)
+    ):
+        number, text = (expected, actual) if isinstance(expected, int) else (actual, expected)
         return _WHOLE.fullmatch(str(text)) is not None and int(text) == number
-    return type(wanted) is type(found) and wanted == found
+    return type(expected) is type(actual) and expected == actual
 
 
 def _shown(value: Any) -> str:

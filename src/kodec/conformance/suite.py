@@ -66,51 +66,51 @@ def from_schemas(folder: Path) -> Suite:
     from kodec.generator.interpreter.older import with_new_fields
     from kodec.generator.plan.build import program_of
 
-    made = render_all(folder, targets=["vectors"])
-    program = program_of(made.model)
+    output = render_all(folder, targets=["vectors"])
+    program = program_of(output.model)
     beside = (
         (str(path), with_new_fields(program, path.read_text("utf-8")))
         for path in sorted(folder.rglob("*.vectors.json"))
     )
-    return _suite(str(folder), (*made.modules.items(), *beside))
+    return _suite(str(folder), (*output.modules.items(), *beside))
 
 
 def _suite(name: str, texts: Iterable[tuple[str, str]]) -> Suite:
-    found: dict[str, Vector] = {}
+    vectors: dict[str, Vector] = {}
     for path, text in texts:
         try:
-            for each in _vectors(json.loads(text)):
-                if each.id in found:
-                    raise ValueError(f"there are two vectors {each.id!r}")
-                found[each.id] = each
+            for vector in _vectors(json.loads(text)):
+                if vector.id in vectors:
+                    raise ValueError(f"there are two vectors {vector.id!r}")
+                vectors[vector.id] = vector
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             reason = f"no {error}" if isinstance(error, KeyError) else error
             raise ValueError(f"{path} is not a file of vectors: {reason}") from None
-    return Suite(name, tuple(found.values()))
+    return Suite(name, tuple(vectors.values()))
 
 
 def _vectors(document: dict[str, Any]) -> Iterator[Vector]:
     if document["vectors_version"] != VERSION:
         raise ValueError(f"version {document['vectors_version']!r}, not {VERSION}")
-    for each in document["vectors"]:
-        if each["must"] not in _MUST:
-            raise ValueError(f"{each['id']}: must {each['must']!r}, not one of {', '.join(_MUST)}")
-        origin = each["origin"]
+    for entry in document["vectors"]:
+        if entry["must"] not in _MUST:
+            raise ValueError(f"{entry['id']}: must {entry['must']!r}, not one of {', '.join(_MUST)}")
+        origin = entry["origin"]
         yield Vector(
-            id=each["id"],
-            type=each["type"],
-            tests=each["tests"],
-            must=each["must"],
+            id=entry["id"],
+            type=entry["type"],
+            tests=entry["tests"],
+            must=entry["must"],
             origin=" ".join(origin[key] for key in ("name", "version") if key in origin) or origin["kind"],
-            version=each.get("version"),
-            why=each.get("why"),
-            data=each.get("bytes"),
-            exact=each.get("exact", False),
-            limit=each.get("limit"),
-            value=each.get("value"),
-            lacking=frozenset(each.get("lacking", ())),
-            encodes=each.get("encodes"),
-            error=each.get("error"),
-            arguments=each.get("arguments"),
-            instances=each.get("instances"),
+            version=entry.get("version"),
+            why=entry.get("why"),
+            data=entry.get("bytes"),
+            exact=entry.get("exact", False),
+            limit=entry.get("limit"),
+            value=entry.get("value"),
+            lacking=frozenset(entry.get("lacking", ())),
+            encodes=entry.get("encodes"),
+            error=entry.get("error"),
+            arguments=entry.get("arguments"),
+            instances=entry.get("instances"),
         )

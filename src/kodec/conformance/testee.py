@@ -45,7 +45,9 @@ class PythonTestee:
             if unit.stands_for is None
         }
         streams = streams_of(model, Kinds(model)).units
-        made = {name: getattr(modules.of(model.schema_of(name)), back.classes[name]) for name in streams}
+        stream_classes = {
+            name: getattr(modules.of(model.schema_of(name)), back.classes[name]) for name in streams
+        }
         self._units = {name: program.units[name] for name in self.classes}
         self._units |= {
             name: unit
@@ -53,19 +55,21 @@ class PythonTestee:
             if unit.streamed is not None and not unit.streamed.part
         }
         self._fields = {
-            kind: {each.name: attribute(each.name) for each in units[name].fields if each.kept}
-            for kinds, units in ((self.classes, program.units), (made, streams))
+            kind: {field.name: attribute(field.name) for field in units[name].fields if field.kept}
+            for kinds, units in ((self.classes, program.units), (stream_classes, streams))
             for name, kind in kinds.items()
         }
-        self._made = {**self.classes, **made}
+        self._constructors = {**self.classes, **stream_classes}
         self._values = JsonValues(Program({**program.units, **streams}), self._object)
 
     def _object(self, unit: str, fields: dict[str, Any]) -> Any:
-        kind, members = self._made[unit], {attribute(name): each for name, each in fields.items()}
-        made = kind(**{name: each for name, each in members.items() if kind.__dataclass_fields__[name].init})
-        for name, each in members.items():
-            setattr(made, name, each)
-        return made
+        kind, members = self._constructors[unit], {attribute(name): value for name, value in fields.items()}
+        instance = kind(
+            **{name: value for name, value in members.items() if kind.__dataclass_fields__[name].init}
+        )
+        for name, value in members.items():
+            setattr(instance, name, value)
+        return instance
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """The answer to a request, without its number."""
@@ -75,33 +79,35 @@ class PythonTestee:
         if kind not in self._units:
             return {"unsupported": f"no type {kind}"}
         unit = self._units[kind]
-        given = request.get("arguments", {})
+        arguments = request.get("arguments", {})
         if unit.version_is_passed:
-            given = {**given, unit.version_name: request["version"]}
-        parameters = {each.name: scalar(each.type) for each in unit.parameters}
-        if given.keys() != parameters.keys():
+            arguments = {**arguments, unit.version_name: request["version"]}
+        parameters = {parameter.name: scalar(parameter.type) for parameter in unit.parameters}
+        if arguments.keys() != parameters.keys():
             return {"unsupported": f"{kind} has other parameters"}
-        told = {
+        keywords = {
             argument(name): bytes.fromhex(value) if parameters[name] == OCTETS else value
-            for name, value in given.items()
+            for name, value in arguments.items()
         }
         if verb == "encode":
-            return self._encoded(kind, request["value"], told)
+            return self._encoded(kind, request["value"], keywords)
         try:
             exact, limit = request.get("exact", False), request.get("limit")
             opt = ReadOptions() if limit is None else ReadOptions(decompressed_bytes=limit)
-            value = self._made[kind].from_bytes(bytes.fromhex(request["bytes"]), opt=opt, exact=exact, **told)
+            value = self._constructors[kind].from_bytes(
+                bytes.fromhex(request["bytes"]), opt=opt, exact=exact, **keywords
+            )
         except FormatError as error:
             return {"error": error_of(error)}
         answer = {"value": self.shown(value)}
-        wanted = request.get("instances")
-        if wanted is not None:
+        requested = request.get("instances")
+        if requested is not None:
             answer["instances"] = {
                 path: {name: self._instance(value, path, name) for name in names}
-                for path, names in wanted.items()
+                for path, names in requested.items()
             }
         if verb == "round_trip":
-            written = self._written(value, told)
+            written = self._written(value, keywords)
             answer |= (
                 {"bytes": written["bytes"]} if "bytes" in written else {"encode_error": written["error"]}
             )
@@ -117,7 +123,10 @@ class PythonTestee:
             return {"error": error_of(error)}
 
     def _hello(self) -> dict[str, Any]:
-        native = any(in_python(each.from_bytes) is not each.from_bytes for each in self.classes.values())
+        native = any(
+            in_python(python_class.from_bytes) is not python_class.from_bytes
+            for python_class in self.classes.values()
+        )
         return {
             "protocol": 1,
             "name": "kodec-python",
@@ -127,15 +136,15 @@ class PythonTestee:
             "types": list(self._units),
         }
 
-    def _encoded(self, kind: str, value: Any, told: dict[str, Any]) -> dict[str, Any]:
+    def _encoded(self, kind: str, value: Any, keywords: dict[str, Any]) -> dict[str, Any]:
         try:
-            return self._written(self.object_of(kind, value), told)
+            return self._written(self.object_of(kind, value), keywords)
         except ValueError as error:
             return {"error": {"code": "not_encodable", "path": getattr(error, "path", "")}}
 
-    def _written(self, value: Any, told: dict[str, Any]) -> dict[str, Any]:
+    def _written(self, value: Any, keywords: dict[str, Any]) -> dict[str, Any]:
         try:
-            return {"bytes": value.to_bytes(**told).hex()}
+            return {"bytes": value.to_bytes(**keywords).hex()}
         except EncodeError as error:
             return {"error": error_of(error)}
 
@@ -148,7 +157,7 @@ class PythonTestee:
         if isinstance(value, IntEnum):
             return int(value)
         if isinstance(value, list):
-            return [self.shown(each) for each in value]
+            return [self.shown(item) for item in value]
         if dataclasses.is_dataclass(value):
             names = self._fields[type(value)]
             return {field: self.shown(getattr(value, name)) for field, name in names.items()}

@@ -73,8 +73,8 @@ class Modules:
 
     def module(self, name: str) -> ModuleType:
         """A module by its path in the folder: `network/pcap`, `kernels/weather`."""
-        wanted = f"{self.package}.{name.replace('/', '.')}"
-        if wanted not in sys.modules and not _is_whole(self.whole):
+        module_name = f"{self.package}.{name.replace('/', '.')}"
+        if module_name not in sys.modules and not _is_whole(self.whole):
             self.make()
         for inner in ("", "kernels"):
             full = f"{self.package}.{inner}".rstrip(".")
@@ -82,7 +82,7 @@ class Modules:
                 spec = importlib.machinery.ModuleSpec(full, None, is_package=True)
                 spec.submodule_search_locations = [str(self.folder / inner)]
                 sys.modules[full] = importlib.util.module_from_spec(spec)
-        return importlib.import_module(wanted)
+        return importlib.import_module(module_name)
 
     def about(self, path: str) -> About:
         """What reading files of a schema needs to know of it."""
@@ -99,9 +99,9 @@ class Modules:
 
         with contextlib.suppress(OSError, pickle.UnpicklingError, AttributeError, ImportError, EOFError):
             with (self.whole / _MODEL).open("rb") as file:
-                found = pickle.load(file)  # the folder is the user's alone, and is imported from
-            if isinstance(found, Model):
-                return found
+                model = pickle.load(file)  # the folder is the user's alone, and is imported from
+            if isinstance(model, Model):
+                return model
         from kodec.generator.driver import load
 
         return load(self.schemas, streams=self._streams)
@@ -125,15 +125,15 @@ def _abouts(model: Model) -> dict[str, About]:
 
     classes = ClassNames(model).classes
     return {
-        each.path: About(each.id, each.module, classes[each.root.name], len(each.root.params))
-        for each in model.schemas
+        schema.path: About(schema.id, schema.module, classes[schema.root.name], len(schema.root.params))
+        for schema in model.schemas
     }
 
 
 def cache_folder() -> Path:
     """Where generated modules are kept: $KODEC_CACHE, or `kodec` in the user's folder of caches."""
-    if given := os.environ.get("KODEC_CACHE"):
-        return Path(given)
+    if setting := os.environ.get("KODEC_CACHE"):
+        return Path(setting)
     if os.name == "nt":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -154,12 +154,14 @@ def indexed(entry: Entry) -> tuple[str, Modules] | None:
     Raises: as `modules_of`.
     """
     folder = _private(cache_folder())
-    found = entry.files()
-    if found is None:
+    cached = entry.files()
+    if cached is None:
         return None
-    name, files = found
-    made = folder / _key(files, streams=has_streams(files))
-    return (name, _modules(_private(made), files, streams=has_streams(files))) if _is_whole(made) else None
+    name, files = cached
+    target = folder / _key(files, streams=has_streams(files))
+    return (
+        (name, _modules(_private(target), files, streams=has_streams(files))) if _is_whole(target) else None
+    )
 
 
 def modules_of(files: dict[str, bytes], *, streams: bool = False) -> Modules:
@@ -169,55 +171,55 @@ def modules_of(files: dict[str, bytes], *, streams: bool = False) -> Modules:
     They are generated if missing or incomplete. Raises: SchemaError; OSError, also for a folder that
     others can write to, or exchange.
     """
-    made = _private(cache_folder()) / _key(files, streams=streams)
-    found = _modules(made, files, streams=streams)
-    if not _is_whole(made):
-        found.make()
-    _private(made)
-    return found
+    target = _private(cache_folder()) / _key(files, streams=streams)
+    modules = _modules(target, files, streams=streams)
+    if not _is_whole(target):
+        modules.make()
+    _private(target)
+    return modules
 
 
-def _modules(made: Path, files: dict[str, bytes], *, streams: bool) -> Modules:
+def _modules(target: Path, files: dict[str, bytes], *, streams: bool) -> Modules:
     def make() -> None:
-        _make(files, made, streams)
+        _make(files, target, streams)
         importlib.invalidate_caches()
 
-    return Modules(made, make, streams=streams)
+    return Modules(target, make, streams=streams)
 
 
 def unpacked(name: str, files: dict[str, bytes]) -> Modules:
     """The modules of a plan (`kodec.formats.plans`), in a folder of the cache. Raises: OSError."""
-    made = _private(cache_folder()) / name
+    target = _private(cache_folder()) / name
 
     def make() -> None:
         import shutil
 
-        work = _work_folder(made)
+        work = _work_folder(target)
         try:
             for path, data in files.items():
-                place = work / path
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(data)
-            _complete(work, made)
+                file_path = work / path
+                file_path.parent.mkdir(parents=True, exist_ok=True)
+                file_path.write_bytes(data)
+            _complete(work, target)
         finally:
             shutil.rmtree(work, ignore_errors=True)
         importlib.invalidate_caches()
 
-    if not _is_whole(made):
+    if not _is_whole(target):
         make()
-    return Modules(_private(made), make)
+    return Modules(_private(target), make)
 
 
 def _private(folder: Path) -> Path:
     """The folder, which must be the user's alone because modules are imported from it. Raises OSError."""
     folder = folder.absolute()
-    for each in reversed([folder, *folder.parents]):
-        if not each.exists():
-            each.mkdir(mode=0o700, exist_ok=True)
+    for parent in reversed([folder, *folder.parents]):
+        if not parent.exists():
+            parent.mkdir(mode=0o700, exist_ok=True)
     if hasattr(os, "getuid"):
-        found = folder.resolve(strict=True)
-        facts = found.stat()
-        if facts.st_uid != os.getuid() or facts.st_mode & 0o022 or any(map(_is_foreign, found.parents)):
+        real_folder = folder.resolve(strict=True)
+        facts = real_folder.stat()
+        if facts.st_uid != os.getuid() or facts.st_mode & 0o022 or any(map(_is_foreign, real_folder.parents)):
             raise PermissionError(f"{folder} is not the user's alone: set KODEC_CACHE to a folder that is")
     return folder
 
@@ -233,34 +235,34 @@ def _hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
 
 
-def _is_whole(made: Path) -> bool:
+def _is_whole(target: Path) -> bool:
     """Whether a folder still has all its files."""
     try:
-        wanted = json.loads((made / _WHOLE).read_bytes())
-        return bool(wanted == _hashes(made, wanted))
+        hashes = json.loads((target / _WHOLE).read_bytes())
+        return bool(hashes == _hashes(target, hashes))
     except (OSError, ValueError, TypeError):
         return False
 
 
-def _work_folder(made: Path, prefix: str = "making-") -> Path:
+def _work_folder(target: Path, prefix: str = "making-") -> Path:
     import tempfile
 
-    return Path(tempfile.mkdtemp(prefix=prefix, dir=made.parent))
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
 
 
-def _make(files: dict[str, bytes], made: Path, streams: bool) -> None:
+def _make(files: dict[str, bytes], target: Path, streams: bool) -> None:
     import pickle
     import shutil
 
     from kodec.generator.driver import generate, load
 
     compiler = None if streams else _compiler()
-    work = _work_folder(made)
+    work = _work_folder(target)
     try:
         for name, data in files.items():
-            place = work / "schemas" / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(data)
+            file_path = work / "schemas" / name
+            file_path.parent.mkdir(parents=True, exist_ok=True)
+            file_path.write_bytes(data)
         out = work / "modules"
         model = load(work / "schemas", streams=streams)
         kernels = _able(model) if compiler else []
@@ -272,10 +274,11 @@ def _make(files: dict[str, bytes], made: Path, streams: bool) -> None:
         with contextlib.suppress(RecursionError):
             (work / _MODEL).write_bytes(pickle.dumps(model))
         about = {
-            path: [each.id, each.module, each.name, each.parameters] for path, each in _abouts(model).items()
+            path: [about.id, about.module, about.name, about.parameters]
+            for path, about in _abouts(model).items()
         }
         (work / _ABOUT).write_text(json.dumps(about))
-        _complete(work, made)
+        _complete(work, target)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -284,31 +287,31 @@ def _able(model: Model) -> list[str]:
     """The ids of the schemas that can have a kernel."""
     from kodec.generator.targets.native.kernel import kernel_of
 
-    return [each.id for each in model.schemas if kernel_of(model, each) is not None]
+    return [schema.id for schema in model.schemas if kernel_of(model, schema) is not None]
 
 
-def _complete(work: Path, made: Path) -> None:
+def _complete(work: Path, target: Path) -> None:
     """Note the hash of each file of a folder, and publish it."""
-    names = sorted(each.relative_to(work).as_posix() for each in work.rglob("*") if each.is_file())
+    names = sorted(path.relative_to(work).as_posix() for path in work.rglob("*") if path.is_file())
     (work / _WHOLE).write_text(json.dumps(_hashes(work, names)))
-    _publish(work, made)
+    _publish(work, target)
 
 
-def _publish(work: Path, made: Path) -> None:
+def _publish(work: Path, target: Path) -> None:
     """Rename a complete folder. If another process was first, its folder is the same."""
     import shutil
 
     for _ in range(_TRIES):
         with contextlib.suppress(OSError):
-            work.rename(made)
+            work.rename(target)
             return
-        if _is_whole(made):
+        if _is_whole(target):
             return
-        aside = _work_folder(made, "broken-")
+        aside = _work_folder(target, "broken-")
         with contextlib.suppress(OSError):
-            made.rename(aside / made.name)
+            target.rename(aside / target.name)
         shutil.rmtree(aside, ignore_errors=True)
-    work.rename(made)
+    work.rename(target)
 
 
 def _compile(compiler: list[str], kernels: Path, name: str) -> None:
@@ -321,10 +324,10 @@ def _compile(compiler: list[str], kernels: Path, name: str) -> None:
     target = kernels / f"{name}{_suffix()}"
     line = [*compiler, *link, *flags, *include, str(kernels / f"{name}.c"), "-o", str(target)]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             line, capture_output=True, text=True, errors="replace", check=False, timeout=_COMPILE_SECONDS
         )
-        failed = (done.stderr.strip() or f"exit code {done.returncode}") if done.returncode else ""
+        failed = (process.stderr.strip() or f"exit code {process.returncode}") if process.returncode else ""
     except (OSError, subprocess.TimeoutExpired) as error:
         failed = str(error)
     if failed:
@@ -346,8 +349,8 @@ def _compiler() -> list[str] | None:
     import shlex
     import shutil
 
-    given = shlex.split(os.environ.get("CC", ""))
-    for command in [given] if given else [["cc"], ["gcc"], ["clang"]]:
+    setting = shlex.split(os.environ.get("CC", ""))
+    for command in [setting] if setting else [["cc"], ["gcc"], ["clang"]]:
         if shutil.which(command[0]):
             return command
     return None
@@ -369,18 +372,18 @@ def made_by() -> bytes:
 
     The files are read only if one of them is another one, or was changed, since they were read last.
     """
-    files = sorted(_code(), key=lambda each: each.path)
+    files = sorted(_code(), key=lambda file: file.path)
     facts = hashlib.sha256()
-    for each in files:
-        found = each.stat()
-        facts.update(f"{each.path}\0{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}\0".encode())
+    for file in files:
+        status = file.stat()
+        facts.update(f"{file.path}\0{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}\0".encode())
     known = cache_folder() / "index" / f"code-{hashlib.sha256(str(_ROOT).encode()).hexdigest()[:16]}.json"
     with contextlib.suppress(KeyError, TypeError, ValueError):
         entry = read_entry(known)
         if entry["facts"] == facts.hexdigest():
             return bytes.fromhex(entry["made_by"])
     digest = hashlib.sha256()
-    for path in sorted(Path(each.path) for each in files):
+    for path in sorted(Path(file.path) for file in files):
         digest.update(path.relative_to(_ROOT).as_posix().encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     write_entry(known, {"facts": facts.hexdigest(), "made_by": digest.hexdigest()})
@@ -392,8 +395,8 @@ def _code() -> Iterator[os.DirEntry[str]]:
     todo = [str(_ROOT / "generator"), str(_ROOT / "runtime")]
     while todo:
         with os.scandir(todo.pop()) as entries:
-            for each in entries:
-                if each.name.endswith((".py", ".j2", ".h", ".pyx", ".pxi")):
-                    yield each
-                elif each.is_dir(follow_symlinks=False) and each.name != "__pycache__":
-                    todo.append(each.path)
+            for entry in entries:
+                if entry.name.endswith((".py", ".j2", ".h", ".pyx", ".pxi")):
+                    yield entry
+                elif entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
+                    todo.append(entry.path)

@@ -33,7 +33,7 @@ def collect(
     looked = Lookups() if looked is None else looked
     problems: list[SchemaError] = []
     whole = False
-    found: list[tuple[str, dict[str, bytes], dict[str, Path]]] = []
+    candidates: list[tuple[str, dict[str, bytes], dict[str, Path]]] = []
     around = list(schema.parents)
     ways = [[folder] for folder in around]
     ways += [[*around[index:], *import_path] for index in range(len(around) if import_path else 0)]
@@ -41,29 +41,29 @@ def collect(
         try:
             name = schema.relative_to(folders[0]).as_posix()
             files, whole, places = _closure(folders, name, looked)
-            found.append((name, files, places))
+            candidates.append((name, files, places))
             if whole:
                 break
         except SchemaError as error:
             problems.append(error)
-    if not found:
+    if not candidates:
         raise problems[0]
-    name, files, looked.files = found[-1] if whole else found[0]
+    name, files, looked.files = candidates[-1] if whole else candidates[0]
     return name, files
 
 
 def add_overlays(files: dict[str, bytes], overlays: Iterable[str], looked: Lookups | None = None) -> None:
     """Put overlays beside the schemas that they are of. Raises: ValueError for one of another schema."""
     # a text is one name, not the letters of it
-    chosen = [overlays] if isinstance(overlays, str) else list(overlays)
-    for ident, place in overlay_files(chosen).items():
-        found = [name for name in files if posixpath.basename(name) == f"{ident}.ksy"]
-        if not found:
-            raise ValueError(f"{place} is an overlay of `{ident}`, which the schema does not use")
-        name = posixpath.join(posixpath.dirname(found[0]), place.name)
-        files[name] = place.read_bytes()
+    overlay_list = [overlays] if isinstance(overlays, str) else list(overlays)
+    for ident, overlay_path in overlay_files(overlay_list).items():
+        matches = [name for name in files if posixpath.basename(name) == f"{ident}.ksy"]
+        if not matches:
+            raise ValueError(f"{overlay_path} is an overlay of `{ident}`, which the schema does not use")
+        name = posixpath.join(posixpath.dirname(matches[0]), overlay_path.name)
+        files[name] = overlay_path.read_bytes()
         if looked is not None:
-            looked.files[name] = place
+            looked.files[name] = overlay_path
 
 
 def collected(
@@ -82,7 +82,7 @@ def collected(
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
             (Path(folder) / path).write_bytes(data)
         model = load(Path(folder))
-    return model, next(each for each in model.schemas if each.path == name)
+    return model, next(schema for schema in model.schemas if schema.path == name)
 
 
 def _closure(
@@ -92,7 +92,7 @@ def _closure(
 
     Raises: SchemaError for a missing import.
     """
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     places: dict[str, Path] = {}
     whole = True
     todo = [first]
@@ -101,38 +101,38 @@ def _closure(
     def folder_of(name: str) -> Path | None:
         folder = found_in(name, folders)
         before = folders if folder is None else folders[: folders.index(folder) + 1]
-        looked.others.update(each / name for each in before if not name.startswith(".."))
+        looked.others.update(candidate / name for candidate in before if not name.startswith(".."))
         return folder
 
     while todo:
         name = todo.pop()
-        if name in found:
+        if name in contents:
             continue
-        place = (folder_of(name) or folders[0]) / name
-        root, data = load_file(place, name, problems)
-        found[name], places[name] = data, place
-        beside = overlay_beside(place)
-        looked.others.add(place.with_name(place.stem + SUFFIX))
+        file_path = (folder_of(name) or folders[0]) / name
+        root, data = load_file(file_path, name, problems)
+        contents[name], places[name] = data, file_path
+        beside = overlay_beside(file_path)
+        looked.others.add(file_path.with_name(file_path.stem + SUFFIX))
         if beside is not None:
             overlay = posixpath.join(posixpath.dirname(name), beside.name)
-            found[overlay], places[overlay] = beside.read_bytes(), beside
+            contents[overlay], places[overlay] = beside.read_bytes(), beside
         meta = root.get("meta") if root else None
         imports = meta.get("imports") if meta else None
         paths = {str(item.value).rpartition("/")[2] for item in imports.items} if imports else set()
-        for each in sorted(opaque(root) - paths) if root else ():
-            target = imported(name, each)
-            there = folder_of(target) is not None
-            todo += [target] if there else []
-            whole = whole and there
+        for type_path in sorted(opaque(root) - paths) if root else ():
+            target = imported(name, type_path)
+            exists = folder_of(target) is not None
+            todo += [target] if exists else []
+            whole = whole and exists
         for item in imports.items if imports else []:
             path = str(item.value)
             target = imported(name, path)
             if folder_of(target) is None:
                 text = f"`{path}`: there is no such schema"
                 problems.add(item.place, "meta/imports", text, "-I DIR names a further folder of schemas")
-            elif len(found) + len(todo) > MOST_FILES:
+            elif len(contents) + len(todo) > MOST_FILES:
                 problems.add(item.place, "meta/imports", f"more than {MOST_FILES} schemas")
             else:
                 todo.append(target)
         problems.raise_if_any()
-    return found, whole, places
+    return contents, whole, places

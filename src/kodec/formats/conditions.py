@@ -46,16 +46,16 @@ class Comparison:
 
     def mask(self, arrays: Mapping[str, pa.Array]) -> pa.Array:
         """Which rows fulfil it. Raises ValueError for a value of another kind."""
-        found = arrays[self.path]
-        if pa.types.is_dictionary(found.type):
-            found = found.cast(pa.string())
+        array = arrays[self.path]
+        if pa.types.is_dictionary(array.type):
+            array = array.cast(pa.string())
         if self.value is None:
-            return pc.is_null(found) if self.op == "==" else pc.is_valid(found)
+            return pc.is_null(array) if self.op == "==" else pc.is_valid(array)
         try:
             if self.op in ("in", "not in"):
-                same = pc.is_in(found, value_set=pa.array(list(self.value), found.type))
-                return pc.and_(pc.is_valid(found), same if self.op == "in" else pc.invert(same))
-            return _COMPUTE[self.op](found, self._scalar(found.type)).fill_null(False)
+                same = pc.is_in(array, value_set=pa.array(list(self.value), array.type))
+                return pc.and_(pc.is_valid(array), same if self.op == "in" else pc.invert(same))
+            return _COMPUTE[self.op](array, self._scalar(array.type)).fill_null(False)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
             text = f"`{self.path} {self.op} {self.value!r}`: it is a column of {arrays[self.path].type}"
             raise ValueError(text) from error
@@ -85,10 +85,10 @@ class Test:
 
     def mask(self, arrays: Mapping[str, pa.Array]) -> pa.Array:
         """Which rows fulfil it. Raises ValueError."""
-        found = self.parts[0].mask(arrays)
+        mask = self.parts[0].mask(arrays)
         for part in self.parts[1:]:
-            found = (pc.and_ if self.op == "and" else pc.or_)(found, part.mask(arrays))
-        return pc.invert(found) if self.op == "not" else found
+            mask = (pc.and_ if self.op == "and" else pc.or_)(mask, part.mask(arrays))
+        return pc.invert(mask) if self.op == "not" else mask
 
 
 def condition_of(where: Where) -> Comparison | Test:
@@ -113,16 +113,16 @@ def _tree(node: ast.expr, text: str) -> Comparison | Test:
     match node:
         case ast.BoolOp(op=op, values=values):
             return Test(
-                "and" if isinstance(op, ast.And) else "or", tuple(_tree(each, text) for each in values)
+                "and" if isinstance(op, ast.And) else "or", tuple(_tree(value, text) for value in values)
             )
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return Test("not", (_tree(inner, text),))
         case ast.Compare(left=left, ops=ops, comparators=rights):
-            found = []
+            comparisons = []
             for how, right in zip(ops, rights, strict=True):
-                found.append(_comparison(left, _OPS[type(how)], right, text))
+                comparisons.append(_comparison(left, _OPS[type(how)], right, text))
                 left = right
-            return found[0] if len(found) == 1 else Test("and", tuple(found))
+            return comparisons[0] if len(comparisons) == 1 else Test("and", tuple(comparisons))
         case ast.Name() | ast.Attribute():
             return Comparison(_path(node, text), "==", True)
     raise ValueError(f"where `{text}`: `{ast.unparse(node)}` is not a condition")
@@ -157,7 +157,7 @@ def _constant(node: ast.expr, text: str) -> Any:
         case ast.Name(id="true" | "false" | "null" as word):
             return {"true": True, "false": False, "null": None}[word]
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
-            return tuple(_constant(each, text) for each in elements)
+            return tuple(_constant(element, text) for element in elements)
     raise ValueError(f"where `{text}`: `{ast.unparse(node)}` is not a constant")
 
 
@@ -185,12 +185,12 @@ def natively(test: Comparison | Test, columns: Mapping[str, Column]) -> Iterator
         return
     else:
         op = test.op
-        given = tuple(test.value) if op == "in" else (test.value,)
-        found = [_value(native.kind, each, column.names) for each in given]
-        if None in found or (native.kind == "enum" and op not in ("==", "!=", "in")):
+        operands = tuple(test.value) if op == "in" else (test.value,)
+        converted = [_value(native.kind, operand, column.names) for operand in operands]
+        if None in converted or (native.kind == "enum" and op not in ("==", "!=", "in")):
             return
-        values = tuple(found)
-    yield op, tuple((each.member, each.guard, each.accepts) for each in steps), values
+        values = tuple(converted)
+    yield op, tuple((step.member, step.guard, step.accepts) for step in steps), values
 
 
 def _value(kind: str, value: Any, names: Mapping[str, int] | None) -> Any:

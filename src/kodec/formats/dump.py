@@ -23,9 +23,9 @@ _MOST_ITEMS, _MOST_TEXT = 100, 200
 
 def members(value: Any, *, instances: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
     """The fields of an object by their name in the schema, and its instances, each with what returns it."""
-    names = [each.name for each in fields(value)]
+    names = [field.name for field in fields(value)]
     if instances:
-        names += [name for name, each in vars(type(value)).items() if isinstance(each, property)]
+        names += [name for name, member in vars(type(value)).items() if isinstance(member, property)]
     for name in names:
         yield name.removesuffix("_"), partial(getattr, value, name)
 
@@ -37,23 +37,23 @@ def is_object(value: Any) -> bool:
 
 def select(value: Any, path: str) -> Any:
     """The part of a value at a path as `body.rows[3]`; an instance too. Raises: ValueError; FormatError."""
-    at = 0
-    while at < len(path):
-        step = _STEP.match(path, at)
-        if step is None or (at == 0 and path[0] == "."):
+    position = 0
+    while position < len(path):
+        step = _STEP.match(path, position)
+        if step is None or (position == 0 and path[0] == "."):
             raise ValueError(f"`{path}` is not a path: write body.rows[3]")
-        here, at = path[:at] or "the file", step.end()
+        prefix, position = path[:position] or "the file", step.end()
         if step[2] is not None:
             if not isinstance(value, (list, tuple, bytes)):
-                raise ValueError(f"{here} is not a list")
+                raise ValueError(f"{prefix} is not a list")
             if int(step[2]) >= len(value):
-                raise ValueError(f"{here} has {len(value):,} elements; the first is [0]")
+                raise ValueError(f"{prefix} has {len(value):,} elements; the first is [0]")
             value = value[int(step[2])]
             continue
         known = dict(members(value, instances=True)) if is_object(value) else {}
         if step[1] not in known:
             hint = nearest(step[1], known)
-            raise ValueError(f"{here} has no `{step[1]}`{f'; {hint}' if hint else ''}")
+            raise ValueError(f"{prefix} has no `{step[1]}`{f'; {hint}' if hint else ''}")
         value = known[step[1]]()
     return value
 
@@ -63,12 +63,12 @@ def bytes_left(value: Any, size: int) -> int:
     read."""
     if not isinstance(value, StreamNode) or value._io is None:
         return 0
-    at = value._stop
-    left = 0
+    position = value._stop
+    unread = 0
     for start, stop in [*sorted(value._places_in(value._io.buf)), (size, size)]:
-        left += max(0, start - at)
-        at = max(at, stop)
-    return left
+        unread += max(0, start - position)
+        position = max(position, stop)
+    return unread
 
 
 def plain(value: Any, *, instances: bool = False, as_base64: bool = False) -> Any:
@@ -96,7 +96,7 @@ class _Plain:
                 for name, get in members(value, instances=self.instances)
             }
         if isinstance(value, (list, tuple)):
-            return [self.of(each, f"{path}[{index}]") for index, each in enumerate(value)]
+            return [self.of(item, f"{path}[{index}]") for index, item in enumerate(value)]
         if isinstance(value, Enum):
             return value.name.lower()
         if isinstance(value, (bytes, bytearray, memoryview)):
@@ -125,17 +125,17 @@ def tree_lines(value: Any, *, whole: bool = False, depth: int = 0, name: str = "
     if isinstance(value, Mapping):
         if name:
             yield f"{indent}{name}:" + ("" if value else " no fields")
-        for key, each in value.items():
-            yield from tree_lines(each, whole=whole, depth=depth + bool(name), name=key)
+        for key, member in value.items():
+            yield from tree_lines(member, whole=whole, depth=depth + bool(name), name=key)
     elif isinstance(value, list):
         shown = value if whole else value[:_MOST_ITEMS]
-        if all(isinstance(each, (int, float, bool)) for each in shown):
+        if all(isinstance(item, (int, float, bool)) for item in shown):
             more = f" ... {len(value) - len(shown):,} more (--all)" if len(shown) < len(value) else ""
             yield f"{head}[{', '.join(map(_word, shown))}]{more}"
             return
         yield f"{head}{len(value):,} element{'s' * (len(value) != 1)}"
-        for index, each in enumerate(shown):
-            yield from tree_lines(each, whole=whole, depth=depth + 1, name=f"[{index}]")
+        for index, item in enumerate(shown):
+            yield from tree_lines(item, whole=whole, depth=depth + 1, name=f"[{index}]")
         if len(shown) < len(value):
             yield f"{indent}  ... {len(value) - len(shown):,} more (--all)"
     else:

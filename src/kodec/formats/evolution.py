@@ -50,8 +50,10 @@ def violations(old: Path, new: Path) -> list[SchemaProblem]:
     pairs = [(schema, newer.get(schema.path)) for schema in before.schemas]
     if old.is_file():
         # the file, and of what it imports all that both have
-        one, other = (next(s for s in m.schemas if s.id == p.stem) for m, p in ((before, old), (after, new)))
-        pairs = [(one, other), *(pair for pair in pairs if pair[0] != one and pair[1] is not None)]
+        first, other = (
+            next(s for s in m.schemas if s.id == p.stem) for m, p in ((before, old), (after, new))
+        )
+        pairs = [(first, other), *(pair for pair in pairs if pair[0] != first and pair[1] is not None)]
     for schema, successor in pairs:
         if successor is None:
             problems.add(schema.root.place, schema.id, "the schema is gone")
@@ -66,9 +68,9 @@ def _load(path: Path, scratch: Path) -> Model:
         name, files = collect(path)
         # problems name the folder
         folder = scratch / path.resolve().parents[name.count("/")].name
-        for each, data in files.items():
-            (folder / each).parent.mkdir(parents=True, exist_ok=True)
-            (folder / each).write_bytes(data)
+        for file_name, data in files.items():
+            (folder / file_name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / file_name).write_bytes(data)
     problems = Problems()
     return run_passes(build(folder, problems), problems)
 
@@ -82,18 +84,18 @@ class _Comparison:
         self.old = old
         self.new = new
         self.problems = problems
-        self.found: dict[tuple[Place, str, str], list[int]] = {}
+        self.findings: dict[tuple[Place, str, str], list[int]] = {}
         # one of them has versions: a number in front of the other, always the same, is the one version of it
-        one, other = _front(old.root), _front(new.root)
+        first, other = _front(old.root), _front(new.root)
         differ = bool(old.root.versions) != bool(new.root.versions)
-        self.fronts = (one, other) if differ and one is not None and other is not None else None
+        self.fronts = (first, other) if differ and first is not None and other is not None else None
 
-    def bad(self, at: Struct | Field, path: str, text: str) -> None:
-        self.problems.add(at.place, path.replace("::", "."), text)
+    def bad(self, spec: Struct | Field, path: str, text: str) -> None:
+        self.problems.add(spec.place, path.replace("::", "."), text)
 
-    def bad_in(self, version: int | None, at: Struct | Field, path: str, text: str) -> None:
+    def bad_in(self, version: int | None, spec: Struct | Field, path: str, text: str) -> None:
         """The same of one version; what is wrong in several is said once."""
-        versions = self.found.setdefault((at.place, path.replace("::", "."), text), [])
+        versions = self.findings.setdefault((spec.place, path.replace("::", "."), text), [])
         versions += [] if version is None or version in versions else [version]
 
     def run(self) -> None:
@@ -114,10 +116,10 @@ class _Comparison:
                 self.bad(self.new.root, self.new.id, f"type `{struct.id}` is gone")
             else:
                 self.struct(struct, successor)
-        for (place, path, text), versions in self.found.items():
+        for (location, path, text), versions in self.findings.items():
             shown = ", ".join(map(str, versions))
             when = f" in version{'s' * (len(versions) > 1)} {shown}" if versions else ""
-            self.problems.add(place, path, text + when)
+            self.problems.add(location, path, text + when)
 
     @staticmethod
     def _name(struct: Struct, schema: Schema) -> str:
@@ -125,11 +127,11 @@ class _Comparison:
 
     def _used(self) -> set[str]:
         """The types that stand in bytes; the parts of a tagged section are compared by tag."""
-        found: set[str] = set()
+        names: set[str] = set()
         for struct in self.old.structs:
             if struct.wire != "tags" and not any(field.tags for field in struct.fields):
-                found.add(struct.name)
-        return found
+                names.add(struct.name)
+        return names
 
     def head(self, old: Struct, new: Struct) -> None:
         """The facts of the message as a whole."""
@@ -149,7 +151,7 @@ class _Comparison:
             self.bad(new, path, f"versions {old.versions} were valid, now {new.versions or 'none'} are")
         both = old.versions.intersect(new.versions) if old.versions and new.versions else None
         if old.flexible is not None and new.flexible is not None and both:
-            flexible, now = ([v for v in both if v in each] for each in (old.flexible, new.flexible))
+            flexible, now = ([v for v in both if v in versions] for versions in (old.flexible, new.flexible))
             if flexible != now:
                 text = f"flexible versions were {old.flexible}, now they are {new.flexible}"
                 self.bad(new, path, text)
@@ -168,12 +170,12 @@ class _Comparison:
             trial.layouts(
                 trial.before.layout(self.old.root, known), trial.after.layout(other.root, {}), version
             )
-            if not trial.found:
+            if not trial.findings:
                 return True
         return False
 
     def enums(self) -> None:
-        newer = {each.name.rpartition("::")[2]: each for each in self.new.enums}
+        newer = {enum.name.rpartition("::")[2]: enum for enum in self.new.enums}
         for enum in self.old.enums:
             ident = enum.name.rpartition("::")[2]
             successor = newer.get(ident)
@@ -253,9 +255,9 @@ class _Comparison:
             self.field(before[name], after[name], f"{path}::{after[name].id}", version)
 
     def field(self, old: Field, new: Field, path: str, version: int | None) -> None:
-        for what, one, other in self.facts(old, new):
-            if one != other:
-                self.bad_in(version, new, path, f"{what} was `{one}`, and is `{other}`")
+        for what, first, other in self.facts(old, new):
+            if first != other:
+                self.bad_in(version, new, path, f"{what} was `{first}`, and is `{other}`")
         # after folding, a range that is not None allows no null
         forbidden = old.null_versions is None and new.null_versions is not None
         if forbidden or (old.nullable is not None and new.nullable is None):
@@ -269,7 +271,7 @@ class _Comparison:
             for (other, old), (name, new) in pairs
             if name not in before
             and other not in after
-            and all(one == two for _, one, two in self.facts(old, new))
+            and all(first == second for _, first, second in self.facts(old, new))
         }
         fields = [(renamed.get(name, name), field) for name, field in after.items()]
         after.clear()
@@ -278,7 +280,7 @@ class _Comparison:
     def facts(self, old: Field, new: Field) -> Iterator[tuple[str, str, str]]:
         """The facts of a field that must not change in a version that both have."""
         yield "the type", _type(old.type, self.before.model), _type(new.type, self.after.model)
-        for what, one, other in (
+        for what, first, other in (
             ("`size`", old.size, new.size),
             ("`if`", old.condition, new.condition),
             ("`repeat-expr`", old.repeat_expr, new.repeat_expr),
@@ -286,7 +288,7 @@ class _Comparison:
         ):
             yield (
                 what,
-                text_of(one) if one is not None else "none",
+                text_of(first) if first is not None else "none",
                 text_of(other) if other is not None else "none",
             )
         yield "`repeat`", str(old.repeat), str(new.repeat)
@@ -297,7 +299,7 @@ class _Comparison:
 
     def tags(self, old: Struct, new: Struct) -> None:
         before, after = (
-            {tag.number: tag for tag in each} for each in (_tags(self.before, old), _tags(self.after, new))
+            {tag.number: tag for tag in tags} for tags in (_tags(self.before, old), _tags(self.after, new))
         )
         path = new.name
         names = {tag.orig_id.raw or tag.id: tag.number for tag in after.values()}
@@ -316,18 +318,18 @@ class _Comparison:
 
     def tag(self, old: Struct, new: Struct, before: Tag, after: Tag) -> None:
         path = f"{new.name}::{after.id}"
-        for what, one, other in (
+        for what, first, other in (
             ("the type", _type(before.type, self.before.model), _type(after.type, self.after.model)),
             ("the default", _default(before.default), _default(after.default)),
         ):
-            if one != other:
-                self.bad(new, path, f"{what} was `{one}`, now it is `{other}`")
+            if first != other:
+                self.bad(new, path, f"{what} was `{first}`, now it is `{other}`")
         for what, one_range, other_range in (
             ("versions", _span(before, old), _span(after, new)),
             ("nullable versions", before.null_versions or _ALL, after.null_versions or _ALL),
         ):
-            asked = (old.versions or self.old.root.versions or _ALL).intersect(one_range)
-            if not _holds(other_range, asked):
+            needed = (old.versions or self.old.root.versions or _ALL).intersect(one_range)
+            if not _holds(other_range, needed):
                 self.bad(new, path, f"{what} were {one_range}, now they are {other_range}")
 
 
@@ -390,6 +392,6 @@ def _type(kind: TypeRef, model: Model) -> str:
             flags = [text_of(arg) for arg in args if isinstance(arg, Literal) and isinstance(arg.value, bool)]
             return target.rpartition("::")[2] + (f"({', '.join(flags)})" if flags else "")
         case Switch(on, cases, default):
-            listed = ", ".join(f"{text_of(case)}: {_type(each, model)}" for case, each in cases)
+            listed = ", ".join(f"{text_of(case)}: {_type(branch, model)}" for case, branch in cases)
             return f"{text_of(on)} {{{listed}}}" + ("" if default is None else f" {_type(default, model)}")
     return "bytes"

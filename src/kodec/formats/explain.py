@@ -133,9 +133,11 @@ class Explainer:
             ) from error
         folders = [import_path] if isinstance(import_path, (str, os.PathLike)) else import_path
         if is_plan(Path(schema)):
-            self._model, self._schema = model_of_plan(Path(schema), chosen=bool(import_path or overlays))
+            self._model, self._schema = model_of_plan(Path(schema), customized=bool(import_path or overlays))
         else:
-            self._model, self._schema = collected(Path(schema), [Path(each) for each in folders], overlays)
+            self._model, self._schema = collected(
+                Path(schema), [Path(folder) for folder in folders], overlays
+            )
         model = self._model
         program = streams_of(model, Kinds(model)) if self._schema.streamed else program_of(model)
         self._code = Code(program)
@@ -197,8 +199,8 @@ class Explainer:
         unit = self._named(type)
         name = unit.name
         if len(unit.parameters) != len(arguments):
-            wanted = ", ".join(each.name for each in unit.parameters) or "none"
-            raise ValueError(f"`{name}` takes {wanted}: {len(arguments)} given")
+            expected = ", ".join(parameter.name for parameter in unit.parameters) or "none"
+            raise ValueError(f"`{name}` takes {expected}: {len(arguments)} given")
         outer = Area("", "", data, position)
         machine = Machine(self._code, data, options, start=start, room=most)
         error: FormatError | None = None
@@ -225,7 +227,7 @@ class _Facts:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._of = cache(self._found)
+        self._of = cache(self._documented)
 
     def field(self, path: str, value: Any, unit: str, name: str) -> Field:
         """The field `name` of a unit with its meaning."""
@@ -239,7 +241,7 @@ class _Facts:
         measure = _UNIT.search(doc)
         return Field(path, value, unit=measure[1] if measure is not None else "", doc=doc)
 
-    def _found(self, unit: str, name: str) -> tuple[str, Mapping[int, str]]:
+    def _documented(self, unit: str, name: str) -> tuple[str, Mapping[int, str]]:
         """The first sentence about a field, and the names of its values."""
         try:
             struct = self._model.struct(unit)
@@ -247,11 +249,11 @@ class _Facts:
             return "", {}
         instance = struct.instance(name)
         field = struct.field(name) or (None if instance is None else instance.parsed)
-        docs = [" ".join(each.doc.raw.split()) for each in (field, instance) if each is not None]
-        enums = [each.enum for each in (field, instance) if each is not None and each.enum is not None]
+        docs = [" ".join(spec.doc.raw.split()) for spec in (field, instance) if spec is not None]
+        enums = [spec.enum for spec in (field, instance) if spec is not None and spec.enum is not None]
         items = self._model.enum(enums[0]).items if enums else ()
         return next(filter(None, docs), "").partition(". ")[0].rstrip("."), {
-            each.value: each.id for each in items
+            item.value: item.id for item in items
         }
 
 
@@ -264,30 +266,30 @@ def _time(value: int, per_second: int) -> str:
     return f"{time:%Y-%m-%d %H:%M:%S.%f}"[:-3] + " UTC" if value >= 0 else ""
 
 
-def _within(found: Explanation, start: int, end: int, stopped: bool) -> Explanation:
+def _within(explanation: Explanation, start: int, end: int, stopped: bool) -> Explanation:
     """The outer area completed, and cut to what was asked for."""
-    outer = found.areas[0]
+    outer = explanation.areas[0]
     first = min(start, outer.parts[0].start) if outer.parts else start
     if stopped:
         last = outer.parts[-1].start if outer.parts else first
-        if last > max(start, first) and all(each.source < last for each in found.areas[1:]):
+        if last > max(start, first) and all(area.source < last for area in explanation.areas[1:]):
             # other fields of the bytes of the last part may be missing
-            outer.parts = [each for each in outer.parts if each.start < last]
-        known = max((each.end for each in outer.parts), default=first)
-        outer.data, found.rest = outer.data[:known], outer.position + max(start, min(last, known))
-    _complete(outer, first, end, "not read" if found.error is not None else "")
+            outer.parts = [part for part in outer.parts if part.start < last]
+        known = max((part.end for part in outer.parts), default=first)
+        outer.data, explanation.rest = outer.data[:known], outer.position + max(start, min(last, known))
+    _complete(outer, first, end, "not read" if explanation.error is not None else "")
     if first:
         outer.data, outer.position = outer.data[first:], outer.position + first
         for parts in (outer.parts, outer.others):
-            parts[:] = [replace(each, start=each.start - first, end=each.end - first) for each in parts]
-    return found
+            parts[:] = [replace(part, start=part.start - first, end=part.end - first) for part in parts]
+    return explanation
 
 
 def _path(path: Iterable[str | int]) -> str:
-    found = ""
-    for each in path:
-        found += f"[{each}]" if isinstance(each, int) else f".{each}" if found else each
-    return found
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
 
 
 def _areas(
@@ -303,7 +305,7 @@ def _areas(
     from kodec.generator.plan.steps import Checksum, Stored, Tagged
 
     yield area
-    inside = {(each.start, each.end): each for each in machine.contents}
+    inside = {(content.start, content.end): content for content in machine.contents}
     parts, tags = [], []
     for read in machine.reads:
         path, start, end = (*prefix, *read.path), read.start + shift, read.end + shift
@@ -315,7 +317,7 @@ def _areas(
                 note = f"{content.codec} of {len(content.machine.stream.buf)} bytes" if content else ""
                 parts.append(Part(start, end, (Field(_path(path), area.data[start:end]),), note))
         elif not isinstance(read.what, Checksum):
-            name = next((each for each in reversed(path) if isinstance(each, str)), "")
+            name = next((step for step in reversed(path) if isinstance(step, str)), "")
             known = facts.field(_path(path), read.value, read.unit, name)
             parts.append(Part(start, end, (known,)))
     held = _Held(tags)
@@ -324,13 +326,13 @@ def _areas(
         path = (*prefix, *content.path)
         if content.codec == "none":
             nested = Area(area.path, "", area.data, source=area.source)
-            at = shift + content.start
-            below += [*_areas(content.machine, nested, path, facts, stopped=stopped, shift=at)][1:]
-            parts += [each for each in nested.parts if each.fields or each.note]
+            position = shift + content.start
+            below += [*_areas(content.machine, nested, path, facts, stopped=stopped, shift=position)][1:]
+            parts += [part for part in nested.parts if part.fields or part.note]
         else:
-            place = f"{content.codec}, {content.end - content.start} bytes at byte {content.start + shift}"
+            note = f"{content.codec}, {content.end - content.start} bytes at byte {content.start + shift}"
             source = area.source if area.path else content.start + shift
-            inner = Area(_path(path), place, content.machine.stream.buf, source=source)
+            inner = Area(_path(path), note, content.machine.stream.buf, source=source)
             below += _areas(content.machine, inner, path, facts, stopped=stopped)
             _complete(inner, 0, content.machine.stream.at, "not read" if stopped else "")
     area.parts = list(_in_order(parts, area.others, held))
@@ -342,7 +344,7 @@ class _Held:
 
     def __init__(self, sections: list[tuple[int, int, str]]) -> None:
         self.sections = sorted(sections)
-        self.starts = [each[0] for each in self.sections]
+        self.starts = [section[0] for section in self.sections]
 
     def __call__(self, start: int, end: int) -> str:
         """A description of bytes without a field."""
@@ -355,12 +357,12 @@ class _Held:
 def _in_order(parts: list[Part], others: list[Part], held: _Held) -> Iterator[Part]:
     """Parts by place, bit fields joined, gaps named; what overlaps others goes to `others`."""
     before: Part | None = None
-    end = min((each.start for each in parts), default=0)
+    end = min((part.start for part in parts), default=0)
     alike = groupby(
-        sorted(parts, key=lambda each: (each.start, each.end)), lambda each: (each.start, each.end)
+        sorted(parts, key=lambda part: (part.start, part.end)), lambda part: (part.start, part.end)
     )
     for _, (first, *same) in alike:
-        fields = tuple(known for each in (first, *same) for known in each.fields) if same else first.fields
+        fields = tuple(known for part in (first, *same) for known in part.fields) if same else first.fields
         part = Part(first.start, first.end, fields, first.note) if same else first
         if before is not None and part.start < end:
             others.append(part)
@@ -372,9 +374,9 @@ def _in_order(parts: list[Part], others: list[Part], held: _Held) -> Iterator[Pa
         before, end = part, max(end, part.end)
     if before is not None:
         yield before
-    tails = [each for each in held.sections if each[1] > end]
+    tails = [section for section in held.sections if section[1] > end]
     if tails:
-        last = max(each[1] for each in tails)
+        last = max(tail[1] for tail in tails)
         yield Part(end, last, (), held(end, last))
 
 
@@ -390,16 +392,16 @@ def _complete(area: Area, first: int, end: int, note: str = "") -> None:
 
 def _read_instances(machine: Machine, root: Any) -> None:
     """All instances that stand at a position or on another stream; others are not bytes."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     todo = [root]
     while todo:
         node = todo.pop()
         if isinstance(node, list):
             todo += node
             continue
-        if not hasattr(node, "unit") or id(node) in seen:
+        if not hasattr(node, "unit") or id(node) in visited:
             continue
-        seen.add(id(node))
+        visited.add(id(node))
         for instance in node.unit.streamed.instances if node.unit.streamed else ():
             if instance.step is not None:
                 todo.append(machine.member(node, instance.name))
@@ -409,16 +411,16 @@ def _read_instances(machine: Machine, root: Any) -> None:
 def _areas_of_streams(machine: Machine, outer: Area, facts: _Facts) -> list[Area]:
     areas = {id(outer.data): outer}
     bits: dict[int, list[tuple[int, int, Field]]] = {id(outer.data): []}
-    for each in machine.reads:
-        key, path = id(each.buf), _path(each.path)
+    for read in machine.reads:
+        key, path = id(read.buf), _path(read.path)
         if key not in areas:
-            areas[key] = Area(path, "decoded", each.buf)
+            areas[key] = Area(path, "decoded", read.buf)
             bits[key] = []
-        name = next((part for part in reversed(each.path) if isinstance(part, str)), "")
-        bits[key].append((*each.bits, facts.field(path, each.value, each.unit, name)))
+        name = next((part for part in reversed(read.path) if isinstance(part, str)), "")
+        bits[key].append((*read.bits, facts.field(path, read.value, read.unit, name)))
     for key, area in areas.items():
         parts: list[Part] = []
-        for first, last, known in sorted(bits[key], key=lambda each: each[:2]):
+        for first, last, known in sorted(bits[key], key=lambda entry: entry[:2]):
             start, end = first // 8, (last + 7) // 8
             before = parts[-1] if parts else None
             if before is not None and start < before.end and (first % 8 or (before.fields and last % 8)):

@@ -32,8 +32,8 @@ class _Group:
             key = (step.member, step.guard, step.accepts)
             group = group.groups.setdefault(key, _Group(("group", *key, ())))
         assert column.native is not None
-        given = (None, None, None) if last is None else (last.member, last.guard, last.accepts)
-        group.leaves.append((*column.native.of(*given), number))
+        access = (None, None, None) if last is None else (last.member, last.guard, last.accepts)
+        group.leaves.append((*column.native.of(*access), number))
 
     def built(self) -> tuple[Any, ...]:
         return (*self.form, (*self.leaves, *(group.built() for group in self.groups.values())))
@@ -69,7 +69,7 @@ class Filling:
             self.tree.add(column, number)
         self.form = self.tree.built()
         self._idle: list[Any] = []
-        self.schema = pa.schema([pa.field(each.name, each.type) for each in columns])
+        self.schema = pa.schema([pa.field(column.name, column.type) for column in columns])
         self.names = frozenset(
             attribute(spec.id)
             for schema in shapes.model.schemas
@@ -95,9 +95,9 @@ class Filling:
             return None
         try:
             # one that has read a file can read another; `pop` is safe where threads share a schema
-            found = self._idle.pop()
+            rows = self._idle.pop()
         except IndexError:
-            found = native.Rows(
+            rows = native.Rows(
                 self.cls,
                 self.path,
                 self.form,
@@ -109,8 +109,8 @@ class Filling:
                 self.whole,
             )
         limits = (options.depth, options.elements, options.decompressed_bytes)
-        found.open(data, limits, arguments, part or (0, -1))
-        return found
+        rows.open(data, limits, arguments, part or (0, -1))
+        return rows
 
     def batches(self, rows: Any, size: int, most_bytes: int) -> Iterator[tuple[pa.RecordBatch, str]]:
         """One batch after another, and whether there are `more`, it is the `end`, or the reader `stopped`
@@ -118,16 +118,16 @@ class Filling:
         """
         status = "more"
         while status == "more":
-            # `made` owns what the address leads to, until it is imported. A capsule of the schema beside it
+            # `owner` owns what the address leads to, until it is imported. A capsule of the schema beside it
             # (`pa.record_batch`) would make another schema for each batch, which then have to be compared.
-            status, _, made, address = rows.run(size, most_bytes)
+            status, _, owner, address = rows.run(size, most_bytes)
             batch = pa.RecordBatch._import_from_c(address, self.schema)
-            del made
+            del owner
             if status == "end":
                 rows.close()
                 self._idle.append(rows)
             yield batch, status
 
 
-def _decode(process: str, data: bytes, args: tuple[Any, ...], limit: int, name: str, at: int) -> bytes:
-    return decode(process, data, args, limit=limit, name=name, at=at)
+def _decode(process: str, data: bytes, args: tuple[Any, ...], limit: int, name: str, position: int) -> bytes:
+    return decode(process, data, args, limit=limit, name=name, at=position)

@@ -88,8 +88,8 @@ def guess(samples: Sequence[bytes], ident: str, *, extension: str = "", names: S
         extension: of the files' names.
         names: of the files, for a comment.
     """
-    found = Guess()
-    writer = _Writer([bytes(each) for each in samples], found)
+    result = Guess()
+    writer = _Writer([bytes(sample) for sample in samples], result)
     body = writer.schema()
     shown = ", ".join(f"{name} ({len(data):,} bytes)" for name, data in zip(names, samples, strict=False))
     head = [
@@ -100,8 +100,8 @@ def guess(samples: Sequence[bytes], ident: str, *, extension: str = "", names: S
         *([f"  file-extension: {json.dumps(extension)}"] if extension else []),
         f"  endian: {_SHORT[writer.order]}  # {writer.why_order}",
     ]
-    found.text = "\n".join([*head, *body, ""])
-    return found
+    result.text = "\n".join([*head, *body, ""])
+    return result
 
 
 def _comment(text: str) -> str:
@@ -110,13 +110,13 @@ def _comment(text: str) -> str:
 
 
 class _Writer:
-    def __init__(self, samples: list[bytes], found: Guess) -> None:
+    def __init__(self, samples: list[bytes], guess: Guess) -> None:
         self.samples = samples
         self.data = samples[0]
-        self.found = found
-        self.lines = all(len(each) > 1 and _is_text(each) for each in samples)
+        self.guess = guess
+        self.lines = all(len(sample) > 1 and _is_text(sample) for sample in samples)
         self.record = None if self.lines else _records(self.data)
-        if self.record is not None and len({len(each) % self.record for each in samples}) > 1:
+        if self.record is not None and len({len(sample) % self.record for sample in samples}) > 1:
             self.record = None
         self.chain = None if self.lines or self.record is not None else _chain(samples)
         self.order, self.why_order = self._order()
@@ -131,9 +131,9 @@ class _Writer:
                 f"the lengths of {self.chain.count} elements are {self.chain.order}-endian",
             )
         for order in _ORDERS:
-            for at, width in product(range(min(_MOST_HEADER, len(self.data))), (4, 8)):
-                if all(_counts_bytes(each, at, width, order) is not None for each in self.samples):
-                    return order, f"the number at byte {at} fits the size of the file"
+            for position, width in product(range(min(_MOST_HEADER, len(self.data))), (4, 8)):
+                if all(_counts_bytes(sample, position, width, order) is not None for sample in self.samples):
+                    return order, f"the number at byte {position} fits the size of the file"
         counts = [_small(self.data[:4096], order) for order in _ORDERS]
         little, big = counts
         if little == big == 0:
@@ -176,13 +176,13 @@ class _Writer:
                 "  - id: rest",
                 "    size-eos: true",
             ]
-            self.found.notes.append("no list was recognized: the rest is one field of bytes")
+            self.guess.notes.append("no list was recognized: the rest is one field of bytes")
         return lines
 
     def _text_lines(self) -> Iterator[str]:
         """A file of text as lines."""
         note = "the file is text" if len(self.samples) == 1 else "the files are text"
-        self.found.notes.append(f"{note}: a list of lines")
+        self.guess.notes.append(f"{note}: a list of lines")
         kind = "ASCII" if all(map(bytes.isascii, self.samples)) else "UTF-8"
         yield from (
             f"  encoding: {kind}",
@@ -204,7 +204,7 @@ class _Writer:
             common = 0
             while (
                 common < min(most, 16, *map(len, self.samples))
-                and len({each[common] for each in self.samples}) == 1
+                and len({sample[common] for sample in self.samples}) == 1
             ):
                 common += 1
             magic = self.data[:common]
@@ -219,54 +219,56 @@ class _Writer:
             ):
                 magic = self.data[: len(magic) + 1]
         if magic:
-            self.found.notes.append(f"the signature {_shown(magic)}")
+            self.guess.notes.append(f"the signature {_shown(magic)}")
         return magic
 
     def _header_end(self, start: int) -> int:
         """Where the numbers of a header end, if there is no list: four or so are worth a field."""
         return min(start + 16, len(self.data)) if start and len(self.data) >= start + 16 else start
 
-    def _header(self, at: int, end: int) -> Iterator[str]:
+    def _header(self, position: int, end: int) -> Iterator[str]:
         """The bytes between the signature and the list, as numbers where these are small."""
-        while at < end:
+        while position < end:
             width = next(
                 (
                     w
                     for w in (4, 2)
-                    if at % w == 0 and at + w <= end and all(len(s) >= at + w for s in self.samples)
+                    if position % w == 0
+                    and position + w <= end
+                    and all(len(s) >= position + w for s in self.samples)
                 ),
                 0,
             )
-            sized = next(((w, why) for w in (8, 4) if at + w <= end
-                          and (why := self._sized(at, w))), None)  # fmt: skip
+            sized = next(((w, reason) for w in (8, 4) if position + w <= end
+                          and (reason := self._sized(position, w))), None)  # fmt: skip
             if sized is not None:
-                width, why = sized
-                self.found.notes.append(f"byte {at}: {why}")
-                yield from (f"  # {why}", f"  - id: len_file_{at}", f"    type: u{width}")
-                at += width
+                width, reason = sized
+                self.guess.notes.append(f"byte {position}: {reason}")
+                yield from (f"  # {reason}", f"  - id: len_file_{position}", f"    type: u{width}")
+                position += width
                 continue
-            value = int.from_bytes(self.data[at : at + width], self.order)
+            value = int.from_bytes(self.data[position : position + width], self.order)
             counted = self.chain is not None and value == self.chain.count and width
             if width and (value < 1 << 8 * width - 8 or width == 2):
-                why = ", the number of elements" if counted else ""
-                yield from (f"  - id: field_{at}", f"    type: u{width}  # {value:,}{why}")
-                at += width
+                meaning = ", the number of elements" if counted else ""
+                yield from (f"  - id: field_{position}", f"    type: u{width}  # {value:,}{meaning}")
+                position += width
             else:
                 size = width or 1
-                part = self.data[at : at + size]
-                if not at:
+                part = self.data[position : position + size]
+                if not position:
                     yield "  # A signature? A second sample would show it."
-                yield from (f"  - id: unknown_{at}", f"    size: {size}  # {_shown(part)}")
-                at += size
+                yield from (f"  - id: unknown_{position}", f"    size: {size}  # {_shown(part)}")
+                position += size
 
-    def _sized(self, at: int, width: int) -> str:
+    def _sized(self, position: int, width: int) -> str:
         """Why a number is the size of something, in every sample."""
-        more = {_counts_bytes(each, at, width, self.order) for each in self.samples}
+        more = {_counts_bytes(sample, position, width, self.order) for sample in self.samples}
         if len(more) != 1 or None in more:
             return ""
-        rest = next(iter(more))
-        assert rest is not None
-        return "The size of the file." if rest == 0 else f"The size of the file, less {rest}."
+        difference = next(iter(more))
+        assert difference is not None
+        return "The size of the file." if difference == 0 else f"The size of the file, less {difference}."
 
     def _elements(self, chain: Chain) -> Iterator[str]:
         data = self.data
@@ -274,7 +276,7 @@ class _Writer:
             f"{chain.count:,} elements with a u{chain.width} of their length at byte {chain.before} of each; "
             f"they reach from byte {chain.start} exactly to the end"
         )
-        self.found.notes.append(note)
+        self.guess.notes.append(note)
         yield from (
             f"  # {note}.",
             "  - id: elements",
@@ -285,10 +287,10 @@ class _Writer:
             "    seq:",
         )
         yield from self._around("head", 0, chain.before)
-        own = chain.width == 1 or chain.order == self.order
+        is_default = chain.width == 1 or chain.order == self.order
         yield from (
             "      - id: len_body",
-            f"        type: u{chain.width}{'' if own else _SHORT[chain.order]}",
+            f"        type: u{chain.width}{'' if is_default else _SHORT[chain.order]}",
         )
         after = max(chain.more, 0)
         tag = 4 if after >= 4 and all(_LETTERS.match(part) for part in self._parts(chain.head, 4)) else 0
@@ -302,7 +304,7 @@ class _Writer:
             f"        size: len_body{f' - {-chain.more}' if chain.more < 0 else ''}",
         )
         if crc:
-            self.found.notes.append(f"the last 4 bytes of an element: {crc[0].lower()}{crc[1:]}")
+            self.guess.notes.append(f"the last 4 bytes of an element: {crc[0].lower()}{crc[1:]}")
             yield from (f"      # {crc}.", "      - id: crc", f"        type: u4{_SHORT[order]}")
         if chain.align > 1:
             yield f"      # Elements begin at a multiple of {chain.align} bytes."
@@ -314,7 +316,7 @@ class _Writer:
     def _parts(self, first: int, size: int) -> list[bytes]:
         """Some bytes of each element of the first sample."""
         assert self.chain is not None
-        return [self.data[at + first : at + first + size] for at in self.chain.places[:-1]]
+        return [self.data[start + first : start + first + size] for start in self.chain.places[:-1]]
 
     def _around(self, name: str, first: int, size: int) -> Iterator[str]:
         """Bytes of an element beside its length and body: text, numbers, or bytes."""
@@ -330,14 +332,14 @@ class _Writer:
             shown = ", ".join(dict.fromkeys(map(str, numbers[:_SHOWN])))
             yield from (f"      - id: {name}", f"        type: u{size}  # {shown}")
         elif size % 4 == 0:
-            for at in range(0, size, 4):
-                yield from self._around(f"{name}_{at}", first + at, 4)
+            for offset in range(0, size, 4):
+                yield from self._around(f"{name}_{offset}", first + offset, 4)
         else:
             yield from (f"      - id: {name}", f"        size: {size}  # {_shown(parts[0])}")
 
     def _fixed(self, size: int, count: int) -> Iterator[str]:
         note = f"{count:,} records of {size} bytes, to the end: bytes {size} apart are alike"
-        self.found.notes.append(note)
+        self.guess.notes.append(note)
         yield from (
             f"  # {note}.",
             "  - id: records",
@@ -351,24 +353,24 @@ class _Writer:
 
     def _strings(self) -> list[str]:
         """Texts in the first sample, as comments: long ones, and those with a sign of where they end."""
-        found = []
-        for each in _TEXT.finditer(self.data[:_SAMPLE]):
-            text, at, how = each[0], each.start(), ""
-            if self.data[each.end() : each.end() + 1] == b"\0":
+        comments = []
+        for match in _TEXT.finditer(self.data[:_SAMPLE]):
+            text, position, how = match[0], match.start(), ""
+            if self.data[match.end() : match.end() + 1] == b"\0":
                 how = ", then a zero byte"
             for width, order in product((4, 2, 1), _ORDERS):
-                if at >= width and int.from_bytes(self.data[at - width : at], order) in (
+                if position >= width and int.from_bytes(self.data[position - width : position], order) in (
                     len(text),
                     len(text) + 1,
                 ):
                     how = f", after its length in {width} byte{'s' * (width > 1)}"
                     break
             if len(text) >= _LONG_TEXT or how:
-                found.append(f"#   {at:>8}: {_shown(text[:60])}{how}")
-            if len(found) == _SHOWN:
-                found.append("#   ...")
+                comments.append(f"#   {position:>8}: {_shown(text[:60])}{how}")
+            if len(comments) == _SHOWN:
+                comments.append("#   ...")
                 break
-        return ["# Texts, by the byte at which they begin:", *found] if found else []
+        return ["# Texts, by the byte at which they begin:", *comments] if comments else []
 
 
 def _shown(data: bytes) -> str:
@@ -386,21 +388,21 @@ def _is_text(data: bytes) -> bool:
     return _CONTROL.search(data) is None
 
 
-def _counts_bytes(data: bytes, at: int, width: int, order: Order) -> int | None:
+def _counts_bytes(data: bytes, position: int, width: int, order: Order) -> int | None:
     """How many bytes of the file a number leaves out that is its size, or the size of what follows it."""
-    if at + width > len(data) or len(data) < 64:
+    if position + width > len(data) or len(data) < 64:
         return None
-    value = int.from_bytes(data[at : at + width], order)
+    value = int.from_bytes(data[position : position + width], order)
     less = len(data) - value
-    return less if less in (0, at, at + width) else None
+    return less if less in (0, position, position + width) else None
 
 
 def _small(data: bytes, order: Order) -> int:
     """How many aligned numbers are small in this byte order, and not in the other one."""
     count = 0
     other: Order = "big" if order == "little" else "little"
-    for at in range(0, len(data) - 3, 4):
-        part = data[at : at + 4]
+    for position in range(0, len(data) - 3, 4):
+        part = data[position : position + 4]
         count += 0 < int.from_bytes(part, order) < 1 << 16 <= int.from_bytes(part, other)
     return count
 
@@ -411,8 +413,8 @@ def _checksum(data: bytes, chain: Chain, tag: int) -> tuple[str, Order]:
     for name, first in spans.items():
         for order in _ORDERS:
             if all(
-                zlib.crc32(data[at + first : end - 4]) == int.from_bytes(data[end - 4 : end], order)
-                for at, end in pairwise(chain.places)
+                zlib.crc32(data[start + first : end - 4]) == int.from_bytes(data[end - 4 : end], order)
+                for start, end in pairwise(chain.places)
             ):
                 return f"The CRC-32 of {name}, in every element of the sample", order
     return "", "big"
@@ -424,9 +426,9 @@ def _checksum(data: bytes, chain: Chain, tag: int) -> tuple[str, Order]:
 def _chain(samples: list[bytes]) -> Chain | None:
     """The list of elements with lengths for which there is most evidence, in all samples."""
     data = samples[0]
-    size, found, left = len(data), list[Chain](), _MOST_STEPS
+    size, chains, budget = len(data), list[Chain](), _MOST_STEPS
     for width, order in _LENGTHS:
-        rare = [_rarity(each, width, order) for each in samples]
+        rare = [_rarity(sample, width, order) for sample in samples]
         for before, start in product(_BEFORE, range(min(_MOST_HEADER, size) + 1)):
             head = before + width
             first = int.from_bytes(data[start + before : start + head], order)
@@ -436,11 +438,11 @@ def _chain(samples: list[bytes]) -> Chain | None:
                 if align > 1 and more > 0:
                     continue
                 walks = []
-                for each in samples:
-                    if left <= 0:
+                for sample in samples:
+                    if budget <= 0:
                         break
-                    places, ends = _walked(each, start, before, width, order, more, align)
-                    left -= len(places)
+                    places, ends = _walked(sample, start, before, width, order, more, align)
+                    budget -= len(places)
                     if not ends:
                         break
                     walks.append(places)
@@ -451,11 +453,13 @@ def _chain(samples: list[bytes]) -> Chain | None:
                 if more >= 4 and any(_checksum(data, chain, tag)[0] for tag in (0, 4)):
                     bits += 32.0 * chain.count
                 if bits >= _LEAST_BITS + log2(size):
-                    found.append(replace(chain, bits=bits))
-    most = max((each.bits for each in found), default=0.0)
-    near = [each for each in found if each.bits >= 0.7 * most]
+                    chains.append(replace(chain, bits=bits))
+    most = max((chain.bits for chain in chains), default=0.0)
+    near = [chain for chain in chains if chain.bits >= 0.7 * most]
     return min(
-        near, key=lambda each: (each.start, each.before % each.width, each.align, -each.bits), default=None
+        near,
+        key=lambda chain: (chain.start, chain.before % chain.width, chain.align, -chain.bits),
+        default=None,
     )
 
 
@@ -463,19 +467,19 @@ def _walked(
     data: bytes, start: int, before: int, width: int, order: Order, more: int, align: int
 ) -> tuple[list[int], bool]:
     """Where elements begin and the last one ends, and whether that is the end of the data and they vary."""
-    size, at, head, least = len(data), start, before + width, max(before + width, 1)
-    places = [at]
+    size, position, head, least = len(data), start, before + width, max(before + width, 1)
+    places = [position]
     first = 0
     varies = False
-    while at < size:
-        stop = at + head + more + int.from_bytes(data[at + before : at + head], order)
+    while position < size:
+        stop = position + head + more + int.from_bytes(data[position + before : position + head], order)
         stop = -(-stop // align) * align if align > 1 else stop
-        if at + head > size or stop > size or stop < at + least:
+        if position + head > size or stop > size or stop < position + least:
             return places, False
-        first = first or stop - at
-        varies = varies or stop - at != first
-        at = stop
-        places.append(at)
+        first = first or stop - position
+        varies = varies or stop - position != first
+        position = stop
+        places.append(position)
         if len(places) > (_MOST_ELEMENTS if varies else _ALIKE):
             return places, False
     return places, varies
@@ -484,17 +488,19 @@ def _walked(
 def _rarity(data: bytes, width: int, order: Order) -> float:
     """Evidence in a number that could be a length, in bits: how seldom these data have one."""
     part = data[:_COUNTED]
-    numbers = (int.from_bytes(part[at : at + width], order) for at in range(len(part) - width + 1))
+    numbers = (
+        int.from_bytes(part[position : position + width], order) for position in range(len(part) - width + 1)
+    )
     count = sum(0 < number <= len(data) for number in numbers)
     return -log2(max(count, 1) / max(len(part), 2))
 
 
 def _evidence(before: int, width: int, align: int, data: bytes, places: Sequence[int], rare: float) -> float:
     """The evidence in a walk that ends where the data do: its lengths, words before them, and the end."""
-    heads = [data[at : at + before] for at in places[:-1]]
+    heads = [data[start : start + before] for start in places[:-1]]
     words = before == 4 and all(map(_LETTERS.match, heads))
     # a length of 0 shows nothing: zeros are everywhere
-    counted = sum(any(data[at + before : at + before + width]) for at in places[:-1])
+    counted = sum(any(data[start + before : start + before + width]) for start in places[:-1])
     average = (places[-1] - places[0]) / len(heads)
     return counted * (rare + 6.0 * words) + log2(average) - log2(align)
 
@@ -510,16 +516,17 @@ def _records(data: bytes) -> int | None:
     best = max(alike.values())
     if best < usual + 0.25:
         return None
-    found = next(step for step, share in alike.items() if share >= best - 0.05)
+    record_size = next(step for step, share in alike.items() if share >= best - 0.05)
     # several records are more alike than one if a field of them repeats
     least = max(usual + 0.25, 0.75 * best)
-    found = next(step for step, share in alike.items() if not found % step and share >= least)
+    record_size = next(step for step, share in alike.items() if not record_size % step and share >= least)
     # what only repeats, as a tone does, has no column that is always the same
     columns = [
-        part[at - len(part) % found :: found] for at in range(len(part) % found, len(part) % found + found)
+        part[offset - len(part) % record_size :: record_size]
+        for offset in range(len(part) % record_size, len(part) % record_size + record_size)
     ]
     constant = sum(max(map(column.count, set(column))) >= 0.9 * len(column) for column in columns)
-    return found if constant * 4 >= found else None
+    return record_size if constant * 4 >= record_size else None
 
 
 def _share(data: bytes, step: int) -> float:

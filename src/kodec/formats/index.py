@@ -47,7 +47,7 @@ class Entry:
     def __init__(
         self, cache: Path, schema: Path, overlays: Sequence[str] = (), import_path: Sequence[Path] = ()
     ) -> None:
-        key = [FORM, str(schema), list(overlays), [str(each.absolute()) for each in import_path]]
+        key = [FORM, str(schema), list(overlays), [str(folder.absolute()) for folder in import_path]]
         # the names of overlays may be relative
         key += [str(Path.cwd())] if overlays else []
         name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
@@ -57,29 +57,29 @@ class Entry:
         """The name of the schema and its files, as loading it would find them; None if that is not known."""
         entry = read_entry(self.path)
         try:
-            name, found = entry["name"], dict[str, bytes]()
+            name, contents = entry["name"], dict[str, bytes]()
             if not isinstance(name, str):
                 return None
             for other, digest in entry["others"].items():
                 if _digest(_bytes(other)) != digest:
                     return None
-            for each, (path, digest) in entry["files"].items():
+            for file_name, (path, digest) in entry["files"].items():
                 data = _bytes(path)
                 if data is None or _digest(data) != digest:
                     return None
-                found[each] = data
+                contents[file_name] = data
         except (KeyError, TypeError, ValueError, AttributeError):
             return None
-        return (name, found) if name in found else None
+        return (name, contents) if name in contents else None
 
     def write(self, name: str, files: dict[str, bytes], looked: Lookups) -> None:
         """Note what the files of a schema are."""
-        paths = {each: str(path.absolute()) for each, path in looked.files.items()}
-        others = {str(each.absolute()) for each in looked.others} - set(paths.values())
+        paths = {file_name: str(path.absolute()) for file_name, path in looked.files.items()}
+        others = {str(path.absolute()) for path in looked.others} - set(paths.values())
         entry = {
             "name": name,
-            "files": {each: [paths[each], _digest(data)] for each, data in files.items()},
-            "others": {each: _digest(_bytes(each)) for each in sorted(others)},
+            "files": {file_name: [paths[file_name], _digest(data)] for file_name, data in files.items()},
+            "others": {path: _digest(_bytes(path)) for path in sorted(others)},
         }
         write_entry(self.path, entry)
 
@@ -91,24 +91,24 @@ def read_entry(path: Path) -> dict[str, Any]:
             if not is_own(os.fstat(file.fileno())) or not is_own(path.parent.stat()):
                 return {}
             head, _, data = file.read(_MOST_BYTES).partition(b"\n")
-        found = json.loads(data) if head == _digest(data).encode() else None
+        entry = json.loads(data) if head == _digest(data).encode() else None
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return entry if isinstance(entry, dict) else {}
 
 
 def write_entry(path: Path, entry: dict[str, Any]) -> None:
     """Replace a file by data and its digest. A folder that cannot be written to is left as it is."""
     data = json.dumps(entry).encode()
-    made = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(6).hex()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(6).hex()}")
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, exist_ok=True)
         try:
-            made.write_bytes(_digest(data).encode() + b"\n" + data)
-            made.chmod(0o600)
-            made.replace(path)
+            temporary.write_bytes(_digest(data).encode() + b"\n" + data)
+            temporary.chmod(0o600)
+            temporary.replace(path)
         finally:
-            made.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
 def is_own(facts: os.stat_result) -> bool:
@@ -120,8 +120,8 @@ def is_own(facts: os.stat_result) -> bool:
 
 def _bytes(path: str) -> bytes | None:
     """The content of a file; None if there is no such regular file."""
-    found = Path(path)
-    return found.read_bytes() if found.is_file() else None
+    file = Path(path)
+    return file.read_bytes() if file.is_file() else None
 
 
 def _digest(data: bytes | None) -> str:

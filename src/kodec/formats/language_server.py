@@ -106,10 +106,10 @@ class LanguageServer:
         if size is None or not 0 <= size <= _MOST_BYTES:
             raise ValueError(f"Content-Length: a size up to {_MOST_BYTES:,}, not {size}")
         data = self.source.read(size)
-        found = read_json(data, most_values=_MOST_VALUES)
-        if not isinstance(found, dict):
-            raise ValueError(f"a message is an object, not {found!r:.100}")
-        return found
+        message = read_json(data, most_values=_MOST_VALUES)
+        if not isinstance(message, dict):
+            raise ValueError(f"a message is an object, not {message!r:.100}")
+        return message
 
     def send(self, message: dict[str, Any]) -> None:
         data = json.dumps(message).encode()
@@ -117,8 +117,10 @@ class LanguageServer:
         self.target.flush()
 
     def initialize(self, params: dict[str, Any]) -> dict[str, Any]:
-        folders = [each["uri"] for each in params.get("workspaceFolders") or ()] or [params.get("rootUri")]
-        self.folders = [_path(each) for each in folders if each]
+        folders = [folder["uri"] for folder in params.get("workspaceFolders") or ()] or [
+            params.get("rootUri")
+        ]
+        self.folders = [_path(folder) for folder in folders if folder]
         return {
             "capabilities": {
                 "textDocumentSync": {"openClose": True, "change": 1, "save": True},
@@ -149,8 +151,8 @@ class LanguageServer:
         self.texts.pop(uri, None)
         self.notify(uri, [])
 
-    def notify(self, uri: str, found: list[dict[str, Any]]) -> None:
-        params = {"uri": uri, "diagnostics": found}
+    def notify(self, uri: str, diagnostics: list[dict[str, Any]]) -> None:
+        params = {"uri": uri, "diagnostics": diagnostics}
         self.send({"jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", "params": params})
 
     def publish(self, uri: str) -> None:
@@ -158,9 +160,9 @@ class LanguageServer:
         if uri in self.texts and uri.endswith(".ksy"):
             lines = self.texts[uri].split("\n")
             name, problems = problems_of(_path(uri), self.texts[uri])
-            self.notify(uri, [_diagnostic(each, name, lines) for each in problems])
+            self.notify(uri, [_diagnostic(problem, name, lines) for problem in problems])
 
-    def place(self, params: dict[str, Any]) -> tuple[Outline, int, int]:
+    def position(self, params: dict[str, Any]) -> tuple[Outline, int, int]:
         """The outline of a text, and the line and column that a request is about."""
         outline = Outline(self.texts[params["textDocument"]["uri"]])
         line = min(params["position"]["line"], len(outline.lines) - 1)
@@ -173,32 +175,32 @@ class LanguageServer:
     def completion(self, params: dict[str, Any]) -> list[dict[str, Any]]:
         if not params["textDocument"]["uri"].endswith(".ksy"):
             return []
-        outline, line, column = self.place(params)
+        outline, line, column = self.position(params)
         path = outline.path_at(line, column)
         if outline.is_value(line, column) and path:
             return [*self.values(outline, path, params["textDocument"]["uri"])]
-        found = {}
+        items = {}
         for shape in at_path(path):
             for key, inner in shape.get("properties", {}).items():
-                found[key] = _item(key, "keys", inner.get("description", ""), f"{key}: ")
-        return list(found.values())
+                items[key] = _item(key, "keys", inner.get("description", ""), f"{key}: ")
+        return list(items.values())
 
     def values(self, outline: Outline, path: tuple[str, ...], uri: str) -> Iterator[dict[str, Any]]:
         """What the value of a key may be: words of the language, and names of the text."""
         if path[-1] == "type" or path[-2:-1] == ("cases",):
-            for names, each in outline.types():
-                yield _item(names[-1], "types", outline.below(each, "doc"))
+            for names, entry in outline.types():
+                yield _item(names[-1], "types", outline.below(entry, "doc"))
             for name in self.imports(outline):
                 yield _item(name.rpartition("/")[2], "types", f"imported: {name}")
         if path[-1] == "enum":
-            for name, each in outline.enums():
-                yield _item(name, "enums", outline.below(each, "doc"))
+            for name, entry in outline.enums():
+                yield _item(name, "enums", outline.below(entry, "doc"))
         if path[-1] in ("if", "value", "repeat-until", "size", "repeat-expr", "pos", "switch-on"):
-            for name, each in outline.enums():
-                values = [inner for inner in outline.entries if inner.path[:-1] == each.path]
+            for name, entry in outline.enums():
+                values = [inner for inner in outline.entries if inner.path[:-1] == entry.path]
                 yield from (_item(f"{name}::{inner.value or 'x'}", "values", "") for inner in values)
-            for name, _, each in outline.members():
-                yield _item(name, "words", outline.below(Entry(0, 0, each.path[:-1], ""), "doc"))
+            for name, _, entry in outline.members():
+                yield _item(name, "words", outline.below(Entry(0, 0, entry.path[:-1], ""), "doc"))
         words = {word for shape in at_path(path) for word in shape.get("enum", ())}
         yield from (
             _item(word if isinstance(word, str) else str(word).lower(), "words", "")
@@ -206,16 +208,16 @@ class LanguageServer:
         )
 
     def imports(self, outline: Outline) -> Iterator[str]:
-        start = next((each.line for each in outline.entries if each.path == ("meta", "imports")), None)
+        start = next((entry.line for entry in outline.entries if entry.path == ("meta", "imports")), None)
         if start is None:
             return
         inline = re.findall(r"[\w/.-]+", outline.lines[start].partition(":")[2])
         yield from inline
         for line in outline.lines[start + 1 :]:
-            found = re.match(r" *- +['\"]?([\w/.-]+)", line)
-            if found is None:
+            match = re.match(r" *- +['\"]?([\w/.-]+)", line)
+            if match is None:
                 return
-            yield found[1]
+            yield match[1]
 
     def outside(self, outline: Outline) -> Iterator[str]:
         """The words that may be types of other schemas, with `ks-opaque-types`."""
@@ -227,52 +229,56 @@ class LanguageServer:
     def hover(self, params: dict[str, Any]) -> dict[str, Any] | None:
         if not params["textDocument"]["uri"].endswith(".ksy"):
             return None
-        outline, line, column = self.place(params)
+        outline, line, column = self.position(params)
         key = outline.key_at(line, column)
         if key is not None:
-            shapes = [each for each in at_path(key.path) if each.get("description")]
+            shapes = [shape for shape in at_path(key.path) if shape.get("description")]
             text = shapes[0]["description"] if shapes else ""
         else:
-            found = self.found(outline, line, column, params["textDocument"]["uri"])
-            text = "" if found is None else _said(*found)
+            declaration = self.declaration(outline, line, column, params["textDocument"]["uri"])
+            text = "" if declaration is None else _hover_text(*declaration)
         return {"contents": {"kind": "plaintext", "value": text}} if text else None
 
     def definition(self, params: dict[str, Any]) -> dict[str, Any] | None:
-        outline, line, column = self.place(params)
+        outline, line, column = self.position(params)
         key = outline.key_at(line, column)
         if key is not None and key.path[-2:-1] not in (("types",), ("enums",), ("instances",), ("cases",)):
             return None
-        found = self.found(outline, line, column, params["textDocument"]["uri"])
-        if found is None:
+        declaration = self.declaration(outline, line, column, params["textDocument"]["uri"])
+        if declaration is None:
             return None
-        uri, other, entry = found
+        uri, other, entry = declaration
         text = other.lines[entry.line]
         start, end = _units(text, entry.column), _units(text, len(text))
-        place = {
+        span = {
             "start": {"line": entry.line, "character": start},
             "end": {"line": entry.line, "character": end},
         }
-        return {"uri": uri, "range": place}
+        return {"uri": uri, "range": span}
 
-    def found(self, outline: Outline, line: int, column: int, uri: str) -> tuple[str, Outline, Entry] | None:
+    def declaration(
+        self, outline: Outline, line: int, column: int, uri: str
+    ) -> tuple[str, Outline, Entry] | None:
         """Where the name at a place is defined: a type, an enum or one of its values, a member."""
         parts = tuple(outline.word_at(line, column).split("::"))
         if not parts[0]:
             return None
         scope = self.scope(outline, line)
-        types = [(names, each) for names, each in outline.types() if names[-len(parts) :] == parts]
+        types = [(names, entry) for names, entry in outline.types() if names[-len(parts) :] == parts]
         if types and outline.path_at(line, column)[-1:] != ("id",):
-            near = max(types, key=lambda each: _shared(each[0][:-1], scope))
+            near = max(types, key=lambda candidate: _shared(candidate[0][:-1], scope))
             return uri, outline, near[1]
-        for name, each in outline.enums():
+        for name, entry in outline.enums():
             if name == parts[-1] or parts[-2:-1] == (name,):
                 inner = [
-                    one for one in outline.entries if one.path[:-1] == each.path and one.value == parts[-1]
+                    candidate
+                    for candidate in outline.entries
+                    if candidate.path[:-1] == entry.path and candidate.value == parts[-1]
                 ]
-                return uri, outline, inner[0] if inner else each
-        members = [(inside, each) for name, inside, each in outline.members() if name == parts[-1]]
+                return uri, outline, inner[0] if inner else entry
+        members = [(inside, entry) for name, inside, entry in outline.members() if name == parts[-1]]
         if members:
-            return uri, outline, max(members, key=lambda each: _shared(each[0], scope))[1]
+            return uri, outline, max(members, key=lambda candidate: _shared(candidate[0], scope))[1]
         for path in (*self.imports(outline), *self.outside(outline)):
             if path.rpartition("/")[2] == parts[0]:
                 return self.in_file(uri, path, parts[1:])
@@ -280,51 +286,59 @@ class LanguageServer:
 
     def in_file(self, uri: str, path: str, parts: tuple[str, ...]) -> tuple[str, Outline, Entry] | None:
         """A type of an imported schema, or the schema itself."""
-        here = _path(uri)
-        for folder in here.parents:
-            place = folder / imported(here.relative_to(folder).as_posix(), path)
-            if place.is_file():
-                other = Outline(self.texts.get(place.as_uri()) or place.read_text("utf-8", "replace"))
+        file = _path(uri)
+        for folder in file.parents:
+            target = folder / imported(file.relative_to(folder).as_posix(), path)
+            if target.is_file():
+                other = Outline(self.texts.get(target.as_uri()) or target.read_text("utf-8", "replace"))
                 inner = (
-                    [each for names, each in other.types() if names[-len(parts) :] == parts] if parts else []
+                    [entry for names, entry in other.types() if names[-len(parts) :] == parts]
+                    if parts
+                    else []
                 )
-                return place.as_uri(), other, inner[0] if inner else Entry(0, 0, (), "")
+                return target.as_uri(), other, inner[0] if inner else Entry(0, 0, (), "")
         return None
 
     # -- references and new names -----------------------------------------------------------------
 
     def references(self, params: dict[str, Any]) -> list[dict[str, Any]]:
         texts, root, name, offset = self.around(params)
-        found = occurrences(texts, root, name, offset)
+        uses = occurrences(texts, root, name, offset)
         declared = params.get("context", {}).get("includeDeclaration", True)
         return [
-            {"uri": (root / each.file).as_uri(), "range": self.range_of(root, each)}
-            for each in found
-            if declared or not each.defines
+            {"uri": (root / occurrence.file).as_uri(), "range": self.range_of(root, occurrence)}
+            for occurrence in uses
+            if declared or not occurrence.defines
         ]
 
     def prepare_rename(self, params: dict[str, Any]) -> dict[str, Any]:
         texts, root, name, offset = self.around(params)
-        here = next(
-            each
-            for each in occurrences(texts, root, name, offset)
-            if each.file == name and each.start <= offset <= each.end
+        occurrence = next(
+            occurrence
+            for occurrence in occurrences(texts, root, name, offset)
+            if occurrence.file == name and occurrence.start <= offset <= occurrence.end
         )
-        return {"range": self.range_of(root, here), "placeholder": texts[name][here.start : here.end]}
+        return {
+            "range": self.range_of(root, occurrence),
+            "placeholder": texts[name][occurrence.start : occurrence.end],
+        }
 
     def rename(self, params: dict[str, Any]) -> dict[str, Any]:
         texts, root, name, offset = self.around(params)
         changes: dict[str, list[dict[str, Any]]] = {}
-        for each in renamed(texts, root, name, offset, params["newName"]):
-            edit = {"range": self.range_of(root, each), "newText": params["newName"]}
-            changes.setdefault((root / each.file).as_uri(), []).append(edit)
+        for occurrence in renamed(texts, root, name, offset, params["newName"]):
+            edit = {"range": self.range_of(root, occurrence), "newText": params["newName"]}
+            changes.setdefault((root / occurrence.file).as_uri(), []).append(edit)
         return {"changes": changes}
 
-    def range_of(self, root: Path, at: Occurrence) -> dict[str, Any]:
-        before, text = self.text_of(root / at.file)[: at.start], self.text_of(root / at.file)
+    def range_of(self, root: Path, occurrence: Occurrence) -> dict[str, Any]:
+        before, text = (
+            self.text_of(root / occurrence.file)[: occurrence.start],
+            self.text_of(root / occurrence.file),
+        )
         line, start = before.count("\n"), before.rfind("\n") + 1
-        first = _units(text[start:], at.start - start)
-        last = _units(text[start:], at.end - start)
+        first = _units(text[start:], occurrence.start - start)
+        last = _units(text[start:], occurrence.end - start)
         return {"start": {"line": line, "character": first}, "end": {"line": line, "character": last}}
 
     def text_of(self, path: Path) -> str:
@@ -341,35 +355,39 @@ class LanguageServer:
         These are all that import the file in which the name is defined, and what is open in the editor.
         """
         uri = params["textDocument"]["uri"]
-        outline, line, column = self.place(params)
-        offset = sum(len(each) + 1 for each in outline.lines[:line]) + column
+        outline, line, column = self.position(params)
+        offset = sum(len(text) + 1 for text in outline.lines[:line]) + column
         root = self.root_of(_path(uri), self.texts[uri])
         name = _path(uri).relative_to(root).as_posix()
         texts = self.with_imports({name}, root)
-        defined = next(each for each in occurrences(texts, root, name, offset) if each.defines)
+        defined = next(
+            occurrence for occurrence in occurrences(texts, root, name, offset) if occurrence.defines
+        )
         return self.with_imports({name, *self.importers(defined.file, root)}, root), root, name, offset
 
     def root_of(self, path: Path, text: str) -> Path:
         """The folder of all schemas: that of the editor, or the nearest from which all imports are found."""
-        own = [folder for folder in reversed(path.parents) if any(map(folder.is_relative_to, self.folders))]
-        for folder in own or path.parents:
+        editor_folders = [
+            folder for folder in reversed(path.parents) if any(map(folder.is_relative_to, self.folders))
+        ]
+        for folder in editor_folders or path.parents:
             name = path.relative_to(folder).as_posix()
-            needs = [imported(name, each) for each in self.imports(Outline(text))]
-            if all((folder / each).is_file() for each in needs if not each.startswith("..")):
+            needs = [imported(name, target) for target in self.imports(Outline(text))]
+            if all((folder / need).is_file() for need in needs if not need.startswith("..")):
                 return folder
         return path.parent
 
     def with_imports(self, names: set[str], root: Path) -> dict[str, str]:
         """Files, and what they import as far as the editor has it open."""
         texts = {name: self.text_of(root / name) for name in names}
-        todo, seen = [*names], {*names}
+        todo, visited = [*names], {*names}
         while todo:
             name = todo.pop()
             outline = Outline(self.text_of(root / name))
-            for each in (*self.imports(outline), *self.outside(outline)):
-                inner = imported(name, each)
-                if inner not in seen and not inner.startswith("..") and (root / inner).is_file():
-                    seen.add(inner)
+            for target in (*self.imports(outline), *self.outside(outline)):
+                inner = imported(name, target)
+                if inner not in visited and not inner.startswith("..") and (root / inner).is_file():
+                    visited.add(inner)
                     todo.append(inner)
                     if (root / inner).as_uri() in self.texts:
                         texts[inner] = self.text_of(root / inner)
@@ -381,18 +399,18 @@ class LanguageServer:
         if len(files) > _MOST_FILES:
             raise Unsure(f"more than {_MOST_FILES:,} schemas in {root}, which may use the name")
         texts = {file.relative_to(root).as_posix(): self.text_of(file) for file in files}
-        found, todo = {name}, [name]
+        users, todo = {name}, [name]
         while todo:
             stem = Path(todo.pop()).stem
-            for each, text in texts.items():
-                if each not in found and stem in text:
+            for file_name, text in texts.items():
+                if file_name not in users and stem in text:
                     outline = Outline(text)
                     paths = (*self.imports(outline), *self.outside(outline))
-                    needs = (imported(each, path) for path in paths)
-                    if not found.isdisjoint(needs):
-                        found.add(each)
-                        todo.append(each)
-        return found
+                    needs = (imported(file_name, path) for path in paths)
+                    if not users.isdisjoint(needs):
+                        users.add(file_name)
+                        todo.append(file_name)
+        return users
 
     @staticmethod
     def scope(outline: Outline, line: int) -> tuple[str, ...]:
@@ -414,27 +432,27 @@ def problems_of(path: Path, text: str) -> tuple[str, list[SchemaProblem]]:
     for folder in path.parents:
         name = path.relative_to(folder).as_posix()
         with TemporaryDirectory() as scratch:
-            place = Path(scratch) / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, "utf-8", "surrogatepass")
+            copy = Path(scratch) / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text(text, "utf-8", "surrogatepass")
             try:
                 load(Path(scratch), import_path=[folder])
                 return name, []
             except SchemaError as error:
-                found = name, list(error.problems)
-        first = first or found
-        if not any("the import path" in each.text for each in found[1]):
-            return found
+                outcome = name, list(error.problems)
+        first = first or outcome
+        if not any("the import path" in problem.text for problem in outcome[1]):
+            return outcome
     assert first is not None
     return first
 
 
 def _diagnostic(problem: SchemaProblem, name: str, lines: list[str]) -> dict[str, Any]:
     """A problem at its place; one of an imported schema at the top."""
-    own = problem.place.file.endswith(name)
-    line = min(problem.place.line, len(lines)) - 1 if own else 0
+    is_inside = problem.place.file.endswith(name)
+    line = min(problem.place.line, len(lines)) - 1 if is_inside else 0
     text = lines[line]
-    column = min(problem.place.column - 1, len(text)) if own else 0
+    column = min(problem.place.column - 1, len(text)) if is_inside else 0
     token = _TOKEN.match(text, column)
     message = f"{problem.text}{f' ({problem.hint})' if problem.hint else ''}"
     start, end = _units(text, column), _units(text, token.end() if token else column)
@@ -442,7 +460,7 @@ def _diagnostic(problem: SchemaProblem, name: str, lines: list[str]) -> dict[str
         "range": {"start": {"line": line, "character": start}, "end": {"line": line, "character": end}},
         "severity": _ERROR if problem.severity == "error" else _INFORMATION,
         "source": "kodec",
-        "message": message if own else f"{problem.place}: {message}",
+        "message": message if is_inside else f"{problem.place}: {message}",
     }
 
 
@@ -453,22 +471,22 @@ def _units(text: str, column: int) -> int:
 
 def _schemas(root: Path) -> Iterator[Path]:
     """The schemas of a folder and of those in it, without hidden ones: editors keep locks in such files."""
-    for place, folders, files in os.walk(root):
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
-        names = (each for each in sorted(files) if each.endswith(".ksy") and not each.startswith("."))
-        yield from (Path(place) / each for each in names)
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
+        names = (file for file in sorted(files) if file.endswith(".ksy") and not file.startswith("."))
+        yield from (Path(folder) / name for name in names)
 
 
 def _path(uri: str) -> Path:
     return Path(unquote(urlsplit(uri).path))
 
 
-def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+def _shared(path: tuple[str, ...], other: tuple[str, ...]) -> int:
     """How many names two paths begin with in common, less those that the first one has more."""
     same = next(
-        (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+        (n for n, (a, b) in enumerate(zip(path, other, strict=False)) if a != b), min(len(path), len(other))
     )
-    return same - (len(one) > same)
+    return same - (len(path) > same)
 
 
 def _item(label: str, kind: str, doc: str, insert: str = "") -> dict[str, Any]:
@@ -476,17 +494,19 @@ def _item(label: str, kind: str, doc: str, insert: str = "") -> dict[str, Any]:
             **({"documentation": doc} if doc else {})}  # fmt: skip
 
 
-def _said(uri: str, outline: Outline, entry: Entry) -> str:
+def _hover_text(uri: str, outline: Outline, entry: Entry) -> str:
     """What is shown of a definition: its documentation and its lines."""
     path = entry.path[:-1] if entry.path[-1:] == ("id",) else entry.path
     inner = [
-        each for each in outline.entries if each.path[:-1] == path and each.value and each.path[-1] != "doc"
+        entry
+        for entry in outline.entries
+        if entry.path[:-1] == path and entry.value and entry.path[-1] != "doc"
     ]
-    facts = [f"{each.path[-1]}: {each.value}" for each in inner]
+    facts = [f"{entry.path[-1]}: {entry.value}" for entry in inner]
     fields = [
         name
-        for name, inside, each in outline.members()
-        if each.path[: len(path)] == path and path[-2:-1] == ("types",)
+        for name, inside, entry in outline.members()
+        if entry.path[: len(path)] == path and path[-2:-1] == ("types",)
     ]
     doc = outline.below(Entry(0, 0, path, ""), "doc")
     return (

@@ -140,10 +140,10 @@ class LiveSource(_Held):
 
     @property
     def eof(self) -> bool:
-        found = self.current
-        if isinstance(found, LiveSource):
-            found.need(1, "")
-        return found.at >= found.end and found._left <= 0
+        source = self.current
+        if isinstance(source, LiveSource):
+            source.need(1, "")
+        return source.at >= source.end and source._left <= 0
 
     @property
     def size(self) -> int:
@@ -181,23 +181,23 @@ class LiveSource(_Held):
     ) -> bytes:
         while self.buf.find(terminator, self.at, self.end) < 0 and not self.feed.done:
             self.need(self.end - self.at + 1, name)
-        at = self.at
+        start = self.at
         while not self.feed.done:
             # of a wide character, half of which may be found between two others
             try:
                 return super().until(terminator, name, include=include, consume=consume)
             except Truncated:
-                self.at = at
+                self.at = start
                 self.need(self.end - self.at + 1, name)
         return super().until(terminator, name, include=include, consume=consume, need=need)
 
     def seek(self, pos: int, name: str) -> ByteSource:
         before = super().seek(pos, name)
-        found = LiveSource(self.feed, self.state, self.base, self.nodes)
-        found.at, found._stand, found._main = before.at, before._stand, before._main
-        assert found._stand is not None
-        found._stand[0] = found
-        return found
+        source = LiveSource(self.feed, self.state, self.base, self.nodes)
+        source.at, source._stand, source._main = before.at, before._stand, before._main
+        assert source._stand is not None
+        source._stand[0] = source
+        return source
 
     def count(self, count: int, least: int, name: str, *, held: bool = True) -> Iterator[int]:
         if count < 0:
@@ -253,9 +253,9 @@ def each_live(
     io = LiveSource(feed, state)
     io.whole = kind._made(arguments)
     try:
-        for each in io.each_in(io.whole, None, "", path) if path else _again(io, kind, arguments):
+        for element in io.each_in(io.whole, None, "", path) if path else _again(io, kind, arguments):
             state.unchecked.clear()
-            yield each
+            yield element
             io.drop()
         io.need(1, "")
         if io.at < io.end:

@@ -58,9 +58,9 @@ class Outline:
         self.spots: list[_Spot] = []
         inside: _Braces | None = None
         for number, line in enumerate(self.lines):
-            found = _LINE.match(line)
-            assert found is not None
-            indent = len(found["indent"])
+            match = _LINE.match(line)
+            assert match is not None
+            indent = len(match["indent"])
             empty = not line.strip() or line.lstrip().startswith("#")
             if inside is not None and (empty or inside.holds(line, indent)):
                 # more lines in braces
@@ -79,18 +79,18 @@ class Outline:
             if empty:
                 self.paths.append(())
                 continue
-            column = indent + len(found["items"])
-            while stack and (stack[-1][0] > indent or (stack[-1][0] == indent and not found["items"])):
+            column = indent + len(match["items"])
+            while stack and (stack[-1][0] > indent or (stack[-1][0] == indent and not match["items"])):
                 stack.pop()
             # the element of a list may stand as far left as the list
-            while found["items"] and stack and stack[-1][0] >= indent and _is_item(stack[-1][1][-1]):
+            while match["items"] and stack and stack[-1][0] >= indent and _is_item(stack[-1][1][-1]):
                 stack.pop()
             path = stack[-1][1] if stack else ()
-            if found["items"]:
+            if match["items"]:
                 path = (*path, f"-{number}")
                 stack.append((indent, path))
-            key = (found["key"] or "").strip("'\"")
-            value = (found["value"] or "").split(" #")[0].strip()
+            key = (match["key"] or "").strip("'\"")
+            value = (match["value"] or "").split(" #")[0].strip()
             self.paths.append((*path, key) if key else path)
             if key:
                 self.indented.append(Entry(number, column, (*path, key), value))
@@ -98,7 +98,7 @@ class Outline:
                 stack.append((column, (*path, key)))
             if value[:1] in ("|", ">"):
                 block = column
-            start = found.start("value") if key else column
+            start = match.start("value") if key else column
             if line[start : start + 1] in ("{", "["):
                 inside = _Braces(self, self.paths[-1], indent)
                 inside.read(number, start)
@@ -109,30 +109,30 @@ class Outline:
         if (spot := self.spot_at(line, column)) is not None:
             return spot.path
         text = self.lines[line][:column]
-        found = _LINE.match(text)
-        assert found is not None
-        if found["key"]:
+        match = _LINE.match(text)
+        assert match is not None
+        if match["key"]:
             return self.paths[line]
-        indent = len(found["indent"])
-        inner = indent + len(found["items"])
+        indent = len(match["indent"])
+        inner = indent + len(match["items"])
         path: tuple[str, ...] = ()
-        for each in self.indented:
-            if each.line >= line:
+        for entry in self.indented:
+            if entry.line >= line:
                 break
-            if each.column < inner:
-                path = each.path
-            elif each.column == inner and not found["items"]:
-                path = each.path[:-1]
-        return (*path, f"-{line}") if found["items"] else path
+            if entry.column < inner:
+                path = entry.path
+            elif entry.column == inner and not match["items"]:
+                path = entry.path[:-1]
+        return (*path, f"-{line}") if match["items"] else path
 
     def spot_at(self, line: int, column: int) -> _Spot | None:
         """The place in braces; None outside of them."""
-        found = None
-        for each in self.spots:
-            if (each.line, each.column) > (line, column):
+        last = None
+        for spot in self.spots:
+            if (spot.line, spot.column) > (line, column):
                 break
-            found = each
-        return found if found is not None and found.path != (_END,) else None
+            last = spot
+        return last if last is not None and last.path != (_END,) else None
 
     def is_value(self, line: int, column: int) -> bool:
         """Whether the value of a key stands at a place, not a key."""
@@ -143,43 +143,45 @@ class Outline:
         """The key that stands at a place."""
         return next(
             (
-                each
-                for each in self.entries
-                if each.line == line and each.column <= column <= each.column + len(each.path[-1])
+                entry
+                for entry in self.entries
+                if entry.line == line and entry.column <= column <= entry.column + len(entry.path[-1])
             ),
             None,
         )
 
     def word_at(self, line: int, column: int) -> str:
         """The name at a place, with `::` in it."""
-        for each in _WORD.finditer(self.lines[line]):
-            if each.start() <= column <= each.end():
-                return each[0]
+        for match in _WORD.finditer(self.lines[line]):
+            if match.start() <= column <= match.end():
+                return match[0]
         return ""
 
     def types(self) -> Iterator[tuple[tuple[str, ...], Entry]]:
         """The types by their names, outermost first; and their entries."""
-        for each in self.entries:
-            if _kind(each.path) == "types":
-                yield each.path[1::2], each
+        for entry in self.entries:
+            if _kind(entry.path) == "types":
+                yield entry.path[1::2], entry
 
     def enums(self) -> Iterator[tuple[str, Entry]]:
-        for each in self.entries:
-            if _kind(each.path) == "enums":
-                yield each.path[-1], each
+        for entry in self.entries:
+            if _kind(entry.path) == "enums":
+                yield entry.path[-1], entry
 
     def members(self) -> Iterator[tuple[str, tuple[str, ...], Entry]]:
         """Fields, parameters and instances: name, the names of the types that they are in, entry."""
-        for each in self.entries:
-            *inside, last = each.path
+        for entry in self.entries:
+            *inside, last = entry.path
             if last == "id" and inside[-2:-1] in (["seq"], ["params"]):
-                yield each.value.strip("'\""), tuple(inside[:-2][1::2]), each
+                yield entry.value.strip("'\""), tuple(inside[:-2][1::2]), entry
             elif inside[-1:] == ["instances"]:
-                yield last, tuple(inside[:-1][1::2]), each
+                yield last, tuple(inside[:-1][1::2]), entry
 
     def below(self, entry: Entry, key: str) -> str:
         """The value of a key in an entry; "" if it has none."""
-        return next((each.value for each in self.entries if each.path == (*entry.path, key)), "")
+        return next(
+            (candidate.value for candidate in self.entries if candidate.path == (*entry.path, key)), ""
+        )
 
 
 _END = "}"
@@ -201,34 +203,34 @@ class _Braces:
         return indent > self.indent or line.strip()[:1] in ("}", "]")
 
     def read(self, number: int, start: int) -> None:
-        for found in _FLOW.finditer(self.outline.lines[number], start):
-            sign, at = found[0], found.start()
+        for match in _FLOW.finditer(self.outline.lines[number], start):
+            sign, position = match[0], match.start()
             if sign in ("{", "["):
                 path = self.here()
-                self.open.append((path, "" if sign == "{" else f"-{number}{at:04}", sign == "{"))
+                self.open.append((path, "" if sign == "{" else f"-{number}{position:04}", sign == "{"))
             elif not self.open:
                 return
             elif sign in ("}", "]"):
                 self.open.pop()
                 if not self.open:
-                    self.spot(number, at + 1, (_END,), is_value=False)
+                    self.spot(number, position + 1, (_END,), is_value=False)
                     return
             elif sign == ",":
                 path, _, is_mapping = self.open.pop()
-                self.open.append((path, "" if is_mapping else f"-{number}{at:04}", is_mapping))
+                self.open.append((path, "" if is_mapping else f"-{number}{position:04}", is_mapping))
             elif sign == ":" and self.word is not None and self.open[-1][2] and not self.open[-1][1]:
                 line, column, word = self.word
                 path = self.open[-1][0]
                 self.open[-1] = path, word, True
                 self.outline.entries.append(Entry(line, column, (*path, word), ""))
             elif sign.strip() and sign.lstrip()[:1] != "#":
-                self.word = number, at, sign.strip("'\"")
+                self.word = number, position, sign.strip("'\"")
                 self.valued(sign.strip("'\""))
                 continue
             else:
                 continue
             self.word = None
-            self.spot(number, at + 1, self.here(), is_value=bool(self.open and self.open[-1][1]))
+            self.spot(number, position + 1, self.here(), is_value=bool(self.open and self.open[-1][1]))
 
     def valued(self, word: str) -> None:
         """Put a word to the value of the key before it."""
@@ -261,25 +263,27 @@ def _kind(path: tuple[str, ...]) -> str:
 def at_path(path: tuple[str, ...]) -> list[Mapping[str, Any]]:
     """What may be at a path, as the JSON schema of the language describes it."""
     whole = dialect()
-    found = list(_plain(whole, whole))
+    shapes = list(_plain(whole, whole))
     for key in path:
-        found = [inner for each in found for inner in _inside(each, key, whole)]
-    return found
+        shapes = [inner for shape in shapes for inner in _inside(shape, key, whole)]
+    return shapes
 
 
 def _plain(shape: Mapping[str, Any], whole: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The alternatives of a shape, each with the description of the whole."""
     if "$ref" in shape:
-        yield from _plain(whole["definitions"][shape["$ref"].rpartition("/")[2]] | _said(shape), whole)
+        yield from _plain(
+            whole["definitions"][shape["$ref"].rpartition("/")[2]] | _documentation(shape), whole
+        )
         return
     inner = [*shape.get("anyOf", ()), *shape.get("allOf", ())]
-    for each in inner:
-        yield from _plain({**each, **_said(shape)}, whole)
+    for alternative in inner:
+        yield from _plain({**alternative, **_documentation(shape)}, whole)
     if not inner:
         yield shape
 
 
-def _said(shape: Mapping[str, Any]) -> dict[str, Any]:
+def _documentation(shape: Mapping[str, Any]) -> dict[str, Any]:
     return {"description": shape["description"]} if "description" in shape else {}
 
 

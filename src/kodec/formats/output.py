@@ -58,15 +58,15 @@ def check_target(to: Path, source: Path, *, overwrite: bool) -> None:
             raise FileExistsError(f"{to} exists; overwrite=True replaces it")
 
 
-def format_of(to: Path, given: str | None) -> str:
+def format_of(to: Path, requested: str | None) -> str:
     """The format of a file: what is given, or by the ending of its name. Raises: ValueError."""
-    found = given or _ENDINGS.get(to.suffix.lower())
-    if found not in FORMATS:
+    name = requested or _ENDINGS.get(to.suffix.lower())
+    if name not in FORMATS:
         endings = ", ".join(_ENDINGS)
         raise ValueError(
             f"{to}: its name shows no format; choose one of {', '.join(FORMATS)}, or end it in {endings}"
         )
-    return found
+    return name
 
 
 def write_rows(
@@ -102,33 +102,33 @@ def write_rows(
     Example: see `scan_files`.
     """
     to = Path(to)
-    chosen = format_of(to, format)
+    output_format = format_of(to, format)
     if compression not in COMPRESSIONS:
         raise ValueError(f"compression {compression!r}: one of {', '.join(COMPRESSIONS)}")
 
-    def as_text(rows: FormatReader, made: Path) -> int:
-        with made.open("wb") as file:
-            return print_rows(rows, file, chosen, guard_formulas=guard_formulas)
+    def as_text(rows: FormatReader, temporary: Path) -> int:
+        with temporary.open("wb") as file:
+            return print_rows(rows, file, output_format, guard_formulas=guard_formulas)
 
     write: Callable[[FormatReader, Path], int] = {
-        "parquet": lambda rows, made: _parquet(rows, made, compression),
-        "duckdb": lambda rows, made: _duckdb(rows, made, table or "rows"),
-    }.get(chosen, as_text)
+        "parquet": lambda rows, temporary: _parquet(rows, temporary, compression),
+        "duckdb": lambda rows, temporary: _duckdb(rows, temporary, table or "rows"),
+    }.get(output_format, as_text)
     if to.exists() and not overwrite:
         raise FileExistsError(f"{to} exists; overwrite=True replaces it")
     _remove_abandoned(to)
     with readable_as(*getattr(reader, "files", ())):
-        made, lock = _begin(to)
+        temporary, lock = _begin(to)
         try:
-            count = write(reader, made)
+            count = write(reader, temporary)
             if overwrite:
                 if to.exists():
-                    made.chmod(stat.S_IMODE(to.stat().st_mode) & ~excluded())
-                made.replace(to)
+                    temporary.chmod(stat.S_IMODE(to.stat().st_mode) & ~excluded())
+                temporary.replace(to)
             else:
-                os.link(made, to)
+                os.link(temporary, to)
         finally:
-            made.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             if lock is not None:
                 os.close(lock)
     return count
@@ -150,10 +150,10 @@ def print_rows(
     return count
 
 
-def _parquet(reader: FormatReader, made: Path, compression: str) -> int:
+def _parquet(reader: FormatReader, temporary: Path, compression: str) -> int:
     count = size = 0
     pending: list[pa.RecordBatch] = []
-    with pq.ParquetWriter(made, reader.schema, compression=compression) as writer:
+    with pq.ParquetWriter(temporary, reader.schema, compression=compression) as writer:
         for batch in reader:
             pending.append(batch)
             count += batch.num_rows
@@ -179,7 +179,7 @@ def _csv(reader: FormatReader, guard_formulas: bool) -> Iterator[tuple[bytes, in
         pc.write_csv(batch, out, pc.WriteOptions(include_header=head))
         return bytes(out.getvalue())
 
-    schema = pa.schema([pa.field(each.name, _plain_type(each.type)) for each in reader.schema])
+    schema = pa.schema([pa.field(field.name, _plain_type(field.type)) for field in reader.schema])
     yield part(schema.empty_table(), head=True), 0
     for batch in reader:
         columns = [_plain(column) for column in batch.columns]
@@ -203,21 +203,22 @@ def _plain(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         return column.cast(pa.string())
     if pa.types.is_binary(column.type):
-        return pa.array([None if each is None else each.hex() for each in column.to_pylist()], pa.string())
+        return pa.array([None if value is None else value.hex() for value in column.to_pylist()], pa.string())
     if pa.types.is_nested(column.type):
-        found = (
-            None if each is None else json.dumps(_json(each), allow_nan=False) for each in column.to_pylist()
+        texts = (
+            None if value is None else json.dumps(_json(value), allow_nan=False)
+            for value in column.to_pylist()
         )
-        return pa.array(list(found), pa.string())
+        return pa.array(list(texts), pa.string())
     return column
 
 
 def _json(value: Any) -> Any:
     """A value for JSON: bytes in hexadecimal digits, numbers that JSON lacks as text."""
     if isinstance(value, dict):
-        return {name: _json(each) for name, each in value.items()}
+        return {name: _json(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [_json(each) for each in value]
+        return [_json(item) for item in value]
     if isinstance(value, bytes):
         return value.hex()
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
@@ -231,32 +232,34 @@ def _jsonl(reader: FormatReader) -> Iterator[tuple[bytes, int]]:
             json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n"
             for row in zip(*columns, strict=True)
         )
-        text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", "".join(lines))
+        text = _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", "".join(lines))
         yield text.encode(), batch.num_rows
 
 
-def _duckdb(reader: FormatReader, made: Path, table: str) -> int:
+def _duckdb(reader: FormatReader, temporary: Path, table: str) -> int:
     try:
         import duckdb
     except ImportError as error:
         raise MissingDependency("a DuckDB file needs `duckdb`: pip install duckdb") from error
     # duckdb begins a file itself
-    made.unlink()
-    connection = duckdb.connect(str(made))
+    temporary.unlink()
+    connection = duckdb.connect(str(temporary))
     try:
         name = '"' + table.replace('"', '""') + '"'
-        schema = pa.schema([pa.field(each.name, _without_dictionaries(each.type)) for each in reader.schema])
+        schema = pa.schema(
+            [pa.field(field.name, _without_dictionaries(field.type)) for field in reader.schema]
+        )
         batches = (_cast(batch, schema) for batch in reader)
         source = pa.RecordBatchReader.from_batches(schema, batches)
         connection.register("kodec_rows", source)
         connection.execute(f"CREATE TABLE {name} AS SELECT * FROM kodec_rows")
         connection.unregister("kodec_rows")
-        found = connection.execute(f"SELECT count(*) FROM {name}").fetchone()
+        row = connection.execute(f"SELECT count(*) FROM {name}").fetchone()
     finally:
         connection.close()
-        made.with_name(f"{made.name}.wal").unlink(missing_ok=True)
-    assert found is not None
-    return int(found[0])
+        temporary.with_name(f"{temporary.name}.wal").unlink(missing_ok=True)
+    assert row is not None
+    return int(row[0])
 
 
 def _without_dictionaries(kind: pa.DataType) -> pa.DataType:
@@ -264,7 +267,7 @@ def _without_dictionaries(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind):
         return kind.value_type
     if pa.types.is_struct(kind):
-        return pa.struct([pa.field(each.name, _without_dictionaries(each.type)) for each in kind])
+        return pa.struct([pa.field(field.name, _without_dictionaries(field.type)) for field in kind])
     return pa.list_(_without_dictionaries(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
@@ -275,15 +278,15 @@ def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 def _begin(to: Path) -> tuple[Path, int | None]:
     """A new hidden file beside the target, locked as long as its descriptor is open; None without locks."""
     while True:
-        made = to.with_name(f".{to.name}.{secrets.token_hex(8)}")
-        fd = os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        temporary = to.with_name(f".{to.name}.{secrets.token_hex(8)}")
+        fd = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         if fcntl is None:
             # a file that is open could not be renamed there
             os.close(fd)
-            return made, None
+            return temporary, None
         # another process may have just treated it as abandoned
         if _locked(fd) and os.fstat(fd).st_nlink:
-            return made, fd
+            return temporary, fd
         os.close(fd)
 
 

@@ -24,22 +24,22 @@ _ACCEPTED: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def values_of(model: Model, struct: Struct, given: Mapping[str, Any] | None) -> tuple[Any, ...]:
+def values_of(model: Model, struct: Struct, values: Mapping[str, Any] | None) -> tuple[Any, ...]:
     """The values of a type's parameters, in their order; that of an enum is its number.
 
     Raises: ValueError for one that is unknown, missing, or of another type than the schema states.
     """
-    _known(struct, given or {})
+    _known(struct, values or {})
     if not struct.params:
         return ()
     kinds = Kinds(model)
-    missing = [each for each in struct.params if each.id not in (given or {})]
+    missing = [param for param in struct.params if param.id not in (values or {})]
     if missing:
-        asked = ", ".join(f"`{each.id}` ({_described(kinds, each)})" for each in missing)
-        raise ValueError(f"`{struct.id}` has parameters, which a file does not define: give {asked}")
-    assert given is not None
+        listed = ", ".join(f"`{param.id}` ({_described(kinds, param)})" for param in missing)
+        raise ValueError(f"`{struct.id}` has parameters, which a file does not define: give {listed}")
+    assert values is not None
     return tuple(
-        _checked(model, struct, each, kinds.of_param(each), given[each.id]) for each in struct.params
+        _checked(model, struct, param, kinds.of_param(param), values[param.id]) for param in struct.params
     )
 
 
@@ -51,21 +51,21 @@ def from_text(model: Model, struct: Struct, texts: Iterable[str]) -> dict[str, A
     Raises: ValueError for one that is unknown, repeated, or not of its type.
     """
     kinds = Kinds(model)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
             raise ValueError(f"a parameter is written as NAME=VALUE, not {text}")
-        if name in found:
+        if name in values:
             raise ValueError(f"the parameter `{name}` is given twice")
         _known(struct, [name])
-        param = next(each for each in struct.params if each.id == name)
-        found[name] = _parsed(struct, param, kinds.of_param(param), value)
-    return found
+        param = next(param for param in struct.params if param.id == name)
+        values[name] = _parsed(struct, param, kinds.of_param(param), value)
+    return values
 
 
 def _known(struct: Struct, names: Iterable[str]) -> None:
-    known = [each.id for each in struct.params]
+    known = [param.id for param in struct.params]
     for name in names:
         if name not in known:
             hint = nearest(name, known) or (f"it has {', '.join(known)}" if known else "it has none")
@@ -120,11 +120,11 @@ def _checked(model: Model, struct: Struct, param: Param, kind: Kind, value: Any)
         return value
     fits = isinstance(value, _ACCEPTED[kind.name])
     if not fits or (isinstance(value, bool) and kind.name in ("integer", "float")):
-        found = type(value).__name__
-        raise ValueError(f"`{param.id}` of `{struct.id}` is of type {param.type}, not {found}: {value!r}")
+        actual = type(value).__name__
+        raise ValueError(f"`{param.id}` of `{struct.id}` is of type {param.type}, not {actual}: {value!r}")
     if kind.name == "list":
         assert kind.of is not None
-        return [_checked(model, struct, param, kind.of, each) for each in value]
+        return [_checked(model, struct, param, kind.of, item) for item in value]
     if kind.name == "bytes":
         return bytes(value)
     if kind.name == "float":

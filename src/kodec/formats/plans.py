@@ -62,25 +62,25 @@ def is_plan(path: Path) -> bool:
     return path.suffix == _SUFFIX
 
 
-def model_of_plan(path: Path, *, chosen: bool) -> tuple[Model, Schema]:
+def model_of_plan(path: Path, *, customized: bool) -> tuple[Model, Schema]:
     """The checked model of a plan, and its schema in it. Raises: as `opened`."""
-    name, modules = opened(path, chosen=chosen)
+    name, modules = opened(path, customized=customized)
     model = modules.model()
-    return model, next(each for each in model.schemas if each.path == name)
+    return model, next(schema for schema in model.schemas if schema.path == name)
 
 
-def opened(path: Path, *, chosen: bool = False, trusted: bool = False) -> tuple[str, Modules]:
+def opened(path: Path, *, customized: bool = False, trusted: bool = False) -> tuple[str, Modules]:
     """The path of the schema of a plan, and its modules, in the user's cache.
 
     Args:
-        chosen: whether overlays or imports are chosen for it.
+        customized: whether overlays or imports are chosen for it.
         trusted: whether this program made the plan, and its code may run; it also may where the environment
             allows it (`kodec.runtime.permission`).
 
     Raises: ValueError where overlays or imports are chosen; Malformed for a part that is missing or changed;
     Unsupported for another form; SchemaError; MissingDependency; OSError.
     """
-    if chosen:
+    if customized:
         raise ValueError(f"{path} is a plan: its overlays and imports were chosen when it was saved")
     data = path.read_bytes()
     try:
@@ -107,15 +107,15 @@ def _read(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             ways = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-            if any(each.compress_type not in ways for each in archive.infolist()):
+            if any(part.compress_type not in ways for part in archive.infolist()):
                 raise Malformed("", "a part of the plan is compressed as no plan is", at=0)
-            size = sum(each.file_size for each in archive.infolist())
+            size = sum(part.file_size for part in archive.infolist())
             if size > _MOST_BYTES or len(archive.infolist()) > _MOST_PARTS:
                 raise Malformed("", f"a plan of more than {_MOST_BYTES >> 20} MiB", at=0)
-            parts = {each.filename: archive.read(each) for each in archive.infolist()}
+            parts = {part.filename: archive.read(part) for part in archive.infolist()}
         about = read_json(parts.pop(_ABOUT), most_values=4 * _MOST_PARTS)
-        form, wanted, schema = about["form"], dict(about["parts"]), about["schema"]
-        for text in (about["made_by"], schema, *wanted):
+        form, expected, schema = about["form"], dict(about["parts"]), about["schema"]
+        for text in (about["made_by"], schema, *expected):
             # a lone half of a character is no text
             text.encode("utf-8")
     except (
@@ -133,11 +133,11 @@ def _read(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
         raise Malformed("", f"not a plan of kodec: {error}", at=0) from error
     if form != FORM:
         raise Unsupported("form", f"a plan of form {form}; this version of kodec has form {FORM}", at=0)
-    for path in {*wanted, *parts}:
+    for path in {*expected, *parts}:
         normal = posixpath.normpath(path)
         if normal != path or normal.startswith(("/", "..")) or "\\" in path or ":" in path:
             raise Malformed(path, "a plan has a part outside of its folder", at=0)
-        if path not in parts or hashlib.sha256(parts[path]).hexdigest() != wanted.get(path):
+        if path not in parts or hashlib.sha256(parts[path]).hexdigest() != expected.get(path):
             raise Malformed(path, "a part of the plan is missing or was changed", at=0)
     if f"schemas/{schema}" not in parts:
         raise Malformed("schema", "the plan has no such schema", at=0, have=schema)

@@ -81,8 +81,8 @@ class _Values:
 
 def columns_of_kernel(kernel: PlannedKernel) -> list[Column]:
     """A column for each of the kernel's. Raises NotPure."""
-    found = [_column(kernel.plan, each) for each in kernel.kernel.columns]
-    return [Column(each.name, each.type, each.array) for each in found]
+    mapped = [_column(kernel.plan, column) for column in kernel.kernel.columns]
+    return [Column(column.name, column.type, column.array) for column in mapped]
 
 
 def hidden_by(kernel: PlannedKernel) -> Get:
@@ -104,10 +104,10 @@ def _column(plan: RowPlan, column: ColumnPlan, inside: str = "") -> _Values:
             get = _path(column.path, inside)
             return _Values(column.name, _type(column.format), _stored(column, get))
         case Lists():
-            children = [_column(plan, each, f"{column.path}.") for each in column.children]
-            kind = pa.list_(pa.struct([pa.field(each.name, each.type) for each in children]))
+            children = [_column(plan, child, f"{column.path}.") for child in column.children]
+            kind = pa.list_(pa.struct([pa.field(child.name, child.type) for child in children]))
             items = _path(column.path, inside)
-            parts = [(each.name, each.get) for each in children]
+            parts = [(child.name, child.get) for child in children]
             return _Values(
                 column.name,
                 kind,
@@ -164,8 +164,8 @@ def _computed(plan: RowPlan, value: Value) -> Get:
         case NumberOf(of):
             return _computed(plan, of)
         case Unary(op, of) if op in _UNARY:
-            only, one = _UNARY[op], _computed(plan, of)
-            return lambda value: only(one(value))
+            only, operand = _UNARY[op], _computed(plan, of)
+            return lambda value: only(operand(value))
         case Binary("and", left, right):
             first, second = _computed(plan, left), _computed(plan, right)
             return lambda value: first(value) and second(value)
@@ -176,6 +176,6 @@ def _computed(plan: RowPlan, value: Value) -> Get:
             both, first, second = _BINARY[op], _computed(plan, left), _computed(plan, right)
             return lambda value: both(first(value), second(value))
         case Choose(test, yes, no):
-            asked, then, other = (_computed(plan, each) for each in (test, yes, no))
-            return lambda value: then(value) if asked(value) else other(value)
+            condition, then, other = (_computed(plan, expression) for expression in (test, yes, no))
+            return lambda value: then(value) if condition(value) else other(value)
     raise NotPure(f"`{text_of(value)}`")

@@ -143,10 +143,10 @@ class Format:
         if path.suffix == PLAN_SUFFIX:
             from kodec.formats.plans import opened
 
-            found = opened(path, chosen=bool(overlays or import_path), trusted=trusted)
+            named_modules = opened(path, customized=bool(overlays or import_path), trusted=trusted)
         else:
-            found = _loaded(path, overlays, import_path)
-        self._name, self._modules = found
+            named_modules = _loaded(path, overlays, import_path)
+        self._name, self._modules = named_modules
         self._about = self._modules.about(self._name)
         self._by_enums: dict[str, Shapes] = {}
         self._plans: dict[tuple[Any, ...], _Plan] = {}
@@ -165,7 +165,7 @@ class Format:
 
     @cached_property
     def _schema(self) -> Schema:
-        return next(each for each in self._model.schemas if each.path == self._name)
+        return next(schema for schema in self._model.schemas if schema.path == self._name)
 
     @cached_property
     def module(self) -> ModuleType:
@@ -192,7 +192,7 @@ class Format:
             return "a parameter is an object or a stream"
         class_of = self._shapes("names").class_of
         names = (struct.name for schema in self._model.schemas for struct in schema.structs)
-        name = next(each for each in names if class_of(each) is kind)
+        name = next(name for name in names if class_of(name) is kind)
         try:
             reason = self.fallbacks.get(name)
         except MissingDependency:
@@ -315,14 +315,14 @@ class Format:
         data, name = bytes_of(source)
         plan = self._planned(rows, columns, where, nested, enums)
         if isinstance(plan, _Plan):
-            found = _Scan(self, plan, data, name, options, batch_rows, part, arguments, check).reader()
+            reader = _Scan(self, plan, data, name, options, batch_rows, part, arguments, check).reader()
         elif part is not None:
             raise ValueError("part: the rows of a kernel are read as a whole")
         else:
-            found = self._marked(*plan, data, name, options, batch_rows)
+            reader = self._marked(*plan, data, name, options, batch_rows)
         if isinstance(data, _Mapped):
-            found._batches = _batches_of(found._batches, data)
-        return found
+            reader._batches = _batches_of(reader._batches, data)
+        return reader
 
     def save(self, to: str | os.PathLike[str]) -> None:
         """Write the checked schema and the generated modules as one file, a plan, which `load_schema` takes.
@@ -342,13 +342,13 @@ class Format:
 
         if Path(to).suffix != PLAN_SUFFIX:
             raise ValueError(f"{to}: the name of a plan ends in .kodec")
-        made = Path(to).with_name(f".{Path(to).name}.{secrets.token_hex(8)}")
+        temporary = Path(to).with_name(f".{Path(to).name}.{secrets.token_hex(8)}")
         try:
-            with made.open("xb") as file:
+            with temporary.open("xb") as file:
                 file.write(packed(self._name, self._modules))
-            made.replace(to)
+            temporary.replace(to)
         finally:
-            made.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
     def schema_of(
         self,
@@ -384,13 +384,13 @@ class Format:
         arguments = self._arguments(parameters)
         data, _ = bytes_of(source)
         plan = self._planned(rows, columns, where, False, "names")
-        found = plan.filling.rows(data, DEFAULT_READ, arguments) if isinstance(plan, _Plan) else None
-        if not isinstance(plan, _Plan) or found is None or most < 2 or plan.filling.whole:
+        native_rows = plan.filling.rows(data, DEFAULT_READ, arguments) if isinstance(plan, _Plan) else None
+        if not isinstance(plan, _Plan) or native_rows is None or most < 2 or plan.filling.whole:
             return [(0, -1)]
         with _whole(data):
-            status, counted, *_ = found.run(1, 1)
-            size, left = found.fixed()
-        total = counted + left
+            status, counted, *_ = native_rows.run(1, 1)
+            size, remaining = native_rows.fixed()
+        total = counted + remaining
         if status != "more" or not size or total < 2 * max(least, 1):
             return [(0, -1)]
         parts = min(most, total // max(least, 1))
@@ -404,26 +404,26 @@ class Format:
         _require_pyarrow()
         from kodec.formats.conditions import condition_of
 
-        chosen = [columns] if isinstance(columns, str) else None if columns is None else list(columns)
-        if chosen is not None and (not chosen or len(set(chosen)) < len(chosen)):
-            raise ValueError(f"columns: empty or repeated: {', '.join(chosen)}")
+        selected = [columns] if isinstance(columns, str) else None if columns is None else list(columns)
+        if selected is not None and (not selected or len(set(selected)) < len(selected)):
+            raise ValueError(f"columns: empty or repeated: {', '.join(selected)}")
         test = None if where is None else condition_of(where)
         if rows is None:
-            found = self._marked_columns(chosen, test)
-            if found is not None:
-                return found
+            plan = self._marked_columns(selected, test)
+            if plan is not None:
+                return plan
             rows = self._only_list()
-        key = (rows, None if chosen is None else tuple(chosen), test, nested, enums)
+        key = (rows, None if selected is None else tuple(selected), test, nested, enums)
         try:
             hash(key)
         except TypeError:
-            return self._plan(rows, chosen, test, nested, enums)
+            return self._plan(rows, selected, test, nested, enums)
         if key not in self._plans:
-            self._plans[key] = self._plan(rows, chosen, test, nested, enums)
+            self._plans[key] = self._plan(rows, selected, test, nested, enums)
         return self._plans[key]
 
     def _plan(
-        self, path: str, chosen: list[str] | None, test: Comparison | Test | None, nested: bool, enums: str
+        self, path: str, selected: list[str] | None, test: Comparison | Test | None, nested: bool, enums: str
     ) -> _Plan:
         """The mapping of rows to columns. Raises ValueError."""
         from kodec.formats.conditions import natively
@@ -434,17 +434,17 @@ class Format:
         shapes.left_out.clear()
         rows = shapes.rows(root, path)
         columns: list[Column] = []
-        for name in ["*"] if chosen is None else chosen:
+        for name in ["*"] if selected is None else selected:
             if name == "*":
                 columns += shapes.columns(rows.shape) if nested else shapes.flat(rows.shape)
             elif nested:
                 columns.append(shapes.column(rows.shape, name, rows.owners))
             else:
                 columns += shapes.flat(rows.shape, name, rows.owners)
-        columns = list({each.name: each for each in columns}.values())
+        columns = list({column.name: column for column in columns}.values())
         shown = len(columns)
-        left_out = dict(shapes.left_out) if chosen is None else {}
-        known = {each.name: each for each in columns}
+        left_out = dict(shapes.left_out) if selected is None else {}
+        known = {column.name: column for column in columns}
         for name in dict.fromkeys(test.paths if test is not None else ()):
             if name not in known:
                 known[name] = shapes.flat(rows.shape, name, rows.owners)[0]
@@ -476,7 +476,7 @@ class Format:
             elements = plan.kind.each_of(data, ".".join(first), *arguments, opt=options, exact=False)
         else:
             elements = iter([self._of_file(plan.kind, data, options, arguments)])
-        rows = (row for each in elements for row in plan.give(each, len(first)))
+        rows = (row for element in elements for row in plan.give(element, len(first)))
         for row in rows:
             # an instance may depend on where a stream stands, and is read before the stream goes on
             for column in plan.sought:
@@ -501,14 +501,14 @@ class Format:
             struct = self._model.struct(spec.type.target)
         return []
 
-    def _arguments(self, given: Mapping[str, Any] | None) -> tuple[Any, ...]:
+    def _arguments(self, parameters: Mapping[str, Any] | None) -> tuple[Any, ...]:
         """The values of the outermost type's parameters, in their order. Raises: ValueError."""
-        if not given and not self._about.parameters:
+        if not parameters and not self._about.parameters:
             return ()
         from kodec.formats.parameters import values_of
 
         root = self._schema.root
-        values = values_of(self._model, root, given)
+        values = values_of(self._model, root, parameters)
         return tuple(
             value if param.enum is None else self._members(param.enum, value)
             for param, value in zip(root.params, values, strict=True)
@@ -519,11 +519,11 @@ class Format:
         from kodec.generator.targets.python.names import ClassNames
 
         if isinstance(value, list):
-            return [self._members(enum, each) for each in value]
+            return [self._members(enum, item) for item in value]
         module = self._modules.module(self._model.schema_of(enum).module)
-        found = getattr(module, ClassNames(self._model).enum_class(enum))
+        enum_class = getattr(module, ClassNames(self._model).enum_class(enum))
         try:
-            return found(value)
+            return enum_class(value)
         except ValueError:
             return value
 
@@ -593,13 +593,15 @@ class Format:
         arguments = self._arguments(parameters)
         if not self._schema.streamed:
             raise ValueError(f"`{self.id}` has keys of layouts, which are read as a whole")
-        ends = [each.id for each in root.fields[-1:] if each.repeat is not None]
-        chosen = path if path is not None else ends[0] if ends and attribute_of(ends[0]) in kind._each else ""
-        steps = tuple(attribute_of(step) for step in chosen.split(".")) if chosen else ()
+        ends = [field.id for field in root.fields[-1:] if field.repeat is not None]
+        list_path = (
+            path if path is not None else ends[0] if ends and attribute_of(ends[0]) in kind._each else ""
+        )
+        steps = tuple(attribute_of(step) for step in list_path.split(".")) if list_path else ()
         if steps and steps[0] not in kind._each:
-            known = ", ".join(each.removesuffix("_") for each in kind._each) or "none"
-            raise ValueError(f"`{chosen}` cannot be read one by one; lists that can: {known}")
-        return chosen, each_live(kind, steps, source, options, most, arguments)
+            known = ", ".join(name.removesuffix("_") for name in kind._each) or "none"
+            raise ValueError(f"`{list_path}` cannot be read one by one; lists that can: {known}")
+        return list_path, each_live(kind, steps, source, options, most, arguments)
 
     def _only_list(self) -> str:
         root = self._schema.root
@@ -607,7 +609,11 @@ class Format:
             return str(self.lists[0])
         if self.lists:
             raise ValueError(f"choose the list of rows: {', '.join(self.lists)}")
-        others = [each.id for each in root.instances if each.parsed is not None and each.parsed.repeat]
+        others = [
+            instance.id
+            for instance in root.instances
+            if instance.parsed is not None and instance.parsed.repeat
+        ]
         hint = f"; there is {', '.join(others)}" if others else ""
         raise ValueError(
             f"`{self.id}` has no list of types in its fields: name one as the rows{hint}; "
@@ -615,7 +621,7 @@ class Format:
         )
 
     def _marked_columns(
-        self, chosen: list[str] | None, test: Comparison | Test | None
+        self, selected: list[str] | None, test: Comparison | Test | None
     ) -> tuple[Any, list[Column], int, Comparison | Test | None] | None:
         """The rows that the schema marks, as a kernel has them; None if it marks none."""
         from kodec.generator.schema.type_roles import listed_rows, row_content
@@ -640,16 +646,16 @@ class Format:
             if row.columns or row.row_unless is not None or row.row_head:
                 raise ValueError(f"the `-row` of `{row.id}` cannot be columns: {error}") from None
             return None
-        by_name = {each.name: each for each in columns}
+        by_name = {column.name: column for column in columns}
         needed = list(test.paths) if test is not None else []
-        unknown = [each for each in [*(chosen or ()), *needed] if each not in by_name]
+        unknown = [name for name in [*(selected or ()), *needed] if name not in by_name]
         if unknown:
             near = meant(unknown[0], by_name, f"columns: {', '.join(by_name)}")
             raise ValueError(f"no such column: {', '.join(unknown)}{near}")
-        if chosen is not None:
-            columns = [by_name[each] for each in chosen]
+        if selected is not None:
+            columns = [by_name[name] for name in selected]
         shown = len(columns)
-        columns += [by_name[each] for each in dict.fromkeys(needed) if by_name[each] not in columns]
+        columns += [by_name[name] for name in dict.fromkeys(needed) if by_name[name] not in columns]
         return hidden, columns, shown, test
 
     def _marked(
@@ -669,18 +675,18 @@ class Format:
 
         def objects() -> Iterator[Any]:
             # one by one: rows before damage are given
-            at = 0
+            position = 0
             for index in count():
-                if at == len(data):
+                if position == len(data):
                     return
                 try:
-                    each, at = kind.read_from(data, at, opt=options)
+                    row, position = kind.read_from(data, position, opt=options)
                 except FormatError as error:
                     raise error.within(path, index) from None
                 if index == options.elements:
-                    raise too_many(path, at, options)
-                if not hidden(each):
-                    yield each
+                    raise too_many(path, position, options)
+                if not hidden(row):
+                    yield row
 
         def pure(after: int) -> Iterator[pa.RecordBatch]:
             return _pure(lambda: islice(objects(), after, None), columns, name, batch_rows)
@@ -688,14 +694,14 @@ class Format:
         def left(after: int) -> Iterator[pa.RecordBatch]:
             yield from pure(after)
             # no error was raised: the bytes were right
-            found.through_objects = f"`{target}`: a value that the kernel does not support"
+            reader.through_objects = f"`{target}`: a value that the kernel does not support"
 
         kernel = None if os.environ.get("KODEC_PURE") == "1" else self._modules.kernel(self.id)
         backend = "pure" if kernel is None else "native"
-        found = FormatReader(_schema_of(columns[:shown]), path, {}, backend, iter(()))
+        reader = FormatReader(_schema_of(columns[:shown]), path, {}, backend, iter(()))
         batches = pure(0) if kernel is None else _native(kernel, data, columns, options, batch_rows, left)
-        found._batches = _filtered(batches, test, shown)
-        return found
+        reader._batches = _filtered(batches, test, shown)
+        return reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -721,14 +727,14 @@ class _Scan:
                 reason = "and columns need data after them"
             raise ValueError(f"part: rows are counted by the native reader, {reason}")
         backend = "pure" if rows is None else "native"
-        found = FormatReader(plan.schema, plan.rows, dict(plan.left_out), backend, iter(()))
+        reader = FormatReader(plan.schema, plan.rows, dict(plan.left_out), backend, iter(()))
         if self.check and rows is not None:
-            found.through_objects = "what follows from bytes is checked"
+            reader.through_objects = "what follows from bytes is checked"
         if rows is None or self.check:
-            found._batches = _filtered(self.pure(), plan.test, plan.shown)
+            reader._batches = _filtered(self.pure(), plan.test, plan.shown)
         else:
-            found._batches = self.native(rows, found)
-        return found
+            reader._batches = self.native(rows, reader)
+        return reader
 
     def pure(self) -> Iterator[pa.RecordBatch]:
         return _pure(
@@ -744,24 +750,24 @@ class _Scan:
         """Batches of the native reader. Data that it refuses is left to pure Python, which goes on or
         raises."""
         plan = self.plan
-        given, status = 0, "end"
-        for batch, found in plan.filling.batches(rows, self.size, BATCH_BYTES):
-            status = found
+        yielded, status = 0, "end"
+        for batch, batch_status in plan.filling.batches(rows, self.size, BATCH_BYTES):
+            status = batch_status
             if batch.num_rows:
-                for each in _filtered(iter([batch]), plan.test, plan.shown):
-                    given += each.num_rows
-                    yield each
+                for part in _filtered(iter([batch]), plan.test, plan.shown):
+                    yielded += part.num_rows
+                    yield part
         if status == "stopped":
             if self.part not in (None, (0, -1)):
                 # other parts are read elsewhere: the whole file shows the error
                 for _ in self.pure():
                     pass
                 raise Malformed(plan.rows, "rows do not all have as many bytes", at=0)
-            for each in _filtered(self.pure(), plan.test, plan.shown):
-                if given < each.num_rows:
+            for part in _filtered(self.pure(), plan.test, plan.shown):
+                if yielded < part.num_rows:
                     reader.through_objects = self.format._reason(rows.stopped())
-                    yield each.slice(given)
-                given = max(0, given - each.num_rows)
+                    yield part.slice(yielded)
+                yielded = max(0, yielded - part.num_rows)
             # objects are read to the end: the bytes were right
             reader.through_objects = self.format._reason(rows.stopped())
 
@@ -771,16 +777,16 @@ def _loaded(path: Path, overlays: Iterable[str], import_path: Sequence[Path]) ->
     from kodec.formats.cache import cache_folder, has_streams, indexed, modules_of
     from kodec.formats.index import Entry, Lookups
 
-    chosen = [overlays] if isinstance(overlays, str) else list(overlays)
-    entry = Entry(cache_folder(), path.resolve(), chosen, import_path)
-    found = indexed(entry)
-    if found is not None:
-        return found
+    overlay_list = [overlays] if isinstance(overlays, str) else list(overlays)
+    entry = Entry(cache_folder(), path.resolve(), overlay_list, import_path)
+    cached = indexed(entry)
+    if cached is not None:
+        return cached
     from kodec.formats.collect import add_overlays, collect
 
     looked = Lookups()
     name, files = collect(path, import_path, looked)
-    add_overlays(files, chosen, looked)
+    add_overlays(files, overlay_list, looked)
     modules = modules_of(files, streams=has_streams(files))
     entry.write(name, files, looked)
     return name, modules
@@ -815,7 +821,7 @@ def load_schema(
     """
     try:
         folders = [import_path] if isinstance(import_path, (str, os.PathLike)) else import_path
-        return Format(Path(path), overlays, [Path(each) for each in folders])
+        return Format(Path(path), overlays, [Path(folder) for folder in folders])
     except ImportError as error:
         if isinstance(error, MissingDependency):
             raise
@@ -879,8 +885,8 @@ def _require_pyarrow() -> None:
 def attribute_of(name: str) -> str:
     from kodec.generator.targets.python.names import attribute
 
-    found: str = attribute(name)
-    return found
+    attribute_name: str = attribute(name)
+    return attribute_name
 
 
 def bytes_of(source: Source) -> tuple[AnyBuffer, str | None]:
@@ -926,10 +932,10 @@ class _Mapped(mmap):
 
     @classmethod
     def of(cls, file: BinaryIO, path: str, guard: ModuleType) -> _Mapped:
-        found = cls(file.fileno(), 0, access=ACCESS_READ)
-        found.path, found.guard = path, guard
-        found.number = guard.guard(found)
-        return found
+        mapped = cls(file.fileno(), 0, access=ACCESS_READ)
+        mapped.path, mapped.guard = path, guard
+        mapped.number = guard.guard(mapped)
+        return mapped
 
     def __del__(self) -> None:
         if self.number >= 0:
@@ -971,7 +977,7 @@ def _all_of(file: BinaryIO, name: object) -> bytes:
 def _schema_of(columns: Iterable[Column]) -> pa.Schema:
     import pyarrow as pa
 
-    return pa.schema([pa.field(each.name, each.type) for each in columns])
+    return pa.schema([pa.field(column.name, column.type) for column in columns])
 
 
 def _filtered(
@@ -983,9 +989,9 @@ def _filtered(
             yield batch
             continue
         by_name = dict(zip(batch.schema.names, batch.columns, strict=True))
-        found = batch.filter(test.mask(by_name)).select(range(shown))
-        if found.num_rows:
-            yield found
+        filtered = batch.filter(test.mask(by_name)).select(range(shown))
+        if filtered.num_rows:
+            yield filtered
 
 
 def _pure(
@@ -996,7 +1002,7 @@ def _pure(
     try:
         for some in _portions(objects(), size):
             arrays = [_array(column, some) for column in columns]
-            yield pa.RecordBatch.from_arrays(arrays, names=[each.name for each in columns])
+            yield pa.RecordBatch.from_arrays(arrays, names=[column.name for column in columns])
             del some, arrays
     except FormatError as error:
         raise error.in_source(name) from error.__cause__
@@ -1027,18 +1033,18 @@ def _array(column: Column, rows: list[Any]) -> pa.Array:
     import pyarrow as pa
 
     try:
-        found = column.array(rows)
-        if isinstance(found, pa.ChunkedArray):
+        array = column.array(rows)
+        if isinstance(array, pa.ChunkedArray):
             raise Unsupported(column.name, "more than 2 GiB in one batch: ask for smaller ones", at=0)
-        return found
+        return array
     except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
         for row in rows:
             try:
                 column.array([row])
             except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError):
-                at = getattr(row, "_start", None) or 0
+                position = getattr(row, "_start", None) or 0
                 reason = f"a value does not fit a column of {column.type}"
-                raise Malformed(column.name, reason, at=at) from error
+                raise Malformed(column.name, reason, at=position) from error
         raise Unsupported(column.name, f"the column is too large: {error}", at=0) from error
 
 
@@ -1053,17 +1059,17 @@ def _native(
     """Batches of a kernel. Data that it refuses is left to pure Python, which goes on or raises."""
     import pyarrow as pa
 
-    names = [each.name for each in columns]
+    names = [column.name for column in columns]
     rows = kernel.Rows(names, check=options.check_crc, rows=size, elements=options.elements)
     schema = _schema_of(columns)
-    given = at = 0
+    yielded = position = 0
     while True:
-        status, at = rows.run(data, at, len(data))
+        status, position = rows.run(data, position, len(data))
         if status not in ("end", "ok", "full"):
             break
         texts = rows.not_ascii
-        found = cast("pa.StructArray", pa.array(rows.take()))
-        batch = pa.RecordBatch.from_arrays(found.flatten(), names=names)
+        array = cast("pa.StructArray", pa.array(rows.take()))
+        batch = pa.RecordBatch.from_arrays(array.flatten(), names=names)
         if texts:
             try:
                 batch.validate(full=True)
@@ -1071,8 +1077,8 @@ def _native(
                 # text that is not UTF-8
                 break
         if batch.num_rows:
-            given += batch.num_rows
+            yielded += batch.num_rows
             yield batch.cast(schema) if batch.schema != schema else batch
         if status != "full":
             return
-    yield from pure(given)
+    yield from pure(yielded)

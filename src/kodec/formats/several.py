@@ -67,25 +67,25 @@ def files_of(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     Raises: FileNotFoundError for a path that does not exist, and for a pattern without a file;
     IsADirectoryError.
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     # a text is one path, not the letters of it
-    for each in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
-        path = readable(each)
+    for source in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
+        path = readable(source)
         name = str(path)
         if not _MAGIC & set(name) or path.exists():
             if path.is_dir():
                 raise IsADirectoryError(f"{name} is a folder: name its files, as {path / '*'}")
             if not path.exists():
                 raise FileNotFoundError(f"{name}: no such file")
-            found[name] = None
+            names[name] = None
             continue
-        matched = [str(one) for one in _glob(path) if not one.is_dir()]
+        matched = [str(match) for match in _glob(path) if not match.is_dir()]
         if not matched:
             raise FileNotFoundError(f"{name}: no file matches")
-        found.update(dict.fromkeys(matched))
-    if not found:
+        names.update(dict.fromkeys(matched))
+    if not names:
         raise FileNotFoundError("no files")
-    return list(found)
+    return list(names)
 
 
 def _glob(pattern: Path) -> list[Path]:
@@ -105,14 +105,14 @@ def _matches(folder: Path, parts: Sequence[str], entered: set[tuple[int, Path]])
     if not parts:
         yield folder
         return
-    part, rest = parts[0], parts[1:]
+    part, remaining = parts[0], parts[1:]
     if not _MAGIC & set(part):
         below = folder / part
-        if below.is_dir() if rest else os.path.lexists(below):
-            yield from _matches(below, rest, entered)
+        if below.is_dir() if remaining else os.path.lexists(below):
+            yield from _matches(below, remaining, entered)
         return
     if part == "**":
-        yield from _matches(folder, rest, entered)
+        yield from _matches(folder, remaining, entered)
     for below in sorted(folder.iterdir()):
         name = below.name
         if name.startswith(".") and not part.startswith("."):
@@ -120,18 +120,18 @@ def _matches(folder: Path, parts: Sequence[str], entered: set[tuple[int, Path]])
         if part == "**":
             if below.is_dir() and not (below.is_symlink() and _is_known(below, folder, len(parts), entered)):
                 yield from _matches(below, parts, entered)
-            elif not rest:
+            elif not remaining:
                 yield below
-        elif fnmatch.fnmatchcase(name, part) and (not rest or below.is_dir()):
-            yield from _matches(below, rest, entered)
+        elif fnmatch.fnmatchcase(name, part) and (not remaining or below.is_dir()):
+            yield from _matches(below, remaining, entered)
 
 
-def _is_known(link: Path, folder: Path, left: int, entered: set[tuple[int, Path]]) -> bool:
+def _is_known(link: Path, folder: Path, remaining_parts: int, entered: set[tuple[int, Path]]) -> bool:
     """Whether a link in a folder leads back, or to where another link has led."""
     real = link.resolve()
-    if (left, real) in entered or folder.resolve().is_relative_to(real):
+    if (remaining_parts, real) in entered or folder.resolve().is_relative_to(real):
         return True
-    entered.add((left, real))
+    entered.add((remaining_parts, real))
     return False
 
 
@@ -181,9 +181,9 @@ def scan_files(
     if on_error not in ("raise", "skip"):
         raise ValueError(f"on_error: raise or skip, not {on_error}")
     files = files_of(paths)
-    chosen = None if columns is None else list(columns)
+    selected = None if columns is None else list(columns)
     # what is wrong with rows, columns and conditions is reported before a file is read
-    first = format.scan(b"", rows, chosen, **settings)
+    first = format.scan(b"", rows, selected, **settings)
     schema = first.schema
     if path_column is not None:
         if path_column in schema.names:
@@ -197,11 +197,11 @@ def scan_files(
         for path in files:
             count = 0
             try:
-                one = format.scan(path, rows, chosen, **settings)
-                for batch in one:
+                file_reader = format.scan(path, rows, selected, **settings)
+                for batch in file_reader:
                     count += batch.num_rows
                     yield batch if path_column is None else _with_path(pa, batch, path, schema)
-                reader.through_objects = reader.through_objects or one.through_objects
+                reader.through_objects = reader.through_objects or file_reader.through_objects
             except (FormatError, OSError, KodecError) as error:
                 if on_error == "raise":
                     raise

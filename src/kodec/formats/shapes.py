@@ -55,7 +55,7 @@ class Places(dict[int, int]):
     """The places of numbers in a dictionary, and its words."""
 
     def __init__(self, names: Mapping[int, str]) -> None:
-        super().__init__({number: place for place, number in enumerate(names)})
+        super().__init__({number: index for index, number in enumerate(names)})
         self.words = list(names.values())
 
 
@@ -180,9 +180,11 @@ def _enum(names: Mapping[int, str]) -> Shape:
     places = Places(names)
 
     def array(values: Values) -> pa.Array:
-        found = dict(places)
-        indexes = [None if value is None else found.setdefault(int(value), len(found)) for value in values]
-        words = [names.get(number) or str(number) for number in found]
+        positions = dict(places)
+        indexes = [
+            None if value is None else positions.setdefault(int(value), len(positions)) for value in values
+        ]
+        words = [names.get(number) or str(number) for number in positions]
         return pa.DictionaryArray.from_arrays(pa.array(indexes, pa.int32()), pa.array(words, pa.string()))
 
     numbers = {name: number for number, name in names.items()}
@@ -237,8 +239,8 @@ class Shapes:
 
     def class_of(self, target: str) -> type:
         schema = self.model.schema_of(target)
-        found: type = getattr(self._load(schema.module), self.index.classes[target])
-        return found
+        python_class: type = getattr(self._load(schema.module), self.index.classes[target])
+        return python_class
 
     def _number(self, kind: pa.DataType, enum: str | None) -> Shape:
         if enum is None:
@@ -269,7 +271,7 @@ class Shapes:
             case Ref(target):
                 return self._of_ref(target, path, inside)
             case Switch():
-                alternatives = [each for _, each in kind.cases]
+                alternatives = [alternative for _, alternative in kind.cases]
                 alternatives += [] if kind.default is None else [kind.default]
                 return self._of_switch(alternatives, enum, path, inside)
         raise TypeError(kind)
@@ -298,22 +300,22 @@ class Shapes:
         for spec in struct.fields:
             if spec.contents is not None or (layout and spec.derive is not None and spec.derive.is_length):
                 continue  # no attribute: it follows from the rest
-            found = self.of_field(spec, f"{path}.{spec.id}".lstrip("."), (*inside, struct.name))
-            if found is not None:
-                members[spec.id] = found
+            shape = self.of_field(spec, f"{path}.{spec.id}".lstrip("."), (*inside, struct.name))
+            if shape is not None:
+                members[spec.id] = shape
         if not members:
-            there = _plain(pa.bool_(), lambda value: None if value is None else True)
-            return replace(there, native=Native("here"), target=struct.name)
+            presence = _plain(pa.bool_(), lambda value: None if value is None else True)
+            return replace(presence, native=Native("here"), target=struct.name)
         kind = pa.struct([pa.field(name, shape.type) for name, shape in members.items()])
         parts = [(attrgetter(attribute(name)), shape.array) for name, shape in members.items()]
 
         def array(values: Values) -> pa.Array:
-            there = [value for value in values if value is not None]
-            if not there:
+            present = [value for value in values if value is not None]
+            if not present:
                 return pa.nulls(len(values), kind)
-            arrays = [build(list(map(get, there))) for get, build in parts]
-            made = pa.StructArray.from_arrays(arrays, fields=list(kind))
-            return made if len(there) == len(values) else _spread(made, values)
+            arrays = [build(list(map(get, present))) for get, build in parts]
+            structs = pa.StructArray.from_arrays(arrays, fields=list(kind))
+            return structs if len(present) == len(values) else _spread(structs, values)
 
         native = tuple(shape.native.of(attribute(name)) for name, shape in members.items())
         return Shape(kind, array, Native("struct", (), native), members, struct.name)
@@ -338,8 +340,8 @@ class Shapes:
             if label == "float" and label in members:
                 shape = _plain(pa.float64())
             members[label] = shape
-            for each in _python_types(label, shape, self):
-                by_class[each] = label
+            for python_type in _python_types(label, shape, self):
+                by_class[python_type] = label
         if not members:
             return None
         if len(members) == 1 and whole:
@@ -388,25 +390,25 @@ class Shapes:
         kind = spec.type
         sized = spec.size is not None or spec.size_eos or spec.terminator is not None
         if isinstance(kind, Switch) and kind.default is None and sized:
-            alternatives = [*(each for _, each in kind.cases), Bytes()]
+            alternatives = [*(alternative for _, alternative in kind.cases), Bytes()]
             return self._of_switch(alternatives, spec.enum, path, inside)
         return self.of_type(kind, spec.enum, path, inside)
 
     def of_instance(self, struct: Struct, instance: Instance, path: str, inside: tuple[str, ...]) -> Shape:
         """An instance, which is selected by name. Raises ValueError if no column can have it."""
-        found = None
+        shape = None
         if not self.model.schema_of(struct.name).streamed:
             raise ValueError(f"`{path}`: the instances of this schema are not attributes")
         if (spec := instance.reads) is not None:
-            found = self.of_field(spec, path, inside)
+            shape = self.of_field(spec, path, inside)
         else:
             try:
-                found = self._of_kind(self.kinds.of_instance(struct, instance), path, inside)
+                shape = self._of_kind(self.kinds.of_instance(struct, instance), path, inside)
             except KindError as error:
                 raise ValueError(f"`{path}`: {error}") from None
-        if found is None:
+        if shape is None:
             raise ValueError(f"`{path}`: it cannot be a column")
-        return found
+        return shape
 
     def _of_kind(self, kind: Kind, path: str, inside: tuple[str, ...]) -> Shape | None:
         match kind.name:
@@ -442,13 +444,13 @@ class Shapes:
     def _member(self, struct: Struct, name: str, path: str) -> Shape:
         spec = struct.field(name)
         if spec is not None and spec.contents is None:
-            found = self.of_field(spec, path, (struct.name,))
-            if found is None:
+            shape = self.of_field(spec, path, (struct.name,))
+            if shape is None:
                 raise ValueError(f"`{path}`: it cannot be a column: {self.left_out[path]}")
-            return found
+            return shape
         instance = struct.instance(name)
         if instance is None:
-            known = [each.id for each in struct.fields] + [each.id for each in struct.instances]
+            known = [field.id for field in struct.fields] + [instance.id for instance in struct.instances]
             hint = nearest(name, known)
             raise ValueError(f"`{path}`: a `{struct.id}` has no `{name}`" + (f"; {hint}" if hint else ""))
         return self.of_instance(struct, instance, path, (struct.name,))
@@ -490,11 +492,15 @@ class Shapes:
 
     def _no_alternative(self, shape: Shape, name: str) -> str:
         """The reason why a name after a switch is wrong; types that have such a member are named."""
-        structs = {each: self.model.struct(one.target) for each, one in shape.members.items() if one.target}
-        having = [each for each, one in structs.items() if one.field(name) or one.instance(name)]
+        structs = {
+            label: self.model.struct(member.target)
+            for label, member in shape.members.items()
+            if member.target
+        }
+        having = [label for label, struct in structs.items() if struct.field(name) or struct.instance(name)]
         if having:
-            there = ", ".join(f"`{each}.{name}`" for each in having)
-            return f"name the type too: {there}"
+            qualified = ", ".join(f"`{label}.{name}`" for label in having)
+            return f"name the type too: {qualified}"
         return f"`{name}` is not one of the alternatives {', '.join(shape.members)}"
 
     def _column(self, name: str, shape: Shape, steps: tuple[Step, ...]) -> Column:
@@ -526,10 +532,10 @@ class Shapes:
         the members of a type are columns of their own, and a `switch-on` has the name of the type besides.
         """
         shape, steps = self._at(row, path, owners) if path else (row, ())
-        found = list(self._flat(shape, path, steps))
-        if len(found) > MOST_COLUMNS:
+        columns = list(self._flat(shape, path, steps))
+        if len(columns) > MOST_COLUMNS:
             raise ValueError(f"more than {MOST_COLUMNS} columns: choose some")
-        return found
+        return columns
 
     def _flat(self, shape: Shape, path: str, steps: tuple[Step, ...]) -> Iterator[Column]:
         if shape.many or not shape.members:
@@ -556,12 +562,12 @@ class Shapes:
         def array(values: Values) -> pa.Array:
             for step in steps:
                 values = [None if value is None else step(value) for value in values]
-            places = {what: place for place, (what, _) in enumerate(extra)}
-            found = [
+            places = {what: index for index, (what, _) in enumerate(extra)}
+            indexes = [
                 None if value is None else places.get(type(value), places.get(_kind_of(value)))
                 for value in values
             ]
-            return pa.DictionaryArray.from_arrays(pa.array(found, pa.int32()), pa.array(words, pa.string()))
+            return pa.DictionaryArray.from_arrays(pa.array(indexes, pa.int32()), pa.array(words, pa.string()))
 
         alternatives = Alternatives(what for what, _ in extra)
         alternatives.words = words
@@ -573,23 +579,23 @@ class Shapes:
     def lists(self, struct: Struct) -> list[str]:
         """The lists that are nearest to the outermost type: of its own fields, else of the types in these."""
         level: list[tuple[str, Struct]] = [("", struct)]
-        seen = {struct.name}
+        visited = {struct.name}
         while level:
-            found = [
+            paths = [
                 f"{path}{spec.id}"
-                for path, each in level
-                for spec in each.fields
+                for path, owner in level
+                for spec in owner.fields
                 if spec.repeat is not None and isinstance(spec.type, (Ref, Switch))
             ]
-            if found:
-                return found
+            if paths:
+                return paths
             level = [
                 (f"{path}{spec.id}.", self.model.struct(spec.type.target))
-                for path, each in level
-                for spec in each.fields
-                if isinstance(spec.type, Ref) and spec.type.target not in seen
+                for path, owner in level
+                for spec in owner.fields
+                if isinstance(spec.type, Ref) and spec.type.target not in visited
             ]
-            seen |= {each.name for _, each in level}
+            visited |= {owner.name for _, owner in level}
         return []
 
     def rows(self, struct: Struct, path: str) -> Rows:
@@ -599,7 +605,7 @@ class Shapes:
         itself.
         """
         self._count = 0
-        names = [] if path == "." else [each.removesuffix("[]") for each in path.split(".")]
+        names = [] if path == "." else [name.removesuffix("[]") for name in path.split(".")]
         shape = self.of_struct(struct, "")
         shape = replace(shape, target=struct.name)
         steps: list[Step] = []
@@ -634,8 +640,8 @@ class Shapes:
             if value is None:
                 return
             if isinstance(value, list):
-                for each in value:
-                    yield from give(each, depth)
+                for item in value:
+                    yield from give(item, depth)
             elif depth == len(steps):
                 yield value
             else:
@@ -645,33 +651,35 @@ class Shapes:
 
     def sought(self, columns: Sequence[Column]) -> list[Column]:
         """Those columns that are instances, or parts of one."""
-        return [each for each in columns if any(step.member in self._instances for step in each.steps)]
+        return [column for column in columns if any(step.member in self._instances for step in column.steps)]
 
     @cached_property
     def _instances(self) -> dict[str, str]:
         """The ids of all instances by their attributes."""
         structs = (struct for schema in self.model.schemas for struct in schema.structs)
-        return {attribute(each.id): each.id for struct in structs for each in struct.instances}
+        return {attribute(instance.id): instance.id for struct in structs for instance in struct.instances}
 
     def looks_ahead(self, rows: Rows, sought: Sequence[Column]) -> bool:
         """Whether columns may need data after a row: one is an instance, and it, or what it needs,
         asks for a field after a list of the path.
         """
-        asked = {step.member for column in sought for step in column.steps}
-        needed = self.kinds.needed_by(each for attr, each in self._instances.items() if attr in asked)
+        requested = {step.member for column in sought for step in column.steps}
+        needed = self.kinds.needed_by(
+            instance for attr, instance in self._instances.items() if attr in requested
+        )
         members = [step.member for step in rows.steps if step.member is not None]
         for owner, member in zip(rows.owners, members, strict=True):
-            names = [attribute(each.id) for each in owner.fields]
+            names = [attribute(field.id) for field in owner.fields]
             after = owner.fields[names.index(member) + 1 :] if member in names else ()
-            if any(each.id in needed for each in after):
+            if any(field.id in needed for field in after):
                 return True
         return False
 
 
-def _spread(there: pa.Array, values: Values) -> pa.Array:
+def _spread(present: pa.Array, values: Values) -> pa.Array:
     """The array of the values that are not None."""
     count = itertools.count()
-    return there.take(pa.array([None if value is None else next(count) for value in values], pa.int64()))
+    return present.take(pa.array([None if value is None else next(count) for value in values], pa.int64()))
 
 
 def _list(shape: Shape) -> Shape:
@@ -681,7 +689,7 @@ def _list(shape: Shape) -> Shape:
         lengths = [0 if value is None else len(value) for value in values]
         ends = list(itertools.accumulate(lengths, initial=0))
         starts = [None if value is None else start for value, start in zip(values, ends, strict=False)]
-        elements = [each for value in values if value is not None for each in value]
+        elements = [item for value in values if value is not None for item in value]
         offsets = pa.array([*starts, ends[-1]], pa.int32())
         return pa.ListArray.from_arrays(offsets, shape.array(elements), type=kind)
 

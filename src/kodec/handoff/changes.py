@@ -46,7 +46,10 @@ def _schemas(
     broken = violations(folder / "schemas", schemas) if before else []
     if broken:
         yield from ("", "Not compatible: readers of the previous kit may misread bytes:", "")
-        yield from (f"- `{each.place.file}:{each.place.line}`: {each.path}: {each.text}" for each in broken)
+        yield from (
+            f"- `{problem.place.file}:{problem.place.line}`: {problem.path}: {problem.text}"
+            for problem in broken
+        )
     elif not (added or gone or changed):
         yield "- no schema has changed"
     else:
@@ -60,7 +63,10 @@ def _schemas(
     ]
     if others:
         counts = {folder: others.count(folder) for folder in dict.fromkeys(others)}
-        yield from ("", "Files that differ: " + ", ".join(f"{n} in `{each}`" for each, n in counts.items()))
+        yield from (
+            "",
+            "Files that differ: " + ", ".join(f"{n} in `{folder}`" for folder, n in counts.items()),
+        )
 
 
 _MOST_FILES, _MOST_BYTES = 10_000, 64 << 20
@@ -81,8 +87,8 @@ def _unpacked(previous: Path, scratch: Path) -> Path:
                 if inner.is_absolute() or ".." in inner.parts:
                     raise ValueError(f"{previous}: {entry.filename} cannot belong to a kit")
             # nothing else of a kit is read
-            read = [each for each in entries if each.filename.startswith(("MANIFEST.json", "schemas/"))]
-            if len(read) > _MOST_FILES or sum(each.file_size for each in read) > _MOST_BYTES:
+            read = [entry for entry in entries if entry.filename.startswith(("MANIFEST.json", "schemas/"))]
+            if len(read) > _MOST_FILES or sum(entry.file_size for entry in read) > _MOST_BYTES:
                 reason = f"its schemas are more than {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB"
                 raise ValueError(f"{previous}: {reason}")
             archive.extractall(scratch, read)
@@ -101,9 +107,9 @@ def _unpacked(previous: Path, scratch: Path) -> Path:
 def manifest_of(folder: Path, shown: Path) -> dict[str, Any]:
     """The manifest of a kit: `files` and `format_version`. Raises ValueError that names `shown`."""
     try:
-        found = read_json((folder / "MANIFEST.json").read_bytes(), most_values=_MOST_FILES * 10)
-        if found["kit_version"] == 1 and all("sha256" in each for each in found["files"].values()):
-            return {"files": dict(found["files"]), "format_version": str(found["format_version"])}
+        manifest = read_json((folder / "MANIFEST.json").read_bytes(), most_values=_MOST_FILES * 10)
+        if manifest["kit_version"] == 1 and all("sha256" in file for file in manifest["files"].values()):
+            return {"files": dict(manifest["files"]), "format_version": str(manifest["format_version"])}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         pass
     raise ValueError(f"{shown} is not a kit of this version: its MANIFEST.json lacks its contents")

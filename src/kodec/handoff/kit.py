@@ -55,7 +55,7 @@ class Kit:
 
 def languages() -> list[str]:
     """The targets for which a kit can have code."""
-    return [each for each in known() if each not in _NO_CODE]
+    return [language for language in known() if language not in _NO_CODE]
 
 
 def make_kit(
@@ -84,23 +84,23 @@ def make_kit(
     """
     model = load(schemas)
     name = name or schemas.resolve().name
-    sources = {each.path: (schemas / each.path).read_bytes() for each in model.schemas}
+    sources = {schema.path: (schemas / schema.path).read_bytes() for schema in model.schemas}
     digest = hashlib.sha256(b"".join(b"%s\0%s\0" % (p.encode(), d) for p, d in sorted(sources.items())))
     version = version or digest.hexdigest()[:12]
-    chosen = languages() if targets is None else list(targets)
-    if wrong := [each for each in chosen if each not in languages()]:
+    selected = languages() if targets is None else list(targets)
+    if wrong := [language for language in selected if language not in languages()]:
         raise ValueError(f"no language to generate: {', '.join(wrong)}")
     files = {f"schemas/{path}": data for path, data in sources.items()}
     without: dict[str, dict[str, str]] = {}
 
     def generated(target: str, folder: str) -> None:
-        made, missing = _generated(schemas, model, target, options or {})
+        modules, missing = _generated(schemas, model, target, options or {})
         if missing:
             without[target] = missing
         # a target whose files stand in a folder of its name needs no second one
         inner = f"{target}/"
-        alone = all(path.startswith(inner) for path in made)
-        for path, text in made.items():
+        alone = all(path.startswith(inner) for path in modules)
+        for path, text in modules.items():
             files[f"{folder}/{path.removeprefix(inner) if alone else path}"] = text.encode()
 
     generated("model", "model")
@@ -108,17 +108,21 @@ def make_kit(
     files["model/model.schema.json"] = _json(model_schema())
     generated("documents", "pages")
     generated("vectors", "vectors")
-    made = {path.removeprefix("vectors/") for path in files}
-    files |= {f"vectors/{path}": text.encode() for path, text in vectors_beside(schemas, model, made).items()}
+    paths = {path.removeprefix("vectors/") for path in files}
+    files |= {
+        f"vectors/{path}": text.encode() for path, text in vectors_beside(schemas, model, paths).items()
+    }
     contract = resource_files("kodec.generator.targets.vectors").joinpath("vectors.schema.json")
     files["vectors/vectors.schema.json"] = contract.read_bytes()
-    for language in chosen:
+    for language in selected:
         generated(language, f"code/{language}")
         if runtime := getattr(find(language), "runtime", ""):
             beside = resource_files("kodec.runtime").joinpath(runtime)
-            with as_file(beside) as place:
-                own = {f"code/{language}/{path}": data for path, data in files_of(place).items()}
-            files |= {path: data for path, data in own.items() if path not in files}
+            with as_file(beside) as runtime_folder:
+                runtime_files = {
+                    f"code/{language}/{path}": data for path, data in files_of(runtime_folder).items()
+                }
+            files |= {path: data for path, data in runtime_files.items() if path not in files}
     for folder, source in {EXAMPLES: schemas / EXAMPLES, **(include or {})}.items():
         if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", folder) or folder in (
             "schemas",
@@ -132,7 +136,7 @@ def make_kit(
             files |= {f"{folder}/{path}": data for path, data in files_of(source).items()}
         elif folder != EXAMPLES:
             raise ValueError(f"no such folder: {source}")
-    for path in [each for each in files if each.startswith("pages/") and each.endswith(".md")]:
+    for path in [page for page in files if page.startswith("pages/") and page.endswith(".md")]:
         files[path.removesuffix(".md") + ".html"] = page_of(files[path].decode()).encode()
     files["CHANGELOG.md"] = changelog(previous, schemas, files, version).encode()
     files["README.md"] = _readme(name, version, files, without, model).encode()
@@ -159,32 +163,34 @@ def _generated(
     schemas: Path, model: Model, target: str, options: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The target's output for all schemas that it supports, and why it does not support others."""
-    own = {name.partition(".")[2]: value for name, value in options.items() if name.startswith(f"{target}.")}
+    target_options = {
+        name.partition(".")[2]: value for name, value in options.items() if name.startswith(f"{target}.")
+    }
     try:
-        return render_all(schemas, targets=[target], options=own).modules, {}
+        return render_all(schemas, targets=[target], options=target_options).modules, {}
     except SchemaError as error:
         reasons: dict[str, str] = {}
         for problem in error.problems:
             path = problem.place.file.removeprefix(f"{schemas.name}/")
             reasons.setdefault(path, problem.text)
-    by_id = {each.id: each for each in model.schemas}
+    by_id = {schema.id: schema for schema in model.schemas}
     while more := {
-        each.path: f"it imports {other}"
-        for each in model.schemas
-        if each.path not in reasons
-        for other in each.imports
+        schema.path: f"it imports {other}"
+        for schema in model.schemas
+        if schema.path not in reasons
+        for other in schema.imports
         if by_id[other].path in reasons
     }:
         reasons |= more
-    kept = [each.path for each in model.schemas if each.path not in reasons]
-    if not kept:
+    supported = [schema.path for schema in model.schemas if schema.path not in reasons]
+    if not supported:
         return {}, reasons
     with tempfile.TemporaryDirectory(prefix="kodec-handoff-") as scratch:
         folder = Path(scratch, schemas.name or "schemas")
-        for path in kept:
+        for path in supported:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(schemas / path, folder / path)
-        return render_all(folder, targets=[target], options=own).modules, reasons
+        return render_all(folder, targets=[target], options=target_options).modules, reasons
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -192,7 +198,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
     Raises: ValueError for one of more than 16 MiB; OSError.
     """
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder)
         hidden = any(part.startswith(".") or part == "__pycache__" for part in inner.parts)
@@ -200,8 +206,8 @@ def files_of(folder: Path) -> dict[str, bytes]:
             continue
         if path.stat().st_size > _LARGEST:
             raise ValueError(f"{path} has more than {_LARGEST} bytes")
-        found[inner.as_posix()] = path.read_bytes()
-    return found
+        contents[inner.as_posix()] = path.read_bytes()
+    return contents
 
 
 def _json(value: object) -> bytes:
@@ -259,16 +265,16 @@ def older_kit(out: Path) -> dict[str, str]:
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return {}
     try:
-        found = {path: str(each["sha256"]) for path, each in manifest_of(out, out)["files"].items()}
+        digests = {path: str(entry["sha256"]) for path, entry in manifest_of(out, out)["files"].items()}
     except ValueError as error:
         raise FileExistsError(f"{error}; nothing is written there") from None
-    for path, digest in found.items():
+    for path, digest in digests.items():
         inner = PurePosixPath(path)
         if inner.is_absolute() or ".." in inner.parts:
             raise FileExistsError(f"{out / MANIFEST} names {path}, which is not inside")
         if (out / path).exists() and _sha256((out / path).read_bytes()) != digest:
             raise FileExistsError(f"{out / path} was changed since the kit was written: move it away")
-    return found
+    return digests
 
 
 def write_folder(kit: Kit, out: Path) -> None:

@@ -21,32 +21,32 @@ def with_comments(text: str, before: str) -> tuple[str, tuple[str, ...]]:
     identified by its own text and those around it: a comment is lost only if its line is gone
     or not unique.
     """
-    own: list[tuple[Place, list[str]]] = []
+    own_lines: list[tuple[Place, list[str]]] = []
     behind: list[tuple[Place, str]] = []
     waiting: list[str] = []
-    for code, comment, place in _lines(before):
+    for code, comment, position in _lines(before):
         if not code.strip() and comment:
             waiting.append(comment)
         elif code.strip():
             if waiting:
-                own.append((place, waiting))
+                own_lines.append((position, waiting))
                 waiting = []
             if comment:
-                behind.append((place, comment))
-    after = [(code, place) for code, _, place in _lines(text)]
-    counts = Counter(place for _, place in after)
+                behind.append((position, comment))
+    after = [(code, position) for code, _, position in _lines(text)]
+    counts = Counter(position for _, position in after)
     last = [("", waiting)] if waiting else []
-    lost = [line for place, lines in own if counts[place] != 1 for line in lines]
-    lost += [comment for place, comment in behind if counts[place] != 1]
-    above = {place: lines for place, lines in own if counts[place] == 1}
-    beside = {place: comment for place, comment in behind if counts[place] == 1}
-    found = []
-    for code, place in after:
+    lost = [line for position, lines in own_lines if counts[position] != 1 for line in lines]
+    lost += [comment for position, comment in behind if counts[position] != 1]
+    above = {position: lines for position, lines in own_lines if counts[position] == 1}
+    beside = {position: comment for position, comment in behind if counts[position] == 1}
+    output = []
+    for code, position in after:
         indent = code[: len(code) - len(code.lstrip())]
-        found += [indent + line for line in above.get(place, [])]
-        found.append(f"{code}  {beside[place]}" if place in beside else code)
-    found += [line for _, lines in last for line in lines]
-    return "".join(f"{line}\n" for line in found), tuple(lost)
+        output += [indent + line for line in above.get(position, [])]
+        output.append(f"{code}  {beside[position]}" if position in beside else code)
+    output += [line for _, lines in last for line in lines]
+    return "".join(f"{line}\n" for line in output), tuple(lost)
 
 
 def _lines(text: str) -> Iterator[tuple[str, str, Place]]:
@@ -56,7 +56,7 @@ def _lines(text: str) -> Iterator[tuple[str, str, Place]]:
     for line in text.splitlines():
         indent = len(line) - len(line.lstrip())
         if block is not None and (not line.strip() or indent > block):
-            yield line, "", (*(each for _, each in around), line.strip())
+            yield line, "", (*(text for _, text in around), line.strip())
             continue
         block = None
         code, comment = _parts(line)
@@ -68,18 +68,18 @@ def _lines(text: str) -> Iterator[tuple[str, str, Place]]:
         while around and around[-1][0] >= indent:
             around.pop()
         around.append((indent, code.strip()))
-        yield code, comment, tuple(each for _, each in around)
+        yield code, comment, tuple(text for _, text in around)
 
 
 def _parts(line: str) -> tuple[str, str]:
     """A line without its comment, and the comment: from a `#` on that stands first, or after a blank."""
     quote = ""
-    for at, sign in enumerate(line):
-        before = line[at - 1] if at else " "
+    for index, sign in enumerate(line):
+        before = line[index - 1] if index else " "
         if quote:
             quote = "" if sign == quote and before != "\\" else quote
         elif sign in "'\"" and before in " [{(,":
             quote = sign
         elif sign == "#" and before == " ":
-            return line[:at].rstrip(), line[at:]
+            return line[:index].rstrip(), line[index:]
     return line.rstrip(), ""

@@ -96,17 +96,19 @@ def read_definitions(path: Path) -> list[MessageDef]:
     files = [path]
     if path.is_dir():
         files = sorted(
-            each for each in path.rglob("*") if each.suffix in (".jar", ".json") and each.is_file()
+            file for file in path.rglob("*") if file.suffix in (".jar", ".json") and file.is_file()
         )
     elif not path.is_file():
         raise BadDefinition(str(path), "neither a folder nor a regular file")
-    found: dict[str, MessageDef] = {}
+    messages: dict[str, MessageDef] = {}
     for file in files:
-        for each in _in_jar(file) if file.suffix == ".jar" else _in_file(file):
-            other = found.setdefault(each.name, each)
-            if other is not each and _facts(other) != _facts(each):
-                raise BadDefinition(each.source, f"`{each.name}` is also in {other.source}, and differs")
-    return [found[name] for name in sorted(found)]
+        for message in _in_jar(file) if file.suffix == ".jar" else _in_file(file):
+            other = messages.setdefault(message.name, message)
+            if other is not message and _facts(other) != _facts(message):
+                raise BadDefinition(
+                    message.source, f"`{message.name}` is also in {other.source}, and differs"
+                )
+    return [messages[name] for name in sorted(messages)]
 
 
 def _facts(message: MessageDef) -> tuple[object, ...]:
@@ -115,32 +117,32 @@ def _facts(message: MessageDef) -> tuple[object, ...]:
 
 def _in_file(file: Path) -> Iterator[MessageDef]:
     if file.stat().st_size <= MOST_BYTES:
-        made = _definition(file.read_bytes(), str(file))
-        if made is not None:
-            yield made
+        definition = _definition(file.read_bytes(), str(file))
+        if definition is not None:
+            yield definition
 
 
 def _in_jar(file: Path) -> Iterator[MessageDef]:
     match = _VERSIONED.match(file.name)
-    left = MOST_IN_JAR
+    remaining = MOST_IN_JAR
     with _opened(file) as jar:
-        for entry in sorted(jar.infolist(), key=lambda each: each.filename):
+        for entry in sorted(jar.infolist(), key=lambda member: member.filename):
             if not re.search(r"(\A|/)(message|metadata)/[A-Za-z0-9]+\.json\Z", entry.filename):
                 continue
             source = f"{file.name}!{entry.filename}"
             data = _inflated(jar, entry, source)
-            left -= len(data)
-            if left < 0:
+            remaining -= len(data)
+            if remaining < 0:
                 raise BadDefinition(file.name, f"its definitions are larger than {MOST_IN_JAR} bytes")
-            made = _definition(
+            definition = _definition(
                 data,
                 source,
                 match["artifact"] if match else "",
                 match["version"] if match else "",
                 entry.filename,
             )
-            if made is not None:
-                yield made
+            if definition is not None:
+                yield definition
 
 
 def _opened(file: Path) -> zipfile.ZipFile:
@@ -181,7 +183,7 @@ def _definition(
 ) -> MessageDef | None:
     """The definition in a file; None for other JSON, and for a message that no longer has versions."""
     try:
-        text = _STRING.sub(lambda found: found[0] if found[0][0] == '"' else "", data.decode("utf-8"))
+        text = _STRING.sub(lambda match: match[0] if match[0][0] == '"' else "", data.decode("utf-8"))
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadDefinition(source, f"not JSON: {error}") from None
@@ -234,10 +236,10 @@ class _Reader:
         return name
 
     def items(self, item: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-        found = item.get(key, [])
-        if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        objects = item.get(key, [])
+        if not isinstance(objects, list) or not all(isinstance(element, dict) for element in objects):
             raise self.bad(f"`{key}` is not a list of objects")
-        return found
+        return objects
 
     def versions(self, item: Mapping[str, Any], key: str, otherwise: VersionRange) -> VersionRange:
         if key not in item:
@@ -253,12 +255,12 @@ class _Reader:
         if depth > MOST_DEPTH:
             raise self.bad(f"`{name}` is nested too deep")
         fields = []
-        for each in self.items(item, "fields"):
-            field = self._field(each)
-            if "fields" in each:
+        for entry in self.items(item, "fields"):
+            field = self._field(entry)
+            if "fields" in entry:
                 if structs.get(field.type, StructDef("", ())).fields:
                     raise self.bad(f"struct `{field.type}` occurs twice")
-                structs[field.type] = self.struct(field.type, each, structs, depth + 1)
+                structs[field.type] = self.struct(field.type, entry, structs, depth + 1)
             fields.append(field)
         return StructDef(name, tuple(fields))
 

@@ -19,19 +19,19 @@ _KEPT_WHERE_UNSAID = ("valid", "-valid")
 def names_in(tree: Tree, message: MessageDef) -> dict[tuple[str, str], str]:
     """The existing schema's names of fields, by the names of the definition."""
     structs = {snake(name): name for name in message.structs}
-    found = _names(tree, message.name)
-    for ident, each in _mapping(tree, "types").items():
-        name = str(each.get("-orig-id") or structs.get(str(ident), ident))
-        found |= _names(each, name)
+    names = _names(tree, message.name)
+    for ident, subtree in _mapping(tree, "types").items():
+        name = str(subtree.get("-orig-id") or structs.get(str(ident), ident))
+        names |= _names(subtree, name)
     # tags stand in types of their own, which are named after the type that they belong to
-    for ident, each in _mapping(tree, "types").items():
+    for ident, subtree in _mapping(tree, "types").items():
         owner = str(ident).removesuffix("_tag")
         struct = structs.get(owner, message.name)
-        for field in _list(each, "seq"):
+        for field in _list(subtree, "seq"):
             for tag in _mapping(field, "-tags").values():
                 if isinstance(tag, dict) and "-orig-id" in tag:
-                    found[struct, str(tag["-orig-id"])] = str(tag["id"])
-    return found
+                    names[struct, str(tag["-orig-id"])] = str(tag["id"])
+    return names
 
 
 def _names(tree: Tree, struct: str) -> dict[tuple[str, str], str]:
@@ -43,18 +43,18 @@ def _names(tree: Tree, struct: str) -> dict[tuple[str, str], str]:
 
 
 def _mapping(tree: Any, key: str) -> dict[Any, Any]:
-    found = tree.get(key) if isinstance(tree, dict) else None
-    return found if isinstance(found, dict) else {}
+    value = tree.get(key) if isinstance(tree, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
 def _list(tree: Any, key: str) -> list[Any]:
-    found = tree.get(key) if isinstance(tree, dict) else None
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    value = tree.get(key) if isinstance(tree, dict) else None
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def merged(new: Tree, old: Tree) -> Tree:
     """The new schema with the old one's additions to the definition: texts, names, columns, rows, enums."""
-    found = _type(new, old)
+    tree = _type(new, old)
     meta = {**_mapping(new, "meta"), **_mapping(old, "meta")}
     imports = {*_strings(new, "imports"), *_strings(old, "imports")}
     if imports:
@@ -62,28 +62,30 @@ def merged(new: Tree, old: Tree) -> Tree:
     order = [*_mapping(old, "meta"), *_mapping(new, "meta")]
     if "imports" not in _mapping(old, "meta"):
         order = [*_mapping(new, "meta"), *_mapping(old, "meta")]
-    found["meta"] = {key: meta[key] for key in dict.fromkeys(order)}
-    return found
+    tree["meta"] = {key: meta[key] for key in dict.fromkeys(order)}
+    return tree
 
 
 def _strings(tree: Tree, key: str) -> list[str]:
-    found = _mapping(tree, "meta").get(key)
-    return [str(each) for each in found] if isinstance(found, list) else []
+    value = _mapping(tree, "meta").get(key)
+    return [str(item) for item in value] if isinstance(value, list) else []
 
 
 def _type(new: Tree, old: Tree) -> Tree:
-    found = dict(new)
+    tree = dict(new)
     for key, value in old.items():
         if key in _KEPT_IN_TYPE or (str(key).startswith("-webide-")):
-            found[key] = value
+            tree[key] = value
     for part in ("seq", "params"):
-        there = {each.get("id"): each for each in _list(old, part)}
+        old_fields = {field.get("id"): field for field in _list(old, part)}
         if part in new:
-            found[part] = [_field(each, there.get(each["id"], {})) for each in new[part]]
+            tree[part] = [_field(field, old_fields.get(field["id"], {})) for field in new[part]]
     if "types" in new:
         types = _mapping(old, "types")
-        found["types"] = {name: _type(each, _as_tree(types.get(name))) for name, each in new["types"].items()}
-    return found
+        tree["types"] = {
+            name: _type(subtree, _as_tree(types.get(name))) for name, subtree in new["types"].items()
+        }
+    return tree
 
 
 def _as_tree(value: Any) -> Tree:
@@ -91,17 +93,17 @@ def _as_tree(value: Any) -> Tree:
 
 
 def _field(new: Tree, old: Tree) -> Tree:
-    found = dict(new)
+    tree = dict(new)
     for key, value in old.items():
         keep = key in _KEPT_IN_FIELD or str(key).startswith("-webide-")
         unsaid = key in _KEPT_WHERE_UNSAID and key not in new and "-derive" not in new
         # the version in front is the format's own, whose default no definition has
         front = key == "-default" and new["id"] == "version"
         if keep or unsaid or front:
-            found[key] = value
+            tree[key] = value
     if "-tags" in new:
         tags = _mapping(old, "-tags")
-        found["-tags"] = {
+        tree["-tags"] = {
             number: _field(tag, _as_tree(tags.get(number))) for number, tag in new["-tags"].items()
         }
-    return found
+    return tree

@@ -109,13 +109,13 @@ class ImportPlan(Plan[StepReport[SchemaChange]]):
         change.path.parent.mkdir(parents=True, exist_ok=True)
         if not change.path.parent.resolve().is_relative_to(self.schemas.resolve()):
             raise ValueError(f"{change.path.parent} leads out of {self.schemas}")
-        made = change.path.with_name(f".{change.path.name}.{os.getpid()}")
+        temporary = change.path.with_name(f".{change.path.name}.{os.getpid()}")
         try:
-            with made.open("x", encoding="utf-8", newline="\n") as file:
+            with temporary.open("x", encoding="utf-8", newline="\n") as file:
                 file.write(change.after)
-            made.replace(change.path)
+            temporary.replace(change.path)
         except BaseException:
-            made.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
 
 
@@ -128,59 +128,59 @@ def plan_import(
 
     Raises: BadDefinition, SchemaError for a schema there that is not YAML, OSError, zipfile.BadZipFile.
     """
-    found: list[SchemaChange] = []
-    seen: list[str] = []
+    changes: list[SchemaChange] = []
+    names: list[str] = []
     skipped: list[tuple[str, str]] = []
     unchanged = 0
     unsaid: dict[str, list[str]] = {}
     for message in read_definitions(source):
-        place = place_of(message)
+        destination = place_of(message)
         if only and message.name not in only:
             continue
-        seen.append(message.name)
-        if not place.folder:
-            skipped.append((message.name, place.reason))
+        names.append(message.name)
+        if not destination.folder:
+            skipped.append((message.name, destination.reason))
             continue
-        if place.folder == PROTOCOL and not (protocol or only):
+        if destination.folder == PROTOCOL and not (protocol or only):
             continue
         if message.kind == "data" and message.name.endswith("Key"):
             unsaid.setdefault(message.source.partition("!")[0], []).append(message.name)
-        path = schemas / place.folder / f"{snake(message.name)}.ksy"
+        path = schemas / destination.folder / f"{snake(message.name)}.ksy"
         before = path.read_text("utf-8") if path.is_file() else None
         old = {} if before is None else tree_of(before, str(path))
-        new = schema_of(message, place, names_in(old, message))
+        new = schema_of(message, destination, names_in(old, message))
         tree = ordered(merged(new, old)) if old else ordered(new)
         if tree == old:
             unchanged += 1
         else:
             text, lost = with_comments(text_of(tree), before or "")
-            found.append(SchemaChange(path, message.name, before, text, lost))
-    found += _primitives(schemas, found)
+            changes.append(SchemaChange(path, message.name, before, text, lost))
+    changes += _primitives(schemas, changes)
     notes = [
         f"{file} does not state which messages are keys, as Kafka's jars do since 4.1: {', '.join(names)} "
         "became messages whose version is the number that stands in front of the key"
         for file, names in unsaid.items()
     ]
-    return ImportPlan(schemas, tuple(seen), tuple(found), unchanged, tuple(skipped), tuple(notes))
+    return ImportPlan(schemas, tuple(names), tuple(changes), unchanged, tuple(skipped), tuple(notes))
 
 
 def _primitives(schemas: Path, changes: Sequence[SchemaChange]) -> list[SchemaChange]:
     """The schemas of strings, numbers and such that others import, if the folder lacks them."""
-    wanted = sorted(
+    missing = sorted(
         {name for change in changes for name in _imports(tree_of(change.after, str(change.path)))}
     )
-    found: dict[str, SchemaChange] = {}
-    while wanted:
-        name = wanted.pop()
+    primitives: dict[str, SchemaChange] = {}
+    while missing:
+        name = missing.pop()
         path = schemas / "primitives" / f"{name}.ksy"
-        if name in found or path.is_file():
+        if name in primitives or path.is_file():
             continue
         text = (files("kodec.schemas") / "primitives" / path.name).read_text("utf-8")
-        found[name] = SchemaChange(path, name, None, text)
-        wanted += _imports(tree_of(text, path.name))
-    return [found[name] for name in sorted(found)]
+        primitives[name] = SchemaChange(path, name, None, text)
+        missing += _imports(tree_of(text, path.name))
+    return [primitives[name] for name in sorted(primitives)]
 
 
 def _imports(tree: dict[Any, Any]) -> list[str]:
     """The last parts of the paths that a schema imports."""
-    return [str(each).rpartition("/")[2] for each in tree["meta"].get("imports", ())]
+    return [str(path).rpartition("/")[2] for path in tree["meta"].get("imports", ())]

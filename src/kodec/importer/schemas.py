@@ -43,17 +43,17 @@ def snake(name: str) -> str:
     return _WORD.sub("_", name.replace("KRaft", "Kraft")).lower()
 
 
-def schema_of(message: MessageDef, place: Place, names: Names) -> Tree:
+def schema_of(message: MessageDef, destination: Place, names: Names) -> Tree:
     """The tree of the message's schema. Raises BadDefinition for unsupported definitions."""
-    return _Maker(message, place, names).schema()
+    return _Maker(message, destination, names).schema()
 
 
 class _Maker:
     """Makes one schema."""
 
-    def __init__(self, message: MessageDef, place: Place, names: Names) -> None:
+    def __init__(self, message: MessageDef, destination: Place, names: Names) -> None:
         self.message = message
-        self.place = place
+        self.destination = destination
         self.names = names
         self.id = snake(message.name)
         self.imports: set[str] = set()
@@ -82,26 +82,26 @@ class _Maker:
         if depth > 16:
             raise self.bad(f"struct `{struct.name}` holds itself")
         for field in struct.fields:
-            there = field.versions.intersect(reach)
+            valid = field.versions.intersect(reach)
             if field.type not in self.message.structs:
                 if field.type not in _PRIMS and field.type not in _SIZED:
                     raise self.bad(f"`{field.name}`: unknown type `{field.type}`")
                 continue
-            if not there:
+            if not valid:
                 continue
             if field.tag is not None:
                 self.in_tags.add(field.type)
             old = self.reach.get(field.type)
             hull = (
-                there if old is None else VersionRange(min(old.first, there.first), max(old.last, there.last))
+                valid if old is None else VersionRange(min(old.first, valid.first), max(old.last, valid.last))
             )
             self.reach[field.type] = hull
-            self._walk(self._struct(field.type), there, depth + 1)
+            self._walk(self._struct(field.type), valid, depth + 1)
 
     def _inner(self, name: str) -> set[str]:
-        return {field.type for field in self._struct(name).fields if self._there(name, field)}
+        return {field.type for field in self._struct(name).fields if self._valid_versions(name, field)}
 
-    def _there(self, name: str, field: FieldDef) -> VersionRange:
+    def _valid_versions(self, name: str, field: FieldDef) -> VersionRange:
         """The versions of a struct in which it has the field."""
         return field.versions.intersect(self.reach[name])
 
@@ -112,16 +112,16 @@ class _Maker:
         if flexible and flexible != reach:
             return True
         for field in struct.fields:
-            there = self._there(struct.name, field)
-            nullable = field.nullable.intersect(there)
-            if there and (there != reach or (nullable and nullable != there)):
+            valid = self._valid_versions(struct.name, field)
+            nullable = field.nullable.intersect(valid)
+            if valid and (valid != reach or (nullable and nullable != valid)):
                 return True
         return False
 
     # -- the schema -------------------------------------------------------------------------------
 
     def schema(self) -> Tree:
-        message, place = self.message, self.place
+        message, destination = self.message, self.destination
         front, params = self._front()
         seq = [*front, *self._seq(message.root)]
         for name in self.reach:
@@ -130,27 +130,27 @@ class _Maker:
         tree: Tree = {"meta": self._meta()}
         if message.name != self.id:
             tree["-orig-id"] = message.name
-        if place.frame != "number":
+        if destination.frame != "number":
             tree["-versions"] = _range(message.valid)
             tree["-flexible"] = _range(message.flexible)
-        if place.topic:
-            tree["-topic"] = place.topic
+        if destination.topic:
+            tree["-topic"] = destination.topic
         if message.number is not None:
             tree["-message"] = {"kind": message.kind, "number": message.number}
-        tree["doc-ref"] = place.link or "https://kafka.apache.org/protocol.html"
+        tree["doc-ref"] = destination.link or "https://kafka.apache.org/protocol.html"
         if params:
             tree["params"] = params
         tree["seq"] = seq
         if self.types:
             # those of the definition first, then what sections are made of
-            own = [self._id(name) for name in self.reach if name != message.name]
-            tree["types"] = {name: self.types[name] for name in dict.fromkeys([*own, *self.types])}
+            defined = [self._id(name) for name in self.reach if name != message.name]
+            tree["types"] = {name: self.types[name] for name in dict.fromkeys([*defined, *self.types])}
         return tree
 
     def _meta(self) -> Tree:
         meta: Tree = {
             "id": self.id,
-            "title": f"Kafka {self.message.name} ({self.place.what})",
+            "title": f"Kafka {self.message.name} ({self.destination.what})",
             "application": "Apache Kafka",
             "xref": {"wikidata": "Q16235208"},
             "tags": ["log", "serialization"],
@@ -164,14 +164,14 @@ class _Maker:
     def _front(self) -> tuple[list[Tree], list[Tree]]:
         """The fields before the message's own, and the parameters that its type takes."""
         message, valid = self.message, self.message.valid
-        if self.place.frame == "number":
+        if self.destination.frame == "number":
             if message.number is None:
                 raise self.bad("a key without a number")
             doc = "Record type, which determines the schemas of the key and the value."
             return [{"id": "record_type", "type": "s2", "valid": {"eq": message.number}, "doc": doc}], []
-        if self.place.frame == "given":
+        if self.destination.frame == "given":
             return [], [{"id": "version", "type": "s2", "doc": "Version of the message."}]
-        if self.place.frame == "own":
+        if self.destination.frame == "own":
             return [], []
         field: Tree = {"id": "version", "type": "s2", "valid": {"min": valid.first, "max": valid.last}}
         return [field | {"doc": "Version of the message."}], []
@@ -199,12 +199,12 @@ class _Maker:
         seq: list[Tree] = []
         tagged: list[FieldDef] = []
         for field in struct.fields:
-            if not self._there(struct.name, field):
+            if not self._valid_versions(struct.name, field):
                 continue
             if field.tag is None:
                 seq += self._field(struct, field, ids)
                 continue
-            untagged = [v for v in self._there(struct.name, field) if v not in field.tagged]
+            untagged = [v for v in self._valid_versions(struct.name, field) if v not in field.tagged]
             if untagged:
                 raise self.bad(f"`{field.name}` is a tagged field in some versions, and not in others")
             tagged.append(field)
@@ -218,31 +218,31 @@ class _Maker:
     def _ids(self, struct: StructDef) -> dict[str, str]:
         """An id for each field of a struct: its name in the schema, or its name in snake case."""
         root = struct.name == self.message.name
-        taken = {_TAGS} | ({"version"} if struct.name in self.varies or root else set())
+        used = {_TAGS} | ({"version"} if struct.name in self.varies or root else set())
         ids: dict[str, str] = {}
-        own = root and self.place.frame == "own"
+        is_own_frame = root and self.destination.frame == "own"
         for field in struct.fields:
-            if own and not ids:
+            if is_own_frame and not ids:
                 if field.name != "Version":
                     raise self.bad("its first field is not its version")
                 ids[field.name] = "version"
                 continue
             name = self.names.get((struct.name, field.name)) or snake(field.name)
-            while name in taken:
+            while name in used:
                 name = f"{name}_field"
             ids[field.name] = name
-            taken.add(name)
+            used.add(name)
         return ids
 
-    def _when(self, struct: StructDef, there: VersionRange) -> tuple[str, Tree]:
+    def _when(self, struct: StructDef, valid: VersionRange) -> tuple[str, Tree]:
         """The condition on the version, with `-since` and `-until`; nothing if there is none."""
         reach = self.reach[struct.name]
-        since, until = there.first > reach.first, there.last < reach.last
-        keys: Tree = ({"-since": there.first} if since else {}) | ({"-until": there.last} if until else {})
+        since, until = valid.first > reach.first, valid.last < reach.last
+        keys: Tree = ({"-since": valid.first} if since else {}) | ({"-until": valid.last} if until else {})
         if since and until:
-            both = f"version >= {there.first} and version <= {there.last}"
-            return (f"version == {there.first}" if there.first == there.last else both), keys
-        return f"version >= {there.first}" if since else f"version <= {there.last}" if until else "", keys
+            both = f"version >= {valid.first} and version <= {valid.last}"
+            return (f"version == {valid.first}" if valid.first == valid.last else both), keys
+        return f"version >= {valid.first}" if since else f"version <= {valid.last}" if until else "", keys
 
     def _flag(self, struct: StructDef, field: FieldDef) -> str:
         """Whether text and bytes are compact, as an expression of the version."""
@@ -252,29 +252,29 @@ class _Maker:
             return "true"
         return f"version >= {flexible.first}" if flexible else "false"
 
-    def _ordered(self, given: Tree) -> Tree:
+    def _ordered(self, tree: Tree) -> Tree:
         order = (
             "id", "-orig-id", "type", "valid", "-valid", "repeat", "repeat-expr", "if", "-since", "-until",
             "-ignorable", "-derive", "-default", "-nullable", "-nullable-versions", "doc",
         )  # fmt: skip
-        return {key: given[key] for key in order if key in given}
+        return {key: tree[key] for key in order if key in tree}
 
     def _field(self, struct: StructDef, field: FieldDef, ids: Mapping[str, str]) -> Iterator[Tree]:
-        there = self._there(struct.name, field)
-        condition, versions = self._when(struct, there)
+        valid_versions = self._valid_versions(struct.name, field)
+        condition, versions = self._when(struct, valid_versions)
         ident = ids[field.name]
         tree: Tree = {"id": ident, "-orig-id": field.name, **versions}
         if condition:
             tree["if"] = condition
         if field.ignorable:
             tree["-ignorable"] = True
-        if ident == "version" and self.place.frame == "own" and struct is self.message.root:
+        if ident == "version" and self.destination.frame == "own" and struct is self.message.root:
             valid = self.message.valid
             tree["valid"] = {"min": valid.first, "max": valid.last}
-        tree |= self._default(field, there) | self._nulls(field, there)
-        nullable = bool(field.nullable.intersect(there))
+        tree |= self._default(field, valid_versions) | self._nulls(field, valid_versions)
+        nullable = bool(field.nullable.intersect(valid_versions))
         if field.is_array:
-            yield from self._array(struct, field, tree, ids, there)
+            yield from self._array(struct, field, tree, ids, valid_versions)
             return
         if field.type in self.message.structs:
             tree["type"] = self._struct_type(field.type)
@@ -320,13 +320,13 @@ class _Maker:
         return self._plain_type(struct, field, False)
 
     def _array(
-        self, struct: StructDef, field: FieldDef, tree: Tree, ids: Mapping[str, str], there: VersionRange
+        self, struct: StructDef, field: FieldDef, tree: Tree, ids: Mapping[str, str], valid: VersionRange
     ) -> Iterator[Tree]:
         """The count in its form or forms, then the elements."""
         ident = tree["id"]
-        nullable = bool(field.nullable.intersect(there))
-        flexible = self.message.flexible.intersect(there)
-        classic = VersionRange(there.first, flexible.first - 1 if flexible else there.last)
+        nullable = bool(field.nullable.intersect(valid))
+        flexible = self.message.flexible.intersect(valid)
+        classic = VersionRange(valid.first, flexible.first - 1 if flexible else valid.last)
         counts: list[tuple[str, str]] = []
         for versions, compact in ((classic, False), (flexible, True)):
             if not versions:
@@ -370,9 +370,9 @@ class _Maker:
             name += "_listed"
         return name
 
-    def _default(self, field: FieldDef, there: VersionRange) -> Tree:
+    def _default(self, field: FieldDef, valid: VersionRange) -> Tree:
         """The default, if it differs from that of the type."""
-        nullable = bool(field.nullable.intersect(there))
+        nullable = bool(field.nullable.intersect(valid))
         null = field.null_default or (field.type == "records" and nullable and field.default is None)
         if null:
             if not nullable:
@@ -386,24 +386,26 @@ class _Maker:
         return {} if not value and not nullable else {"-default": value}
 
     def _value(self, field: FieldDef) -> Any:
-        given = field.default
+        default = field.default
         try:
             match field.type:
                 case "bool":
-                    return {"true": True, "false": False}[str(given).lower()]
+                    return {"true": True, "false": False}[str(default).lower()]
                 case "float64":
-                    return float(given or 0)
+                    return float(default or 0)
                 case "string":
-                    return f'"{given}"' if str(given).isascii() and '"' not in str(given) else _no(given)
+                    return (
+                        f'"{default}"' if str(default).isascii() and '"' not in str(default) else _no(default)
+                    )
                 case "uuid" | "bytes" | "records":
-                    return _no(given)
-            return given if isinstance(given, int) else int(str(given), 0)
+                    return _no(default)
+            return default if isinstance(default, int) else int(str(default), 0)
         except (KeyError, ValueError):
-            raise self.bad(f"`{field.name}`: `{given}` is no {field.type}") from None
+            raise self.bad(f"`{field.name}`: `{default}` is no {field.type}") from None
 
-    def _nulls(self, field: FieldDef, there: VersionRange) -> Tree:
-        nullable = field.nullable.intersect(there)
-        return {"-nullable-versions": _range(nullable)} if nullable and nullable != there else {}
+    def _nulls(self, field: FieldDef, valid: VersionRange) -> Tree:
+        nullable = field.nullable.intersect(valid)
+        return {"-nullable-versions": _range(nullable)} if nullable and nullable != valid else {}
 
     # -- tagged fields ----------------------------------------------------------------------------
 
@@ -422,7 +424,7 @@ class _Maker:
         self.imports.add("unsigned_varint")
         cases: Tree = {}
         tags: Tree = {}
-        for field in sorted(tagged, key=lambda each: each.tag or 0):
+        for field in sorted(tagged, key=lambda field: field.tag or 0):
             if field.tag in cases:
                 raise self.bad(f"tag {field.tag} stands twice")
             cases[field.tag] = self._tag_type(struct, field)
@@ -478,21 +480,21 @@ class _Maker:
     def _tag(
         self, struct: StructDef, field: FieldDef, ids: Mapping[str, str], flexible: VersionRange
     ) -> Tree:
-        there = self._there(struct.name, field)
-        if there.first < flexible.first:
+        valid = self._valid_versions(struct.name, field)
+        if valid.first < flexible.first:
             raise self.bad(f"`{field.name}` is a tagged field of versions that are not flexible")
         tree: Tree = {"id": ids[field.name], "-orig-id": field.name}
-        if there.first > flexible.first:
-            tree["-since"] = there.first
-        if there.last < flexible.last:
-            tree["-until"] = there.last
+        if valid.first > flexible.first:
+            tree["-since"] = valid.first
+        if valid.last < flexible.last:
+            tree["-until"] = valid.last
         if field.ignorable:
             tree["-ignorable"] = True
-        return tree | self._default(field, there) | self._nulls(field, there)
+        return tree | self._default(field, valid) | self._nulls(field, valid)
 
     def _tag_type(self, struct: StructDef, field: FieldDef) -> str:
         """The type of a tag's value, which has a name: a list or a nullable struct gets one here."""
-        nullable = bool(field.nullable.intersect(self._there(struct.name, field)))
+        nullable = bool(field.nullable.intersect(self._valid_versions(struct.name, field)))
         if field.is_array:
             return self._list(struct, field, nullable)
         if field.type not in self.message.structs:
@@ -572,5 +574,5 @@ def _both(first: str, second: str) -> str:
     return f"{first} and {second}" if first else second
 
 
-def _no(given: object) -> Any:
-    raise ValueError(given)
+def _no(constant: object) -> Any:
+    raise ValueError(constant)

@@ -37,24 +37,24 @@ def tree_of(text: str, file: str) -> dict[Any, Any]:
 
 def _plain(node: Node) -> Any:
     if isinstance(node.value, dict):
-        return {key: _plain(each) for key, each in node.value.items()}
-    return [_plain(each) for each in node.value] if isinstance(node.value, list) else node.value
+        return {key: _plain(member) for key, member in node.value.items()}
+    return [_plain(item) for item in node.value] if isinstance(node.value, list) else node.value
 
 
 def ordered(tree: dict[Any, Any]) -> dict[Any, Any]:
     """A type with its keys, and those of its fields, in this project's order."""
-    found = _by(tree, _TYPE)
+    sorted_tree = _by(tree, _TYPE)
     for key in ("seq", "params"):
-        if key in found:
-            found[key] = [_by(each, _FIELD) for each in found[key]]
-    if "types" in found:
-        found["types"] = {name: ordered(each) for name, each in found["types"].items()}
-    return found
+        if key in sorted_tree:
+            sorted_tree[key] = [_by(field, _FIELD) for field in sorted_tree[key]]
+    if "types" in sorted_tree:
+        sorted_tree["types"] = {name: ordered(subtree) for name, subtree in sorted_tree["types"].items()}
+    return sorted_tree
 
 
 def _by(tree: dict[Any, Any], order: tuple[str, ...]) -> dict[Any, Any]:
-    rest = {key: value for key, value in tree.items() if key not in order}
-    return {key: tree[key] for key in order if key in tree} | rest
+    others = {key: value for key, value in tree.items() if key not in order}
+    return {key: tree[key] for key in order if key in tree} | others
 
 
 def text_of(tree: dict[Any, Any]) -> str:
@@ -99,4 +99,4 @@ def _scalar(name: str, value: Any, indent: str) -> list[str]:
         return [line]
     room = WIDTH - len(indent) - 2
     folded = textwrap.wrap(value, room, break_long_words=False, break_on_hyphens=False)
-    return [f"{name} >-", *(f"{indent}  {each}" for each in folded)]
+    return [f"{name} >-", *(f"{indent}  {line}" for line in folded)]

@@ -89,12 +89,12 @@ class KaitaiDataSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns, as the schema file describes them. Raises: ArgumentError; SchemaError."""
-        given = _options(self.options)
-        settings = _settings(given)
-        found = _format(given).schema_of(
+        options = _options(self.options)
+        settings = _settings(options)
+        columns = _format(options).schema_of(
             settings.rows, settings.columns, nested=settings.nested, enums=settings.enums
         )
-        fields = [(each.name, _spark_arrow(each.type)) for each in found]
+        fields = [(column.name, _spark_arrow(column.type)) for column in columns]
         if settings.path_column:
             fields.insert(0, (settings.path_column, pa.string()))
         result = StructType()
@@ -120,13 +120,13 @@ class KaitaiReader(DataSourceReader):
         self.types = _types(format, self.settings, self.names)
         self.parameters = format.parameters_of(self.settings.params)
         # what is wrong with the options is reported before a task starts
-        format.scan(b"", self.settings.rows, self._chosen(), **self._given())
+        format.scan(b"", self.settings.rows, self._selected_columns(), **self._scan_arguments())
 
-    def _chosen(self) -> list[str] | None:
-        found = [each for each in self.names if each != self.settings.path_column]
-        return found or None
+    def _selected_columns(self) -> list[str] | None:
+        selected = [name for name in self.names if name != self.settings.path_column]
+        return selected or None
 
-    def _given(self) -> dict[str, Any]:
+    def _scan_arguments(self) -> dict[str, Any]:
         settings = self.settings
         return {
             "where": settings.where,
@@ -151,7 +151,7 @@ class KaitaiReader(DataSourceReader):
                 format.row_parts(
                     path,
                     self.settings.rows,
-                    self._chosen(),
+                    self._selected_columns(),
                     most=most,
                     least=least,
                     where=self.settings.where,
@@ -170,7 +170,11 @@ class KaitaiReader(DataSourceReader):
         part = None if partition.part == (0, -1) else partition.part
         try:
             for batch in format.scan(
-                partition.path, self.settings.rows, self._chosen(), part=part, **self._given()
+                partition.path,
+                self.settings.rows,
+                self._selected_columns(),
+                part=part,
+                **self._scan_arguments(),
             ):
                 yield self._for_spark(batch, partition.path)
         except (KodecError, OSError) as error:
@@ -188,51 +192,55 @@ class KaitaiReader(DataSourceReader):
         return pa.RecordBatch.from_arrays(arrays, names=list(self.types))
 
 
-def _options(given: Mapping[str, str]) -> dict[str, str]:
+def _options(options: Mapping[str, str]) -> dict[str, str]:
     """The options by their names. Raises: ArgumentError for one that does not exist."""
-    found: dict[str, str] = {}
-    for name, value in given.items():
+    by_name: dict[str, str] = {}
+    for name, value in options.items():
         if name.lower().startswith(_PARAM):
-            found[name.lower()] = value
+            by_name[name.lower()] = value
             continue
         if name.lower() not in _KNOWN or name == "param.NAME":
             raise ArgumentError(f"option `{name}`: there is none; options: {', '.join(OPTIONS)}")
-        found[_KNOWN[name.lower()]] = value
-    if "schema" not in found:
+        by_name[_KNOWN[name.lower()]] = value
+    if "schema" not in by_name:
         raise ArgumentError("name the format: option `schema`, a .ksy file")
-    if "path" not in found:
+    if "path" not in by_name:
         raise ArgumentError("name the files: load(path)")
     for name in ("nested", "check"):
-        if found.get(name, "false").lower() not in ("true", "false"):
+        if by_name.get(name, "false").lower() not in ("true", "false"):
             raise ArgumentError(f"{name}: true or false")
     for name in ("minRows", "tasks"):
-        if not found.get(name, "1").isdigit() or int(found.get(name, "1")) < 1:
-            raise ArgumentError(f"{name}: a whole number, at least 1, not {found[name]}")
-    return found
+        if not by_name.get(name, "1").isdigit() or int(by_name.get(name, "1")) < 1:
+            raise ArgumentError(f"{name}: a whole number, at least 1, not {by_name[name]}")
+    return by_name
 
 
-def _settings(given: Mapping[str, str]) -> _Settings:
-    columns = tuple(each.strip() for each in given["columns"].split(",")) if given.get("columns") else None
+def _settings(options: Mapping[str, str]) -> _Settings:
+    columns = (
+        tuple(name.strip() for name in options["columns"].split(",")) if options.get("columns") else None
+    )
     return _Settings(
-        rows=given.get("rows"),
+        rows=options.get("rows"),
         columns=columns,
-        where=given.get("where"),
-        nested=given.get("nested", "false").lower() == "true",
-        enums=given.get("enums", "names"),
-        path_column=given.get("pathColumn", ""),
+        where=options.get("where"),
+        nested=options.get("nested", "false").lower() == "true",
+        enums=options.get("enums", "names"),
+        path_column=options.get("pathColumn", ""),
         params=tuple(
-            f"{name.removeprefix(_PARAM)}={value}" for name, value in given.items() if name.startswith(_PARAM)
+            f"{name.removeprefix(_PARAM)}={value}"
+            for name, value in options.items()
+            if name.startswith(_PARAM)
         ),
-        check=given.get("check", "false").lower() == "true",
+        check=options.get("check", "false").lower() == "true",
     )
 
 
-def _format(given: Mapping[str, str]) -> Format:
+def _format(options: Mapping[str, str]) -> Format:
     folders, overlays = (
-        [each.strip() for each in given.get(name, "").split(",") if each.strip()]
+        [text.strip() for text in options.get(name, "").split(",") if text.strip()]
         for name in ("importPath", "overlay")
     )
-    return load_schema(given["schema"], overlays, import_path=folders)
+    return load_schema(options["schema"], overlays, import_path=folders)
 
 
 @cache
@@ -244,16 +252,16 @@ def _of_plan(plan: bytes) -> Format:
         return Format(Path(file.name), trusted=True)
 
 
-def _files(given: Mapping[str, str]) -> list[str]:
+def _files(options: Mapping[str, str]) -> list[str]:
     """The files of a path as Spark has it: a URL, a pattern, a folder without its hidden files."""
 
     def failed(error: OSError) -> None:
         raise error
 
-    path = readable(given["path"])
+    path = readable(options["path"])
     if path.is_dir():
-        found = [each for each in files_below(path, failed) if not each.name.startswith((".", "_"))]
-        return sorted(map(str, found))
+        files = [file for file in files_below(path, failed) if not file.name.startswith((".", "_"))]
+        return sorted(map(str, files))
     return files_of([path])
 
 
@@ -262,7 +270,7 @@ def _spark_arrow(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind):
         return kind.value_type
     if pa.types.is_struct(kind):
-        return pa.struct([(each.name, _spark_arrow(each.type)) for each in kind])
+        return pa.struct([(field.name, _spark_arrow(field.type)) for field in kind])
     if pa.types.is_list(kind):
         return pa.list_(pa.field("element", _spark_arrow(kind.value_type)))
     return arrow_type(kind)
@@ -270,11 +278,11 @@ def _spark_arrow(kind: pa.DataType) -> pa.DataType:
 
 def _types(format: Format, settings: _Settings, names: list[str]) -> dict[str, pa.DataType]:
     """The types of the columns that a query wants. Raises: ArgumentError for one that does not exist."""
-    found = format.schema_of(settings.rows, settings.columns, nested=settings.nested, enums=settings.enums)
-    known = {each.name: _spark_arrow(each.type) for each in found}
+    columns = format.schema_of(settings.rows, settings.columns, nested=settings.nested, enums=settings.enums)
+    known = {column.name: _spark_arrow(column.type) for column in columns}
     if settings.path_column:
         known[settings.path_column] = pa.string()
-    unknown = [each for each in names if each not in known]
+    unknown = [name for name in names if name not in known]
     if unknown:
         near = meant(unknown[0], known, f"columns: {', '.join(known)}")
         raise ArgumentError(f"no such column: {', '.join(unknown)}{near}")

@@ -12,7 +12,7 @@ from pygal.style import Style
 __all__ = ["columns", "rows"]
 
 # pygal searches for maps with a module that Python 3.12 removed and that earlier versions warn about.
-sys.meta_path[:] = [each for each in sys.meta_path if type(each).__module__ != "pygal"]
+sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__module__ != "pygal"]
 
 # The colours of the page, light or dark; bars are readable on both.
 _TEXT = "currentColor"

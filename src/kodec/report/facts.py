@@ -203,7 +203,7 @@ class DirectoryReport:
     @property
     def healthy(self) -> bool:
         """Whether no check found a problem; a torn tail, which recovery truncates, is harmless."""
-        healths = {each.health for each in self.partitions}
+        healths = {partition.health for partition in self.partitions}
         return not self.problem_count and self.omissions.is_whole and healths <= {"clean", "torn"}
 
     def _problem(self, text: str) -> None:
@@ -216,7 +216,7 @@ class DirectoryReport:
             self.notes.append(text)
 
 
-class _Seen:
+class _Tally:
     """The totals of the headers of one log."""
 
     def __init__(self) -> None:
@@ -238,11 +238,11 @@ class _Seen:
         sums = [("size", "count"), ("size", "sum"), ("count", "sum"), ("unknown", "sum")]
         for row in rows.group_by(["codec", "magic"]).aggregate(sums).to_pylist():
             key = row["codec"], row["magic"]
-            found = self.stored.setdefault(key, Stored(*key))
-            found.batches += row["size_count"]
-            found.bytes += row["size_sum"]
-            unknown = row["unknown_sum"] or found.records is None
-            found.records = None if unknown else (found.records or 0) + row["count_sum"]
+            stored = self.stored.setdefault(key, Stored(*key))
+            stored.batches += row["size_count"]
+            stored.bytes += row["size_sum"]
+            unknown = row["unknown_sum"] or stored.records is None
+            stored.records = None if unknown else (stored.records or 0) + row["count_sum"]
         for row in rows.group_by("producer_id").aggregate(sums).to_pylist():
             number = row["producer_id"]
             if number < 0:
@@ -259,7 +259,7 @@ class _Looked:
     """The findings of one log."""
 
     partition: PartitionReport
-    seen: _Seen
+    tally: _Tally
     problems: list[str]
     gaps: list[MissingOffsets]
     hidden: Counter[tuple[str, str]]
@@ -308,17 +308,17 @@ def look_into(
         report.gap_count += len(looked.gaps)
         report.gaps += looked.gaps[: _MOST - len(report.gaps)]
         hidden.update(looked.hidden)
-        seen = looked.seen
-        for key, each in seen.stored.items():
-            _add(stored.setdefault(key, Stored(*key)), each)
-        for number, writer in seen.producers.items():
+        tally = looked.tally
+        for key, amount in tally.stored.items():
+            _add(stored.setdefault(key, Stored(*key)), amount)
+        for number, writer in tally.producers.items():
             _add(producers.setdefault(number, ProducerReport(number)), writer)
-        report.unnumbered_bytes += seen.unnumbered
-        timelines.setdefault(looked.partition.topic, Timeline()).merge(seen.timeline)
-        if seen.transactional:
+        report.unnumbered_bytes += tally.unnumbered
+        timelines.setdefault(looked.partition.topic, Timeline()).merge(tally.timeline)
+        if tally.transactional:
             transactional.append(log)
     report.stored = [stored[key] for key in sorted(stored, key=lambda key: (key[1], CODECS.index(key[0])))]
-    report.producers = sorted(producers.values(), key=lambda each: -each.bytes)[:_MOST]
+    report.producers = sorted(producers.values(), key=lambda producer: -producer.bytes)[:_MOST]
     report.producer_count = len(producers)
     _over_time(report, timelines)
     _open_transactions(report, transactional, directories, limits)
@@ -332,7 +332,9 @@ def look_into(
     if sample_bytes:
         topics: dict[str, list[PartitionLog]] = {}
         readable = [
-            log for log, each in zip(logs, report.partitions, strict=True) if each.health != "unreadable"
+            log
+            for log, partition in zip(logs, report.partitions, strict=True)
+            if partition.health != "unreadable"
         ]
         for log in readable:
             topics.setdefault(log.topic_partition.topic, []).append(log)
@@ -364,27 +366,27 @@ def _logs_at(
     return logs, directories
 
 
-def _each(work: Callable[[T], R], given: Sequence[T], threads: int) -> Iterable[R]:
+def _each(work: Callable[[T], R], items: Sequence[T], threads: int) -> Iterable[R]:
     """Each result in order; once the caller stops, as after Ctrl-C, no further call begins."""
     pool = ThreadPoolExecutor(threads, "kodec-report")
     try:
-        yield from pool.map(work, given)
+        yield from pool.map(work, items)
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def _look(log: PartitionLog, step: Callable[[int], None]) -> _Looked:
-    seen = _Seen()
+    tally = _Tally()
     owner = log.topic_partition
-    looked = _Looked(PartitionReport(*owner, log.path), seen, [], [], Counter())
+    looked = _Looked(PartitionReport(*owner, log.path), tally, [], [], Counter())
     try:
-        found = survey(log, progress=step, seen=seen.take)
+        overview = survey(log, progress=step, seen=tally.take)
         for name in PartitionReport.__dataclass_fields__.keys() - {"topic", "partition", "path"}:
-            setattr(looked.partition, name, getattr(found, name))
-        looked.problems += found.problems
+            setattr(looked.partition, name, getattr(overview, name))
+        looked.problems += overview.problems
         for gap in find_gaps(log):
-            why = gap.why or "nothing explains it"
-            looked.gaps.append(MissingOffsets(*owner, gap.first, gap.last, gap.is_explained, why))
+            reason = gap.why or "nothing explains it"
+            looked.gaps.append(MissingOffsets(*owner, gap.first, gap.last, gap.is_explained, reason))
         note_missing(log, looked.omissions)
         looked.hidden = _files(log.path)
     except (KodecError, OSError) as error:
@@ -420,17 +422,19 @@ _BESIDE = "indexes, snapshots and other files beside logs"
 
 def _files(folder: Path, kind: str | None = None) -> Counter[tuple[str, str]]:
     """Files and bytes by kind, without logs; with `kind`, all files count as that, logs too."""
-    found: Counter[tuple[str, str]] = Counter()
-    with suppress(FileNotFoundError), entries(folder) as there:
-        for each in there:
+    counts: Counter[tuple[str, str]] = Counter()
+    with suppress(FileNotFoundError), entries(folder) as listing:
+        for entry in listing:
             with suppress(FileNotFoundError):
-                if not each.is_file(follow_symlinks=False) or (kind is None and _is_log(each.name)):
+                if not entry.is_file(follow_symlinks=False) or (kind is None and _is_log(entry.name)):
                     continue
-                ending = each.name.rpartition(".")[2]
-                left = next((text for left, text in _LEFT.items() if left.value == ending), _BESIDE)
-                found[kind or left, "files"] += 1
-                found[kind or left, "bytes"] += each.stat(follow_symlinks=False).st_size
-    return found
+                ending = entry.name.rpartition(".")[2]
+                label = next(
+                    (text for leftover_kind, text in _LEFT.items() if leftover_kind.value == ending), _BESIDE
+                )
+                counts[kind or label, "files"] += 1
+                counts[kind or label, "bytes"] += entry.stat(follow_symlinks=False).st_size
+    return counts
 
 
 def _is_log(name: str) -> bool:
@@ -465,8 +469,8 @@ def _open_transactions(
     roots = [root.path for directory in directories for root in directory.roots]
     try:
         topics = {log.topic_partition.topic for log in logs}
-        here = {each.topic_partition for directory in directories for each in directory}
-        if logs and roots and here >= {log.topic_partition for log in logs}:
+        known = {log.topic_partition for directory in directories for log in directory}
+        if logs and roots and known >= {log.topic_partition for log in logs}:
             states = read_transactions(*roots, topics=topics, limits=limits)
             report.transactions, omissions = states.open, states.omissions
         else:
@@ -487,17 +491,17 @@ def _of_producers(logs: Sequence[PartitionLog], omissions: Omissions) -> Iterato
             omissions.failed(log.path, error)
 
 
-def _unjudged(found: Producers) -> Iterable[OpenTransaction]:
-    for each in found.producers:
-        if each.transaction_offset is not None:
+def _unjudged(producers: Producers) -> Iterable[OpenTransaction]:
+    for producer in producers.producers:
+        if producer.transaction_offset is not None:
             yield OpenTransaction(
-                found.topic_partition,
-                each.producer_id,
-                each.epoch,
-                each.coordinator_epoch,
-                each.transaction_offset,
-                each.transaction_timestamp,
-                each.last_timestamp,
+                producers.topic_partition,
+                producer.producer_id,
+                producer.epoch,
+                producer.coordinator_epoch,
+                producer.transaction_offset,
+                producer.transaction_timestamp,
+                producer.last_timestamp,
                 None,
                 "unknown",
                 "the coordinator's topic is not here",
@@ -515,10 +519,10 @@ def _verify(
     report.problems, report.problem_count = [], 0
     for path in paths:
         notes, checks = plan_checks(path)
-        found: Iterable[list[Problem]] = _each(
+        problem_lists: Iterable[list[Problem]] = _each(
             lambda check: list(check.run(limits=limits, progress=step)), checks, threads
         )
-        for problem in chain(notes, chain.from_iterable(found)):
+        for problem in chain(notes, chain.from_iterable(problem_lists)):
             if not problem.note:
                 report._problem(str(problem))
             else:

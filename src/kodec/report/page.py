@@ -20,7 +20,7 @@ _BARS = 20
 _GIB, _MIB = 1 << 30, 1 << 20
 
 
-def page_of(report: DirectoryReport, *, title: str, made: datetime) -> str:
+def page_of(report: DirectoryReport, *, title: str, created: datetime) -> str:
     """The page as HTML. Texts from logs and paths are escaped, also characters that do not print."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("kodec.report"),
@@ -31,12 +31,17 @@ def page_of(report: DirectoryReport, *, title: str, made: datetime) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {"bytes": _size, "time": _time, "number": _number}
-    by_topic = _bytes_by(report, lambda each: each.topic)
-    largest = sorted(report.partitions, key=lambda each: -each.bytes)
+    by_topic = _bytes_by(report, lambda partition: partition.topic)
+    largest = sorted(report.partitions, key=lambda partition: -partition.bytes)
     drawn = {
         "topics": _bars("topics", by_topic),
-        "partitions": _bars("partitions", {f"{each.topic}-{each.partition}": each.bytes for each in largest}),
-        "codecs": _bars("codecs", {f"v{each.magic} {each.codec}": each.bytes for each in report.stored}),
+        "partitions": _bars(
+            "partitions",
+            {f"{partition.topic}-{partition.partition}": partition.bytes for partition in largest},
+        ),
+        "codecs": _bars(
+            "codecs", {f"v{amount.magic} {amount.codec}": amount.bytes for amount in report.stored}
+        ),
         "times": charts.columns(
             "times",
             [_time(span.start)[:16] for span in report.spans],
@@ -47,25 +52,25 @@ def page_of(report: DirectoryReport, *, title: str, made: datetime) -> str:
     }
     return environment.get_template("report.html.j2").render(
         title=title,
-        made=made.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+        made=created.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         report=report,
         charts={name: Markup(svg) for name, svg in drawn.items()},
         topics=by_topic,
         partitions=largest,
         most=MOST,
         bars=_BARS,
-        total=sum(each.bytes for each in report.partitions),
-        records=[each.records for each in report.stored],
-        ill=[each for each in report.partitions if each.health != "clean"],
-        lost=[each for each in report.gaps if not each.explained],
+        total=sum(partition.bytes for partition in report.partitions),
+        records=[amount.records for amount in report.stored],
+        ill=[partition for partition in report.partitions if partition.health != "clean"],
+        lost=[gap for gap in report.gaps if not gap.explained],
     )
 
 
 def _bytes_by(report: DirectoryReport, key: Callable[[Any], str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for each in report.partitions:
-        found[key(each)] = found.get(key(each), 0) + each.bytes
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+    sizes: dict[str, int] = {}
+    for partition in report.partitions:
+        sizes[key(partition)] = sizes.get(key(partition), 0) + partition.bytes
+    return dict(sorted(sizes.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _bars(name: str, sizes: dict[str, int]) -> str:

@@ -67,47 +67,48 @@ def measure_savings(topics: Mapping[str, Sequence[PartitionLog]], most: int) -> 
     sizes = {topic: sum(log.size for log in logs) for topic, logs in topics.items()}
     largest = sorted(sizes, key=lambda topic: (-sizes[topic], topic))[:_MOST_TOPICS]
     total = sum(sizes[topic] for topic in largest)
-    found = Savings()
+    savings = Savings()
     samples: list[tuple[list[Batch], int]] = []
     for topic in largest:
         batches = list(_sample(topics[topic], max(_LEAST, most * sizes[topic] // max(total, 1))))
         if batches:
             samples.append((batches, sizes[topic]))
-            found.topics += 1
-            found.bytes += sizes[topic]
-            found.batches += len(batches)
-            found.records += sum(batch.count for batch in batches)
-            found.sample_bytes += sum(batch.size for batch in batches)
+            savings.topics += 1
+            savings.bytes += sizes[topic]
+            savings.batches += len(batches)
+            savings.records += sum(batch.count for batch in batches)
+            savings.sample_bytes += sum(batch.size for batch in batches)
     if samples:
         for magic in MAGICS:
             for codec in CODECS:
                 if codec in KAFKA.kind(magic).codecs:
-                    found.formats.append(_saving(magic, codec, samples, found.bytes))
-    return found
+                    savings.formats.append(_saving(magic, codec, samples, savings.bytes))
+    return savings
 
 
 def _sample(logs: Sequence[PartitionLog], most: int) -> Iterator[Batch]:
     """Batches from the middle of the middle segment of the largest partition that has some."""
     for log in sorted(logs, key=lambda log: -log.size):
         segments = sorted(
-            sorted(log.segments, key=lambda each: -each.size)[:3], key=lambda each: each.base_offset
+            sorted(log.segments, key=lambda segment: -segment.size)[:3],
+            key=lambda segment: segment.base_offset,
         )
-        taken, reached = 0, -1
+        sampled, reached = 0, -1
         for segment in segments:
             with suppress(KodecError, OSError), segment:
                 middle = (segment.base_offset + segment.next_offset) // 2
-                place = segment.find(middle)
-                for batch in segment.batches(0 if place is None else place.position):
+                first_batch = segment.find(middle)
+                for batch in segment.batches(0 if first_batch is None else first_batch.position):
                     # descending offsets, which old cleaners left, fit no batch
                     if batch.is_control or not batch.count or batch.base_offset <= reached:
                         continue
                     reached = batch.last_offset
                     batch.records()
                     yield batch
-                    taken += batch.size
-                    if taken >= most:
+                    sampled += batch.size
+                    if sampled >= most:
                         return
-        if taken:
+        if sampled:
             return
 
 
@@ -116,9 +117,9 @@ def _saving(magic: int, codec: str, samples: Iterable[tuple[list[Batch], int]], 
     options = ConvertOptions(magic=magic, compression=codec, negative_timestamps="none")
     for batches, size in samples:
         try:
-            made = sum(map(len, Converter(options, ConversionReport()).convert(batches)))
+            converted = sum(map(len, Converter(options, ConversionReport()).convert(batches)))
         except EncodeError:
             return Saving(magic, codec, None, None, None)
-        sample_bytes += made
-        whole += size * made // sum(batch.size for batch in batches)
+        sample_bytes += converted
+        whole += size * converted // sum(batch.size for batch in batches)
     return Saving(magic, codec, sample_bytes, whole, whole / stored)

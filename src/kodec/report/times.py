@@ -13,9 +13,9 @@ __all__ = ["Amount", "Span", "Timeline"]
 _FINEST = 60_000
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 _WIDTHS = tuple(
-    [each * _MINUTE for each in (1, 5, 15)]
-    + [each * _HOUR for each in (1, 3, 6, 12)]
-    + [each * _DAY for each in (1, 7, 30, 90, 365)]
+    [count * _MINUTE for count in (1, 5, 15)]
+    + [count * _HOUR for count in (1, 3, 6, 12)]
+    + [count * _DAY for count in (1, 7, 30, 90, 365)]
 )
 _ODD = 1_000
 """A chart may leave out one of this many records, as a few wrong timestamps would hide all others."""
@@ -111,14 +111,21 @@ class Timeline:
 
     def spans(self, first: int, last: int, most: int) -> list[Span]:
         """The time from `first` to `last` in about `most` spans of one width or fewer, empty ones too."""
-        width = next((each for each in _WIDTHS if each >= self.width and (last - first) <= each * most), None)
+        width = next(
+            (
+                candidate
+                for candidate in _WIDTHS
+                if candidate >= self.width and (last - first) <= candidate * most
+            ),
+            None,
+        )
         if width is None:
             width = max(self.width, -(-(last - first) // most))
         start = first - first % width
-        found = [Amount(0, 0)] * (-(-(last - start) // width))
-        for at, amount in self._within(first, last):
-            found[(at - start) // width] = _sum(found[(at - start) // width], amount)
-        return [Span(start + width * number, *amount) for number, amount in enumerate(found)]
+        amounts = [Amount(0, 0)] * (-(-(last - start) // width))
+        for time, amount in self._within(first, last):
+            amounts[(time - start) // width] = _sum(amounts[(time - start) // width], amount)
+        return [Span(start + width * number, *amount) for number, amount in enumerate(amounts)]
 
     def between(self, first: int, last: int) -> Amount:
         """The records from `first` on and before `last`, by whole steps."""
@@ -131,4 +138,4 @@ class Timeline:
 
 
 def _sum(*amounts: Amount) -> Amount:
-    return Amount(sum(each.records for each in amounts), sum(each.bytes for each in amounts))
+    return Amount(sum(amount.records for amount in amounts), sum(amount.bytes for amount in amounts))

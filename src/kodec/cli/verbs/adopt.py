@@ -104,9 +104,9 @@ class _Show(LogShow[AdoptionPlan, StepReport[Adoption]]):
         return Shown(_facts(step, applied), _text(step))
 
     def report(self, plan: AdoptionPlan, report: StepReport[Adoption]) -> Iterable[Shown]:
-        yield from (self.step(plan, each, report.applied) for each in report.steps)
-        kept = (f"the broker's old files are in {place}" for place in report.kept)
-        yield Shown(None, [output.ending(report.applied), *kept])
+        yield from (self.step(plan, step, report.applied) for step in report.steps)
+        lines = (f"the broker's old files are in {path}" for path in report.kept)
+        yield Shown(None, [output.ending(report.applied), *lines])
 
 
 def _parsed(text: str) -> tuple[str, UUID]:
@@ -123,38 +123,40 @@ def _shown(topic_id: UUID | None) -> str | None:
     return None if topic_id is None else uuid_text(topic_id)
 
 
-def _facts(each: Adoption, applied: bool) -> dict[str, object]:
-    owner = each.topic_partition
+def _facts(adoption: Adoption, applied: bool) -> dict[str, object]:
+    owner = adoption.topic_partition
     return {
         "topic": owner.topic,
         "partition": owner.partition,
         "applied": applied,
-        "alreadyAdopted": each.is_adopted,
-        "source": str(each.source),
-        "target": str(each.target),
-        "topicId": _shown(each.topic_id),
+        "alreadyAdopted": adoption.is_adopted,
+        "source": str(adoption.source),
+        "target": str(adoption.target),
+        "topicId": _shown(adoption.topic_id),
         **output.facts(
-            each, "segments", "bytes", "start_offset", "end_offset", "retention_ms", "retention_bytes"
+            adoption, "segments", "bytes", "start_offset", "end_offset", "retention_ms", "retention_bytes"
         ),
-        "expiredSegments": each.expired,
-        "expiredBytes": each.expired_bytes,
-        "problems": each.problems,
+        "expiredSegments": adoption.expired,
+        "expiredBytes": adoption.expired_bytes,
+        "problems": adoption.problems,
     }
 
 
-def _text(each: Adoption) -> list[str]:
-    name = each.topic_partition
-    segments, size = output.count(each.segments, "segment"), output.size_of(each.bytes)
-    offsets = f"offsets {each.start_offset} to {each.end_offset}"
-    known = ", adopted already" if each.is_adopted else ""
-    lines = [f"{name}: id {_shown(each.topic_id)}, {segments}, {size}, {offsets}{known}"]
-    if each.expired:
-        whose = "of the topic" if each.own_retention else "the broker's, where its settings are the defaults"
-        bound = "" if each.retention_ms is None else f"retention.ms is {each.retention_ms} ({whose})"
-        if each.retention_bytes is not None:
-            bound = ", ".join(filter(None, [bound, f"retention.bytes is {each.retention_bytes}"]))
+def _text(adoption: Adoption) -> list[str]:
+    name = adoption.topic_partition
+    segments, size = output.count(adoption.segments, "segment"), output.size_of(adoption.bytes)
+    offsets = f"offsets {adoption.start_offset} to {adoption.end_offset}"
+    known = ", adopted already" if adoption.is_adopted else ""
+    lines = [f"{name}: id {_shown(adoption.topic_id)}, {segments}, {size}, {offsets}{known}"]
+    if adoption.expired:
+        whose = (
+            "of the topic" if adoption.own_retention else "the broker's, where its settings are the defaults"
+        )
+        bound = "" if adoption.retention_ms is None else f"retention.ms is {adoption.retention_ms} ({whose})"
+        if adoption.retention_bytes is not None:
+            bound = ", ".join(filter(None, [bound, f"retention.bytes is {adoption.retention_bytes}"]))
         lines.append(
-            f"{name}: {bound}: {each.expired} of {segments}, {output.size_of(each.expired_bytes)}, would be "
-            "deleted within minutes: first set the topic's retention.ms=-1, or use --allow-expired"
+            f"{name}: {bound}: {adoption.expired} of {segments}, {output.size_of(adoption.expired_bytes)}, "
+            "would be deleted within minutes: first set the topic's retention.ms=-1, or use --allow-expired"
         )
     return lines

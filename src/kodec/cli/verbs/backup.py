@@ -114,12 +114,12 @@ def _store(
             log_dirs, to, topics=topics, threads=threads, check=check, progress=lambda read: step(read)
         )
         size = plan.size
-        output.warn(*(f"note: {each}" for each in plan.notes))
+        output.warn(*(f"note: {note}" for note in plan.notes))
         report = plan.apply()
     if json:
-        found = _facts(report.point, to)
-        found |= {"newObjects": report.new, "newBytes": report.new_bytes, "reusedFiles": report.reused}
-        output.show(output.as_json(found))
+        facts = _facts(report.point, to)
+        facts |= {"newObjects": report.new, "newBytes": report.new_bytes, "reusedFiles": report.reused}
+        output.show(output.as_json(facts))
     else:
         output.show(*_stored(report, to))
     raise Exit(Outcome(report.omissions).end())
@@ -142,7 +142,7 @@ def _path(point: BackupPoint, to: Path) -> str:
 
 
 def _partitions(point: BackupPoint) -> int:
-    return sum(len(each.partitions) for each in point.directories)
+    return sum(len(directory.partitions) for directory in point.directories)
 
 
 def _bytes(point: BackupPoint) -> int:
@@ -158,20 +158,20 @@ def _facts(point: BackupPoint, to: Path) -> dict[str, object]:
         "bytes": _bytes(point),
         "directories": [
             {
-                **output.facts(each, "name", "host", "source", "cluster_id", "node_id", "directory_id"),
-                "leftOut": [one.facts() for one in each.omissions],
-                "more": each.omissions.more,
+                **output.facts(directory, "name", "host", "source", "cluster_id", "node_id", "directory_id"),
+                "leftOut": [omission.facts() for omission in directory.omissions],
+                "more": directory.omissions.more,
                 "partitions": [
                     {
-                        **output.facts(one, "folder", "listed", "attempts"),
-                        "activeSegment": one.active,
-                        "endOffset": one.end_offset,
-                        "highWatermark": one.high_watermark,
+                        **output.facts(partition, "folder", "listed", "attempts"),
+                        "activeSegment": partition.active,
+                        "endOffset": partition.end_offset,
+                        "highWatermark": partition.high_watermark,
                     }
-                    for one in each.partitions
+                    for partition in directory.partitions
                 ],
             }
-            for each in point.directories
+            for directory in point.directories
         ],
     }
 
@@ -179,22 +179,24 @@ def _facts(point: BackupPoint, to: Path) -> dict[str, object]:
 def _list(to: Path, json: bool) -> None:
     outcome = Outcome()
     points = list_points(to, omissions=outcome.omissions)
-    problems: dict[str, list[BackupProblem]] = {each.name: [] for each in points}
+    problems: dict[str, list[BackupProblem]] = {point.name: [] for point in points}
     for problem in check_backup(to, points=list(problems), contents=False):
         for name in problem.points:
             problems[name].append(problem)
-    for each in points:
-        wrong = problems[each.name]
-        outcome.failed += bool(wrong or not each.is_whole)
+    for point in points:
+        wrong = problems[point.name]
+        outcome.failed += bool(wrong or not point.is_whole)
         if json:
-            facts = _facts(each, to) | {"objectProblems": [str(one) for one in wrong]}
-            output.show(output.as_json(facts | {"whole": each.is_whole and not wrong}))
+            facts = _facts(point, to) | {"objectProblems": [str(problem) for problem in wrong]}
+            output.show(output.as_json(facts | {"whole": point.is_whole and not wrong}))
             continue
-        sources = ", ".join(f"{one.host}:{one.source}" for one in each.directories)
-        health = "whole" if each.is_whole and not wrong else "not whole"
-        parts = output.count(_partitions(each), "topic-partition")
-        output.show(f"{each.name}  {parts}, {output.size_of(_bytes(each))}, {health}: {sources}")
-        output.show(*(f"    {one}" for one in each.omissions), *(f"    {one}" for one in wrong))
+        sources = ", ".join(f"{directory.host}:{directory.source}" for directory in point.directories)
+        health = "whole" if point.is_whole and not wrong else "not whole"
+        parts = output.count(_partitions(point), "topic-partition")
+        output.show(f"{point.name}  {parts}, {output.size_of(_bytes(point))}, {health}: {sources}")
+        output.show(
+            *(f"    {omission}" for omission in point.omissions), *(f"    {problem}" for problem in wrong)
+        )
     if not json:
         output.show(output.count(len(points), "point"))
     raise Exit(outcome.end(json=json))
@@ -203,10 +205,10 @@ def _list(to: Path, json: bool) -> None:
 def _check(to: Path, points: list[str] | None, json: bool) -> None:
     outcome = Outcome()
     readable = list_points(to, omissions=Omissions())
-    chosen = [each for each in readable if points is None or each.name in points]
-    wanted = {key: part.size for each in chosen for key, part in each.objects().items()}
+    selected = [point for point in readable if points is None or point.name in points]
+    sizes = {key: part.size for point in selected for key, part in point.objects().items()}
     count = 0
-    with progress("check", sum(wanted.values())) as step:
+    with progress("check", sum(sizes.values())) as step:
         for problem in check_backup(to, points=points, progress=step):
             count += 1
             if json:
@@ -215,12 +217,12 @@ def _check(to: Path, points: list[str] | None, json: bool) -> None:
             else:
                 output.show(f"{problem}: needed by {', '.join(problem.points)}")
     outcome.failed += count
-    for each in chosen:
+    for point in selected:
         # what the point lacks since it was taken
-        outcome.omissions.extend(each.omissions)
-    not_whole = [each.name for each in chosen if not each.is_whole]
+        outcome.omissions.extend(point.omissions)
+    not_whole = [point.name for point in selected if not point.is_whole]
     if not json:
-        number = len(chosen) if points is None else len(points)
+        number = len(selected) if points is None else len(points)
         of_objects = output.count(count, "problem") if count else "no problem"
         health = f"; not whole since taken: {', '.join(not_whole)}" if not_whole else ""
         output.show(f"{output.count(number, 'point')}: {of_objects}{health}")
@@ -236,8 +238,11 @@ class _ShowPruned(Show[PrunePlan, StepReport[str]]):
     def report(self, plan: PrunePlan, report: StepReport[str]) -> Iterable[Shown]:
         facts = {"applied": report.applied, "points": plan.points, "kept": plan.kept}
         objects = f"{output.count(len(plan.objects), 'object')}, {output.size_of(plan.bytes)}"
-        kept = f"{output.count(len(plan.kept), 'point')} kept: {output.ending(report.applied)}"
+        remaining = f"{output.count(len(plan.kept), 'point')} kept: {output.ending(report.applied)}"
         yield Shown(
             facts | {"objects": len(plan.objects), "bytes": plan.bytes},
-            [*(f"{each}: delete" for each in plan.points), f"{objects}, needed by no other point; {kept}"],
+            [
+                *(f"{name}: delete" for name in plan.points),
+                f"{objects}, needed by no other point; {remaining}",
+            ],
         )

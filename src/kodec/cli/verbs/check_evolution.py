@@ -36,12 +36,12 @@ def check_evolution(
     if old.is_dir() != new.is_dir():
         raise BadParameter("a file is compared with a file, and a folder with a folder")
     try:
-        found = violations(old, new)
+        problems = violations(old, new)
     except (KodecError, OSError) as error:
         lines.warn(*lines.lines_of(error, f"{type(error).__name__}: "))
         raise Exit(1) from None
-    for each in found:
-        lines.show(str(each))
-    count = len(found)
+    for problem in problems:
+        lines.show(str(problem))
+    count = len(problems)
     lines.show(f"{count} violation{'s' * (count != 1)}" if count else "compatible")
-    raise Exit(1 if found else 0)
+    raise Exit(1 if problems else 0)

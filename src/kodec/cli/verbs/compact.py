@@ -55,9 +55,9 @@ def compact(
     """
     show = _Show()
     with errors_reported():
-        wanted = folders(paths, topic or [])
+        selected = folders(paths, topic or [])
         show.outcome.note_listing(paths)
-        with progress("compact", 2 * sum(map(size_of_logs, wanted))) as step:
+        with progress("compact", 2 * sum(map(size_of_logs, selected))) as step:
             plan = partial(
                 plan_compaction,
                 delete_retention_ms=delete_retention_ms,
@@ -69,7 +69,7 @@ def compact(
                 over_gaps=over_gaps,
                 progress=step,
             )
-            raise Exit(run_plans(show.plans(wanted, plan), apply=apply, json=json, show=show))
+            raise Exit(run_plans(show.plans(selected, plan), apply=apply, json=json, show=show))
 
 
 class _Show(LogShow[CompactionPlan, CompactionReport]):

@@ -85,7 +85,7 @@ def conform(
         sys.stdout.write(text)
     else:
         out.write_text(text, encoding="utf-8")
-    if report.results and all(each.outcome == "unsupported" for each in report.results):
+    if report.results and all(result.outcome == "unsupported" for result in report.results):
         lines.warn("kodec: the testee supports none of these types: nothing was checked")
         raise Exit(1)
     raise Exit(0 if report.is_right else 1)

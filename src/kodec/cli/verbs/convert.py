@@ -81,11 +81,11 @@ def convert(
     with errors_reported(), job():
         from kodec.pipeline.jobs.convert import convert as run_convert
 
-        wanted = folders(paths, topic or [])
+        selected = folders(paths, topic or [])
         outcome.note_listing(paths)
-        with progress("convert", sum(map(size_of_logs, wanted)) if local else 0) as step:
+        with progress("convert", sum(map(size_of_logs, selected)) if local else 0) as step:
             reports = run_convert(
-                wanted,
+                selected,
                 to,
                 options,
                 apply=apply,

@@ -48,86 +48,88 @@ def diff(
     """
     outcome = Outcome()
     with errors_reported():
-        wanted = replicas_at(paths, topic or [])
+        replicas = replicas_at(paths, topic or [])
         outcome.note_listing(paths)
-        alone = {owner: found[0] for owner, found in wanted.items() if len(found) == 1}
-        several = {owner: found for owner, found in wanted.items() if len(found) > 1}
+        alone = {owner: folders[0] for owner, folders in replicas.items() if len(folders) == 1}
+        several = {owner: folders for owner, folders in replicas.items() if len(folders) > 1}
         if not several:
             output.warn("kodec: no topic-partition is in two of the paths: there is nothing to compare")
             raise Exit(BAD_USAGE)
-        found: list[ReplicaDifferences] = []
-        with progress("diff", sum(size_of_logs(each) for all_ in several.values() for each in all_)) as step:
+        comparisons: list[ReplicaDifferences] = []
+        with progress(
+            "diff", sum(size_of_logs(folder) for all_ in several.values() for folder in all_)
+        ) as step:
             for folders in several.values():
                 with outcome.each(folders[0]):
-                    found.append(compare_replicas(*folders, progress=step))
+                    comparisons.append(compare_replicas(*folders, progress=step))
     if json:
-        output.show(*(output.as_json(_facts(each)) for each in found))
+        output.show(*(output.as_json(_facts(comparison)) for comparison in comparisons))
     else:
-        _table(found, paths, Layout(columns, wide))
-    for each in found:
-        output.warn(*(f"{each.topic_partition}: {note}" for note in each.notes))
+        _table(comparisons, paths, Layout(columns, wide))
+    for comparison in comparisons:
+        output.warn(*(f"{comparison.topic_partition}: {note}" for note in comparison.notes))
     for owner, folder in alone.items():
         with outcome.each(folder):
             list_partition(folder)
             output.warn(f"{owner}: only {folder}: not compared")
-    outcome.failed += not all(each.is_sound for each in found)
-    for each in found:
-        outcome.omissions.extend(each.omissions)
+    outcome.failed += not all(comparison.is_sound for comparison in comparisons)
+    for comparison in comparisons:
+        outcome.omissions.extend(comparison.omissions)
     raise Exit(outcome.end(json=json))
 
 
-def _facts(found: ReplicaDifferences) -> dict[str, object]:
+def _facts(comparison: ReplicaDifferences) -> dict[str, object]:
     return {
-        "topic": found.topic_partition.topic,
-        "partition": found.topic_partition.partition,
-        "sound": found.is_sound,
-        "lineageOf": str(found.winner),
+        "topic": comparison.topic_partition.topic,
+        "partition": comparison.topic_partition.partition,
+        "sound": comparison.is_sound,
+        "lineageOf": str(comparison.winner),
         "replicas": [
             {
-                "path": str(each.path),
-                "startOffset": each.start_offset,
-                "endOffset": each.end_offset,
-                "highWatermark": each.high_watermark,
-                "lineageEnd": each.lineage_end,
-                "batches": each.batches,
+                "path": str(replica.path),
+                "startOffset": replica.start_offset,
+                "endOffset": replica.end_offset,
+                "highWatermark": replica.high_watermark,
+                "lineageEnd": replica.lineage_end,
+                "batches": replica.batches,
             }
-            for each in found.replicas
+            for replica in comparison.replicas
         ],
         "differences": [
             {
-                "path": str(each.path),
-                "firstOffset": each.first_offset,
-                "lastOffset": each.last_offset,
-                "kind": each.kind,
-                "harmless": each.is_harmless,
-                "reason": each.reason,
+                "path": str(difference.path),
+                "firstOffset": difference.first_offset,
+                "lastOffset": difference.last_offset,
+                "kind": difference.kind,
+                "harmless": difference.is_harmless,
+                "reason": difference.reason,
             }
-            for each in found.differences
+            for difference in comparison.differences
         ],
-        "notes": found.notes,
+        "notes": comparison.notes,
     }
 
 
-def _table(found: list[ReplicaDifferences], paths: list[Path], layout: Layout) -> None:
+def _table(comparisons: list[ReplicaDifferences], paths: list[Path], layout: Layout) -> None:
     rows = [
         [
-            each.topic_partition,
-            _shown(one.path, paths),
-            one.first_offset,
-            "end" if one.last_offset is None else one.last_offset,
-            one.kind,
-            one.reason,
+            comparison.topic_partition,
+            _shown(difference.path, paths),
+            difference.first_offset,
+            "end" if difference.last_offset is None else difference.last_offset,
+            difference.kind,
+            difference.reason,
         ]
-        for each in found
-        for one in each.differences
+        for comparison in comparisons
+        for difference in comparison.differences
     ]
-    equal = sum(not each.differences for each in found)
-    title = f"{output.count(len(found), 'topic-partition')} compared, {equal} with equal replicas"
+    equal = sum(not comparison.differences for comparison in comparisons)
+    title = f"{output.count(len(comparisons), 'topic-partition')} compared, {equal} with equal replicas"
     if not rows:
         output.show(title)
         return
     columns = ["topic-partition", "replica", "first", "last", "what", "why"]
-    print_table(title, columns, rows, left="topic-partition, replica, what, why", layout=layout)
+    print_table(title, columns, rows, left_aligned="topic-partition, replica, what, why", layout=layout)
 
 
 def _shown(folder: Path, paths: list[Path]) -> str:

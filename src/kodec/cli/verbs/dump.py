@@ -85,7 +85,7 @@ _CHECKPOINTS = (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS, CLEANER_OFF
 # The text files of a log directory, by name.
 _TEXTS: dict[str, tuple[str, Callable[[Path], list[dict[str, object]]]]] = {
     **dict.fromkeys(_CHECKPOINTS, ("checkpoint", _offsets)),
-    LEADER_EPOCHS: ("leaderEpoch", lambda path: [each._asdict() for each in read_leader_epochs(path)]),
+    LEADER_EPOCHS: ("leaderEpoch", lambda path: [epoch._asdict() for epoch in read_leader_epochs(path)]),
     META_PROPERTIES: ("metaProperties", lambda path: [dict(read_meta_properties(path).properties)]),
     PARTITION_METADATA: (
         "partitionMetadata",
@@ -283,7 +283,7 @@ def _dump_logs(paths: list[Path]) -> int:
                 for line in lines_of_log(log, step, outcome.omissions):
                     _print_line(line)
                 whole += 1
-        lost = {each.cause for each in outcome.omissions}
+        lost = {omission.cause for omission in outcome.omissions}
         if whole == len(logs) and not lost & {Cause.UNREACHABLE, Cause.DAMAGED}:
             _print_line(end_of_lines(whole))
     return outcome.end()
@@ -298,16 +298,16 @@ def _dump_index(path: Path, printer: output.Printer) -> None:
     kind, size, read = _INDEXES[path.suffix]
     data = read_regular(path)
     if size:
-        kept = data[: -(-len(data.rstrip(b"\0")) // size) * size]
-        if ahead := len(data) // size - len(kept) // size:
+        used = data[: -(-len(data.rstrip(b"\0")) // size) * size]
+        if ahead := len(data) // size - len(used) // size:
             output.warn(f"{path}: {output.count(ahead, 'entry', 'entries')} of zeros allocated ahead")
-        data = kept + data[len(data) // size * size :]
+        data = used + data[len(data) // size * size :]
     try:
         items = read(data)
     except FormatError as error:
         raise error.in_source(str(path)) from None
     for item in items:
-        printer.item(kind, {each.name: getattr(item, each.name) for each in fields(item)})
+        printer.item(kind, {field.name: getattr(item, field.name) for field in fields(item)})
 
 
 @contextmanager
@@ -337,10 +337,10 @@ def _files(paths: list[Path], outcome: Outcome, bare: list[Path]) -> Iterator[tu
 
         def failed(error: OSError, path: Path = path, replicas: Sequence[Path] = replicas) -> None:
             # a link that is a topic-partition's folder is read as one
-            if (place := Path(error.filename or path)) not in replicas:
-                outcome.omissions.failed(place, error)
+            if (location := Path(error.filename or path)) not in replicas:
+                outcome.omissions.failed(location, error)
 
-        found: dict[Path, Piece | None] = {
+        pieces: dict[Path, Piece | None] = {
             file: None for file in files_below(below, failed) if file.name.endswith(_SEGMENTS)
         }
         for folder in replicas:
@@ -348,26 +348,26 @@ def _files(paths: list[Path], outcome: Outcome, bare: list[Path]) -> Iterator[tu
                 log = PartitionLog(folder)
                 segments = log.files.segments
                 for files, after in zip_longest(segments, segments[1:]):
-                    found[files.log] = Piece(files, log, after=after)
+                    pieces[files.log] = Piece(files, log, after=after)
                 if not segments and not isinstance(folder, StorePath):
                     log.require_end(outcome.omissions)
         outcome.report()
-        if not found and outcome.omissions.is_whole:
+        if not pieces and outcome.omissions.is_whole:
             bare.append(path)
-        yield from sorted(found.items(), key=itemgetter(0))
+        yield from sorted(pieces.items(), key=itemgetter(0))
 
 
 def _replicas(path: Path) -> list[Path]:
     """The folders of replicas of any kind at a path. Raises OSError."""
     try:
-        found = find_logs(path)
+        locations = find_logs(path)
     except NotALog:
         return []
     folders: list[Path] = []
-    for each in found:
-        if isinstance(each, LogDirectoryPath):
-            folders += [replica.path for replica in each.replicas]
-        elif isinstance(each, PartitionPath):
+    for location in locations:
+        if isinstance(location, LogDirectoryPath):
+            folders += [replica.path for replica in location.replicas]
+        elif isinstance(location, PartitionPath):
             folders.append(path)
     return folders
 
@@ -395,8 +395,8 @@ def _dump_segment(
         except FormatError as error:
             if not options.skips:
                 raise error.in_source(str(path)) from None
-            why = f"skipped the records of {batch!r}: {error}"
-            omissions.add(Omission(cause_of(error), path, why, batch.position, batch.size))
+            reason = f"skipped the records of {batch!r}: {error}"
+            omissions.add(Omission(cause_of(error), path, reason, batch.position, batch.size))
             continue
         printer.batch(batch)
         for record in records:

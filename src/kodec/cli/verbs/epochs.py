@@ -33,48 +33,48 @@ def epochs(
 
     exit:     0 done   1 a contradiction, or something is damaged   2 no such topic, bad usage
     """
-    found = []
+    rows = []
     with errors_reported():
-        here = Replicas(*paths)
-        outcome = Outcome(here.omissions)
-        for log in logs_of(here, topic, partition):
+        replicas = Replicas(*paths)
+        outcome = Outcome(replicas.omissions)
+        for log in logs_of(replicas, topic, partition):
             with outcome.each(log.path):
                 epochs = read_epochs(log, outcome.omissions)
-                found += [(log.topic_partition, each) for each in epochs.epochs]
+                rows += [(log.topic_partition, epoch) for epoch in epochs.epochs]
                 outcome.failed += len(epochs.contradictions)
                 output.warn(*map(str, epochs.contradictions))
     if json:
-        for name, each in found:
+        for name, epoch in rows:
             output.show(
                 output.as_json(
                     {
                         "topic": name.topic,
                         "partition": name.partition,
-                        "epoch": each.epoch,
-                        "startOffset": each.start_offset,
-                        "firstOffset": each.first_offset,
-                        "endOffset": each.end_offset,
-                        "batches": each.batches,
+                        "epoch": epoch.epoch,
+                        "startOffset": epoch.start_offset,
+                        "firstOffset": epoch.first_offset,
+                        "endOffset": epoch.end_offset,
+                        "batches": epoch.batches,
                     }
                 )
             )
     else:
         print_table(
-            output.count(len(found), "leader epoch"),
+            output.count(len(rows), "leader epoch"),
             ["topic", "partition", "epoch", "start in checkpoint", "first batch", "end", "batches"],
             [
                 [
                     name.topic,
                     name.partition,
-                    each.epoch,
-                    each.start_offset,
-                    each.first_offset,
-                    each.end_offset,
-                    each.batches,
+                    epoch.epoch,
+                    epoch.start_offset,
+                    epoch.first_offset,
+                    epoch.end_offset,
+                    epoch.batches,
                 ]
-                for name, each in found
+                for name, epoch in rows
             ],
-            left="topic",
+            left_aligned="topic",
             layout=Layout(columns, wide),
         )
     raise Exit(outcome.end(json=json))

@@ -99,20 +99,20 @@ def explain(
         raise BadParameter("--message-version and --param exclude each other")
     if offset is not None and at is not None:
         raise BadParameter("--offset and --at exclude each other")
-    with errors_reported(), stdin_as_file(file, ".log" if schema is None else "") as here:
+    with errors_reported(), stdin_as_file(file, ".log" if schema is None else "") as stored:
         try:
-            if at is not None and at >= (size := here.stat().st_size):
+            if at is not None and at >= (size := stored.stat().st_size):
                 raise ValueError(f"--at: byte {at} is beyond the end of {file}, which has {size} bytes")
             explainer = None if schema is None else Explainer(schema, import_path or [], overlay or [])
             arguments = () if message_version is None else (message_version,)
             if explainer is not None and message_version is None:
                 arguments = explainer.arguments_of(param or [], type)
-            sections = _sections(here, explainer, type, arguments, at, offset)
-            chosen = islice(sections, limit)
+            sections = _sections(stored, explainer, type, arguments, at, offset)
+            shown = islice(sections, limit)
             if html is None:
-                wrong = _print(chosen, whole)
+                wrong = _print_sections(shown, whole)
             else:
-                wrong = not write_pages(html, file, _title(file), chosen, overwrite=overwrite)
+                wrong = not write_pages(html, file, _title(file), shown, overwrite=overwrite)
             for name, reason in () if explainer is None else explainer.fallbacks.items():
                 output.warn(f"columns of `{name}` are made of Python objects, many times slower: {reason}")
         except ValueError as error:
@@ -120,14 +120,14 @@ def explain(
     raise Exit(FAILED if wrong else 0)
 
 
-def _print(sections: Iterator[Section], whole: bool) -> bool:
+def _print_sections(sections: Iterator[Section], whole: bool) -> bool:
     wrong, colours = False, Colours()
     for title, explained in sections:
-        found = explained()
+        explanation = explained()
         output.show(*([f"== {title}"] if title else []))
-        for line in lines_of_explanation(found, whole=whole, colours=colours):
+        for line in lines_of_explanation(explanation, whole=whole, colours=colours):
             print(line)
-        wrong |= found.error is not None
+        wrong |= explanation.error is not None
     return wrong
 
 
@@ -136,7 +136,7 @@ def _sections(
     explainer: Explainer | None,
     type: str | None,
     arguments: tuple[Any, ...],
-    at: int | None,
+    position: int | None,
     offset: int | None,
 ) -> Iterator[Section]:
     """The parts of a file, one after the other. Raises ValueError for options that do not fit the file."""
@@ -144,18 +144,18 @@ def _sections(
     file = as_segment(file) or file if explainer is None else as_stored(file)
     kind = file.name.rpartition(".")[2]
     if explainer is None and kind in ("log", "checkpoint"):
-        return _batches(file, at or 0, offset)
+        return _batches(file, position or 0, offset)
     if offset is not None:
         raise ValueError("--offset needs a segment, as in 00000000000000000000.log")
     if explainer is None and kind in _ENTRIES:
-        return _entries(file, *_ENTRIES[kind], at or 0)
+        return _entries(file, *_ENTRIES[kind], position or 0)
     if file.stat().st_size > _MOST:
         raise ValueError(f"{file}: larger than {_MOST >> 20} MiB, the limit with a schema")
     if explainer is None and kind != "snapshot":
         raise ValueError(f"{file.name} is not one of Kafka's logs or indexes: give --schema")
     if explainer is None:
-        explainer = _of_kafka("producer_snapshot")
-    explained = partial(explainer.explain, file.read_bytes(), type, arguments=arguments, start=at or 0)
+        explainer = _kafka_explainer("producer_snapshot")
+    explained = partial(explainer.explain, file.read_bytes(), type, arguments=arguments, start=position or 0)
     return iter([Section("", explained)])
 
 
@@ -167,14 +167,14 @@ def _title(file: Path) -> str:
     return printable(f"{folder}/{file.name}" if parse_folder_name(folder) is not None else file.name)
 
 
-def _of_kafka(name: str) -> Explainer:
+def _kafka_explainer(name: str) -> Explainer:
     with as_file(files("kodec.schemas")) as folder:
         return Explainer(folder / "log" / f"{name}.ksy")
 
 
-def _entries(file: Path, name: str, size: int, at: int) -> Iterator[Section]:
-    explainer = _of_kafka(name)
-    number = at // size
+def _entries(file: Path, name: str, size: int, start: int) -> Iterator[Section]:
+    explainer = _kafka_explainer(name)
+    number = start // size
     with file.open("rb") as data:
         data.seek(number * size)
         while entry := data.read(size):
@@ -186,14 +186,14 @@ def _entries(file: Path, name: str, size: int, at: int) -> Iterator[Section]:
 
 def _zeros(segment: Segment, start: int, size: int) -> Section | None:
     """The zeros at the end of a preallocated file; None if something else follows."""
-    for at in range(start, size, _STEP):
-        if segment.read_bytes(at, min(_STEP, size - at)).strip(b"\0"):
+    for position in range(start, size, _STEP):
+        if segment.read_bytes(position, min(_STEP, size - position)).strip(b"\0"):
             return None
     first = bytes(min(_ROW, size - start))
     note = f"zeros up to the end, {size - start:,} bytes: preallocated, or never written"
     part = Part(0, len(first), (), note)
-    found = Explanation([Area("", "", first, start, [part])])
-    return Section(f"no batch at byte {start}", lambda most=None: found)
+    explanation = Explanation([Area("", "", first, start, [part])])
+    return Section(f"no batch at byte {start}", lambda most=None: explanation)
 
 
 def _base(file: Path) -> int:
@@ -202,14 +202,14 @@ def _base(file: Path) -> int:
     return int(digits) if digits.isdigit() else 0
 
 
-def _batches(file: Path, at: int, offset: int | None) -> Iterator[Section]:
+def _batches(file: Path, position: int, offset: int | None) -> Iterator[Section]:
     with Segment.of(file, _base(file), beside=True) as segment:
         start = 0
         if offset is not None:
-            place = segment.find(offset)
-            if place is None:
+            batch = segment.find(offset)
+            if batch is None:
                 raise ValueError(f"--offset: no batch with offset {offset} or a later one in {file}")
-            start = place.position
+            start = batch.position
         explainers: dict[str, Explainer] = {}
         size = file.stat().st_size
         while start < size:
@@ -221,12 +221,12 @@ def _batches(file: Path, at: int, offset: int | None) -> Iterator[Section]:
             frame = Frame.peek(head)
             whole = frame is not None and 0 < frame.size <= size - start
             end = start + frame.size if frame is not None and whole else size
-            if end <= at:
+            if end <= position:
                 start = end
                 continue
             name = "message_set" if frame is not None and frame.magic in LEGACY else "record_batch"
             if name not in explainers:
-                explainers[name] = _of_kafka(name)
+                explainers[name] = _kafka_explainer(name)
             data = segment.read_bytes(start, min(end - start, _MOST))
             explained = partial(explainers[name].explain, data, position=start)
             title = f"batch at byte {start}" + (f", offset {frame.offset}" if frame is not None else "")

@@ -154,8 +154,8 @@ def export(
     }
     of_tables = {"--property": property, "--follow": follow, "--add-columns": add_columns}
     is_table = format in (FileFormatChoice.iceberg, FileFormatChoice.delta)
-    for name, given in (of_files if is_table else of_tables).items():
-        if given:
+    for name, value in (of_files if is_table else of_tables).items():
+        if value:
             raise BadParameter(f"{name} is not supported with --format {format.value}")
     if catalog is not None and format is not FileFormatChoice.iceberg:
         raise BadParameter("--catalog needs --format iceberg")
@@ -198,7 +198,7 @@ def export(
                     known = len(outcome.omissions)
                 time.sleep(10 if interval is None else interval)
                 outcome.omissions.extend(append().omissions)
-        _print(appended.partitions, _title(appended.records, appended.table, appended.seconds))
+        _print_tables(appended.partitions, _title(appended.records, appended.table, appended.seconds))
         raise Exit(outcome.end())
     try:
         target = readable(to)
@@ -237,25 +237,25 @@ def export(
             threads=threads,
             progress=output.say,
         )
-    _print(summary.partitions, _title(summary.records, str(summary.out), summary.seconds))
+    _print_tables(summary.partitions, _title(summary.records, str(summary.out), summary.seconds))
     raise Exit(Outcome(summary.omissions).end())
 
 
-def _properties(given: list[str]) -> dict[str, str]:
-    found = {}
-    for each in given:
-        name, sign, value = each.partition("=")
+def _properties(texts: list[str]) -> dict[str, str]:
+    properties = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
         if not (name and sign):
-            raise BadParameter(f"--property {each}: write NAME=VALUE")
-        found[name] = value
-    return found
+            raise BadParameter(f"--property {text}: write NAME=VALUE")
+        properties[name] = value
+    return properties
 
 
 def _title(records: int, to: str, seconds: float) -> str:
     return f"{records:,} records to {to} in {seconds:.1f} s"
 
 
-def _print(partitions: list[PartitionSummary], title: str) -> None:
+def _print_tables(partitions: list[PartitionSummary], title: str) -> None:
     """A table with a row for each topic-partition."""
     names = "topic, partition, records, first, last, first timestamp, last timestamp, segments, read, written"
     print_table(
@@ -276,7 +276,7 @@ def _print(partitions: list[PartitionSummary], title: str) -> None:
             ]
             for row in partitions
         ],
-        left="topic",
+        left_aligned="topic",
         least="first timestamp, last timestamp, segments, read, written",
         layout=Layout(None, False),
     )

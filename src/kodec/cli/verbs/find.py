@@ -130,22 +130,22 @@ def find(
     if follow and (first is not None or count or until is not None):
         raise BadParameter("--follow excludes --first, --count and --until")
     formats: tuple[ValueFormat, ValueFormat] = (key_format.value, value_format.value)
-    wanted = record_filter(offset, since, until, key, value_contains, header or [], *formats)
-    wanted = replace(wanted, control=control, isolation=isolation.value)
+    query = record_filter(offset, since, until, key, value_contains, header or [], *formats)
+    query = replace(query, control=control, isolation=isolation.value)
     if producer:
-        wanted = replace(wanted, producer_ids=frozenset(producer))
+        query = replace(query, producer_ids=frozenset(producer))
     outcome, report = Outcome(), SearchReport()
     with errors_reported():
         decoder = value_decoder(registry, framing.value, reader_schema, paths, formats)
         test = where_condition(where, formats, decoder)
-        wanted = replace(wanted, where=test)
+        query = replace(query, where=test)
         topics, partitions = topic or [], partition or []
         logs = chosen_logs(paths, topics, partitions, outcome.omissions)
         outcome.note_listing(paths, topics)
         if transactional_id is not None:
             ids = of_transactional_id(paths, transactional_id)
-            ids &= wanted.producer_ids or ids
-            wanted = replace(wanted, producer_ids=ids)
+            ids &= query.producer_ids or ids
+            query = replace(query, producer_ids=ids)
 
         def failed(log: PartitionLog, error: Exception) -> None:
             with outcome.each(log.path):
@@ -153,9 +153,7 @@ def find(
 
         lost = outcome.omissions
         if count:
-            number = count_records(
-                logs, wanted, threads=threads, report=report, omissions=lost, failed=failed
-            )
+            number = count_records(logs, query, threads=threads, report=report, omissions=lost, failed=failed)
             if test is not None:
                 outcome.omissions.extend(test.omissions)
             if outcome.code:
@@ -169,9 +167,9 @@ def find(
         else:
             show = _printer(json, csv, template, *formats, decoder, guard_formulas, null)
             ends: dict[TopicPartition, int] = {}
-            found = find_records(
+            records = find_records(
                 logs,
-                wanted,
+                query,
                 first=first,
                 last=last,
                 threads=threads,
@@ -181,20 +179,22 @@ def find(
             )
             for log in logs if follow else ():
                 with outcome.each(log.path):
-                    ends[log.topic_partition] = _decided(log, wanted)
-            for record in found:
+                    ends[log.topic_partition] = _decided(log, query)
+            for record in records:
                 show(record)
-                here = TopicPartition(record.topic or "", record.partition or 0)
-                ends[here] = max(ends.get(here, 0), record.offset + 1)
+                owner = TopicPartition(record.topic or "", record.partition or 0)
+                ends[owner] = max(ends.get(owner, 0), record.offset + 1)
             if follow:
                 sys.stdout.flush()
                 outcome.report()
                 now = partial(chosen_logs, paths, topics, partitions, lost)
-                _follow(now, wanted, ends, show, outcome)
+                _follow(now, query, ends, show, outcome)
             if test is not None:
                 outcome.omissions.extend(test.omissions)
         if stats:
-            facts = (f"{each.name.replace('_', ' ')} {getattr(report, each.name)}" for each in fields(report))
+            facts = (
+                f"{field.name.replace('_', ' ')} {getattr(report, field.name)}" for field in fields(report)
+            )
             output.say(", ".join(facts))
     code = outcome.end(json=json)
     if not code and not report.found:
@@ -223,14 +223,14 @@ def _printer(
     return (as_json_lines if json else as_text)(key, value, decoder)
 
 
-def _decided(log: PartitionLog, wanted: RecordFilter) -> int:
+def _decided(log: PartitionLog, query: RecordFilter) -> int:
     """The offsets up to which a search has seen every possible match."""
-    return log.last_stable_offset if wanted.isolation == "read_committed" else log.end_offset
+    return log.last_stable_offset if query.isolation == "read_committed" else log.end_offset
 
 
 def _follow(
     logs: Callable[[], Sequence[PartitionLog]],
-    wanted: RecordFilter,
+    query: RecordFilter,
     ends: dict[TopicPartition, int],
     show: Show,
     outcome: Outcome,
@@ -240,18 +240,18 @@ def _follow(
         time.sleep(_POLL)
         for log in logs():
             with outcome.each(log.path), log:
-                here = log.topic_partition
-                begin, end = ends.get(here, log.start_offset), _decided(log, wanted)
-                if begin >= end or (wanted.last_offset is not None and begin > wanted.last_offset):
+                owner = log.topic_partition
+                begin, end = ends.get(owner, log.start_offset), _decided(log, query)
+                if begin >= end or (query.last_offset is not None and begin > query.last_offset):
                     continue
                 if begin < log.start_offset:
                     gone = f"offsets {begin} to {log.start_offset - 1} were deleted before they were read"
                     outcome.omissions.lose(log.path, gone, Cause.ABSENT)
-                low = max(begin, log.start_offset, wanted.first_offset or 0)
-                asked = replace(wanted, offsets=(low, wanted.last_offset))
-                for record in log.find_records(asked, omissions=outcome.omissions):
+                low = max(begin, log.start_offset, query.first_offset or 0)
+                new_query = replace(query, offsets=(low, query.last_offset))
+                for record in log.find_records(new_query, omissions=outcome.omissions):
                     if record.offset < end:
                         show(record)
-                ends[here] = end
+                ends[owner] = end
         outcome.report()
         sys.stdout.flush()

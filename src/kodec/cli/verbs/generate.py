@@ -103,7 +103,7 @@ def generate(
         return
     shown = FORMS[form.value]
     settings = _settings()
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "schemas": schemas,
         "out": out,
         "tests": tests,
@@ -112,33 +112,37 @@ def generate(
         "java_package": java_package,
     }
     if target:
-        given["schemas"] = schemas or settings.get("schemas")
+        arguments["schemas"] = schemas or settings.get("schemas")
     elif schemas is None and out is None:
-        given = {name: settings.get(name) if value is None else value for name, value in given.items()}
-    missing = [f"--{name}" for name in ("schemas", "out") if given[name] is None]
+        arguments = {
+            name: settings.get(name) if value is None else value for name, value in arguments.items()
+        }
+    missing = [f"--{name}" for name in ("schemas", "out") if arguments[name] is None]
     if missing:
         raise BadParameter(
             f"{' and '.join(missing)} missing, and not under [tool.kodec.generate] in ./pyproject.toml"
         )
-    if not Path(given["schemas"]).is_dir():
-        raise BadParameter(f"no such folder: {given['schemas']}")
-    if given["tests"] is not None and not given["package"]:
+    if not Path(arguments["schemas"]).is_dir():
+        raise BadParameter(f"no such folder: {arguments['schemas']}")
+    if arguments["tests"] is not None and not arguments["package"]:
         raise BadParameter("--tests needs --package")
-    if package is not None and given["tests"] is None:
+    if package is not None and arguments["tests"] is None:
         raise BadParameter("--package is for --tests; for a target: --option package=NAME")
-    folder = Path(given["schemas"])
-    targets = target or (*DEFAULT, *(["java"] if given["java_package"] else ()))
-    message = {"java.package": given["java_package"]} if given["java_package"] and "java" in targets else {}
+    folder = Path(arguments["schemas"])
+    targets = target or (*DEFAULT, *(["java"] if arguments["java_package"] else ()))
+    message = (
+        {"java.package": arguments["java_package"]} if arguments["java_package"] and "java" in targets else {}
+    )
     if runtime and "python" not in targets:
         raise BadParameter("--runtime is for Python; the other targets have theirs")
-    if runtime and given["tests"] is not None:
+    if runtime and arguments["tests"] is not None:
         raise BadParameter("--tests compare modules with kodec: they go without --runtime")
     if runtime:
         message["python.runtime"] = "kodec_runtime"
-    for each in option or ():
-        name, equals, value = each.partition("=")
+    for text in option or ():
+        name, equals, value = text.partition("=")
         if not equals:
-            raise BadParameter(f"--option {each}: write NAME=VALUE")
+            raise BadParameter(f"--option {text}: write NAME=VALUE")
         message[name] = value
 
     def once() -> int:
@@ -146,10 +150,10 @@ def generate(
         try:
             changes = make(
                 folder,
-                Path(given["out"]),
-                tests=None if given["tests"] is None else Path(given["tests"]),
-                package=given["package"] or "",
-                kernels=[name.strip() for name in (given["kernels"] or "").split(",") if name.strip()],
+                Path(arguments["out"]),
+                tests=None if arguments["tests"] is None else Path(arguments["tests"]),
+                package=arguments["package"] or "",
+                kernels=[name.strip() for name in (arguments["kernels"] or "").split(",") if name.strip()],
                 targets=targets,
                 options=message,
                 overlays=overlay or (),
@@ -160,18 +164,18 @@ def generate(
             )
         except SchemaError as error:
             problems = sorted({*error.problems, *notes})
-            _print(shown(remarks(problems, folder)), plain=form is Form.text)
+            _print_problems(shown(remarks(problems, folder)), plain=form is Form.text)
             lines.warn(error.summary)
             return FAILED
         noted = remarks(sorted(set(notes)), folder)
         if form is Form.text:
-            _print(shown(noted), plain=True)
-            code = _told(changes, check)
-            if changes and given["tests"] is not None:
+            _print_problems(shown(noted), plain=True)
+            code = _report_changes(changes, check)
+            if changes and arguments["tests"] is not None:
                 _what_tests_need()
             return code
         differ = [(change.path, change.kind) for change in changes] if check else []
-        _print(shown([*noted, *stale(differ)]))
+        _print_problems(shown([*noted, *stale(differ)]))
         return FAILED if differ else 0
 
     try:
@@ -200,7 +204,7 @@ def _what_tests_need() -> None:
         lines.say(f"the tests need {needed}: {install_command('testing')}")
 
 
-def _print(text: str, *, plain: bool = False) -> None:
+def _print_problems(text: str, *, plain: bool = False) -> None:
     """Print problems on stderr for people, on stdout for programs."""
     stream = sys.stderr if plain else sys.stdout
     stream.write(text)
@@ -215,22 +219,22 @@ def _settings() -> dict[str, str]:
         document = tomllib.loads(path.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise BadParameter(f"pyproject.toml: {error}") from None
-    found = document.get("tool", {}).get("kodec", {}).get("generate", {})
-    return {str(key): str(value) for key, value in found.items()}
+    section = document.get("tool", {}).get("kodec", {}).get("generate", {})
+    return {str(key): str(value) for key, value in section.items()}
 
 
-def _told(found: Sequence[Change], check: bool) -> int:
+def _report_changes(changes: Sequence[Change], check: bool) -> int:
     """Report what `generate` did, or (with `check`) would do; return the exit code."""
     if check:
-        for change in found:
+        for change in changes:
             sys.stdout.write(change.diff)
-        if found:
-            files = f"{len(found)} file{'s' * (len(found) != 1)}"
+        if changes:
+            files = f"{len(changes)} file{'s' * (len(changes) != 1)}"
             lines.warn(f"{files} differ from the schemas: run `kodec generate`")
             return 1
         lines.say("generated code is up to date")
         return 0
-    for change in found:
+    for change in changes:
         lines.show(f"{change.kind:8} {change.path}")
-    lines.show(f"{len(found)} file{'s' * (len(found) != 1)} written" if found else "no changes")
+    lines.show(f"{len(changes)} file{'s' * (len(changes) != 1)} written" if changes else "no changes")
     return 0

@@ -33,101 +33,101 @@ def list_groups(
     exit:     0 done   1 something is damaged   2 no such group or topic, bad usage
     """
     with errors_reported():
-        found = read_groups(*paths, groups=group, topics=())
+        groups = read_groups(*paths, groups=group, topics=())
         for name in group or []:
-            if not any(each.group == name for each in found.groups):
-                Outcome(found.omissions).end(json=json)
+            if not any(group.group == name for group in groups.groups):
+                Outcome(groups.omissions).end(json=json)
                 raise missing_group(name, paths)
     if json:
-        for each in found.groups:
-            output.show(output.as_json(_facts(each)))
+        for item in groups.groups:
+            output.show(output.as_json(_facts(item)))
     else:
-        _print(found.groups, members, Layout(columns, wide))
-    raise Exit(Outcome(found.omissions).end(json=json))
+        _print_tables(groups.groups, members, Layout(columns, wide))
+    raise Exit(Outcome(groups.omissions).end(json=json))
 
 
-def _facts(each: Group) -> dict[str, object]:
+def _facts(group: Group) -> dict[str, object]:
     return {
-        "group": each.group,
-        "type": each.type,
-        "state": each.state,
-        "protocolType": each.protocol_type,
-        "protocol": each.protocol,
-        "leader": each.leader,
-        "generation": each.generation,
-        "epoch": each.epoch,
-        "assignmentEpoch": each.assignment_epoch,
-        "members": [_member(member) for member in each.members],
+        "group": group.group,
+        "type": group.type,
+        "state": group.state,
+        "protocolType": group.protocol_type,
+        "protocol": group.protocol,
+        "leader": group.leader,
+        "generation": group.generation,
+        "epoch": group.epoch,
+        "assignmentEpoch": group.assignment_epoch,
+        "members": [_member(member) for member in group.members],
     }
 
 
-def _member(each: GroupMember) -> dict[str, object]:
+def _member(member: GroupMember) -> dict[str, object]:
     assignment = None
-    if each.assignment is not None:
-        assignment = [_assigned(one) for one in each.assignment]
+    if member.assignment is not None:
+        assignment = [_assigned(assigned) for assigned in member.assignment]
     return {
-        "memberId": each.member_id,
-        "instanceId": each.instance_id,
-        "clientId": each.client_id,
-        "clientHost": each.client_host,
-        "rack": each.rack,
-        "epoch": each.epoch,
-        "state": each.state,
-        "topics": each.topics,
-        "topicRegex": each.topic_regex,
+        "memberId": member.member_id,
+        "instanceId": member.instance_id,
+        "clientId": member.client_id,
+        "clientHost": member.client_host,
+        "rack": member.rack,
+        "epoch": member.epoch,
+        "state": member.state,
+        "topics": member.topics,
+        "topicRegex": member.topic_regex,
         "assignment": assignment,
     }
 
 
-def _assigned(each: Assigned) -> dict[str, object]:
-    if each.subtopology is not None:
-        return {"subtopology": each.subtopology, "role": each.role, "partitions": each.partitions}
-    return {"topic": each.topic, "topicId": id_text(each.topic_id), "partitions": each.partitions}
+def _assigned(assigned: Assigned) -> dict[str, object]:
+    if assigned.subtopology is not None:
+        return {"subtopology": assigned.subtopology, "role": assigned.role, "partitions": assigned.partitions}
+    return {"topic": assigned.topic, "topicId": id_text(assigned.topic_id), "partitions": assigned.partitions}
 
 
-def _print(groups: list[Group], members: bool, layout: Layout) -> None:
+def _print_tables(groups: list[Group], members: bool, layout: Layout) -> None:
     print_table(
         output.count(len(groups), "group"),
         ["group", "type", "state", "protocol", "generation or epoch", "members"],
         [
             [
-                each.group,
-                each.type,
-                each.state,
-                " ".join(filter(None, (each.protocol_type, each.protocol))),
-                each.generation if each.epoch is None else each.epoch,
-                len(each.members),
+                group.group,
+                group.type,
+                group.state,
+                " ".join(filter(None, (group.protocol_type, group.protocol))),
+                group.generation if group.epoch is None else group.epoch,
+                len(group.members),
             ]
-            for each in groups
+            for group in groups
         ],
-        left="group, type, state, protocol",
+        left_aligned="group, type, state, protocol",
         layout=layout,
     )
     if members:
         print_table(
-            output.count(sum(len(each.members) for each in groups), "member"),
+            output.count(sum(len(group.members) for group in groups), "member"),
             ["group", "member", "instance", "client", "host", "epoch", "state", "assignment"],
             [
                 [
-                    each.group,
-                    one.member_id,
-                    one.instance_id,
-                    one.client_id,
-                    one.client_host,
-                    one.epoch,
-                    one.state,
-                    None if one.assignment is None else "; ".join(map(_short, one.assignment)),
+                    group.group,
+                    member.member_id,
+                    member.instance_id,
+                    member.client_id,
+                    member.client_host,
+                    member.epoch,
+                    member.state,
+                    None if member.assignment is None else "; ".join(map(_short, member.assignment)),
                 ]
-                for each in groups
-                for one in each.members
+                for group in groups
+                for member in group.members
             ],
-            left="group, member, instance, client, host, state, assignment",
+            left_aligned="group, member, instance, client, host, state, assignment",
             least="instance, host, client, epoch",
             layout=Layout(wide=layout.wide),
         )
 
 
-def _short(each: Assigned) -> str:
-    name = each.subtopology or each.topic or id_text(each.topic_id)
-    role = f"{each.role} " if each.role else ""
-    return f"{role}{name}({','.join(map(str, each.partitions))})"
+def _short(assigned: Assigned) -> str:
+    name = assigned.subtopology or assigned.topic or id_text(assigned.topic_id)
+    role = f"{assigned.role} " if assigned.role else ""
+    return f"{role}{name}({','.join(map(str, assigned.partitions))})"

@@ -57,7 +57,7 @@ def handoff(
             name=name,
             version=kit_version,
             targets=target,
-            options=dict(_pair(each) for each in option or ()),
+            options=dict(_pair(text) for text in option or ()),
             include={key: Path(value) for key, value in map(_pair, include or ())},
             previous=previous,
         )

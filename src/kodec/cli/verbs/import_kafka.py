@@ -80,9 +80,9 @@ def _lines(plan: ImportPlan, applied: bool) -> Iterator[str]:
             lines.warn(
                 f"{change.path}: this comment's line is gone or no longer unique, so it is removed: {comment}"
             )
-    done = "written" if applied else "would be written"
+    ending = "written" if applied else "would be written"
     count = len(plan.changes)
-    files = f"{count} file{'s' * (count != 1)} {done}" if count else "nothing to do"
+    files = f"{count} file{'s' * (count != 1)} {ending}" if count else "nothing to do"
     yield f"{files}, {plan.unchanged} as defined"
     if count and not applied:
         yield "--apply does it; then: kodec generate"

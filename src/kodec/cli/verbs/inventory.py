@@ -48,7 +48,7 @@ def inventory(
         for row in summary.rows:
             print(output.as_json(_facts(row)))
     else:
-        _print(summary.rows, Layout(columns, wide))
+        _print_tables(summary.rows, Layout(columns, wide))
     for row in summary.rows:
         if row.facts.problem:
             output.warn(row.facts.problem)
@@ -80,7 +80,7 @@ def _facts(row: InventoryRow) -> dict[str, object]:
     }
 
 
-def _print(rows: list[InventoryRow], layout: Layout) -> None:
+def _print_tables(rows: list[InventoryRow], layout: Layout) -> None:
     names = "topic, partition, base, last, records, missing, gap, first timestamp, last timestamp, bytes"
     print_table(
         output.count(len(rows), "segment"),
@@ -101,7 +101,7 @@ def _print(rows: list[InventoryRow], layout: Layout) -> None:
             ]
             for row in rows
         ],
-        left="topic, codecs, health",
+        left_aligned="topic, codecs, health",
         least="first timestamp, last timestamp, gap, codecs, missing",
         layout=layout,
     )

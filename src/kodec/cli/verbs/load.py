@@ -79,9 +79,9 @@ class _Show(LogShow[LoadPlan, list[LoadedLog]]):
         return self.outcome.each(self._lines)
 
     def report(self, plan: LoadPlan, report: list[LoadedLog]) -> Iterable[Shown]:
-        for each in report:
-            self.outcome.omissions.extend(each.omissions)
-            yield Shown(_facts(each, self._to, self._apply), [_text(each)])
+        for log in report:
+            self.outcome.omissions.extend(log.omissions)
+            yield Shown(_facts(log, self._to, self._apply), [_text(log)])
         yield Shown(None, [f"to {self._to}: {output.ending(self._apply)}"])
 
 

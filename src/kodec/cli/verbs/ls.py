@@ -91,14 +91,14 @@ def _list(
             with outcome.each(log.path):
                 rows.append((log, survey(log, check_crc=check_crc, progress=step)))
                 log.close()
-                if there := log.remote_offsets:
-                    text = f"offsets {there.start} to {there.stop - 1} are in remote storage: give --tier"
+                if remote := log.remote_offsets:
+                    text = f"offsets {remote.start} to {remote.stop - 1} are in remote storage: give --tier"
                     outcome.omissions.lose(log.path, text, Cause.ABSENT)
     if sort is not None:
         rows.sort(key=lambda row: _rank(_COLUMNS[sort](*row)))
-    _print(rows, layout)
+    _print_tables(rows, layout)
     roots = (root for directory in directories for root in directory.roots)
-    for left_out in (each for root in roots for each in left_out_of(root.path, topics)):
+    for left_out in (omission for root in roots for omission in left_out_of(root.path, topics)):
         used = _bytes_in(left_out.path)
         name = parse_folder_name(left_out.path.name)
         what = left_out.reason if name is None else f"{name.kind.value} replica, not listed"
@@ -112,45 +112,51 @@ def _list(
     return FAILED if any(overview.health in ("corrupt", "unreadable") for _, overview in rows) else code
 
 
-def _print(rows: Sequence[tuple[PartitionLog, PartitionOverview]], layout: Layout | None) -> None:
+def _print_tables(rows: Sequence[tuple[PartitionLog, PartitionOverview]], layout: Layout | None) -> None:
     """A row, or a JSON object, for each topic-partition; problems are reported on stderr."""
     if layout is None:
-        for log, found in rows:
-            print(output.as_json(_facts(log, found)))
+        for log, overview in rows:
+            print(output.as_json(_facts(log, overview)))
     else:
         topics = {log.topic_partition.topic for log, _ in rows}
-        segments, size = (sum(getattr(found, name) for _, found in rows) for name in ("segments", "bytes"))
+        segments, size = (
+            sum(getattr(overview, name) for _, overview in rows) for name in ("segments", "bytes")
+        )
         title = (
             f"{output.count(len(rows), 'topic-partition')} of {output.count(len(topics), 'topic')}, "
             f"{output.count(segments, 'segment')}, {output.size_of(size)}"
         )
-        cells = [[_SHOWN.get(name, _same)(each(*row)) for name, each in _COLUMNS.items()] for row in rows]
-        print_table(title, list(_COLUMNS), cells, left="topic, codecs, health", least=_LEAST, layout=layout)
-    for _, found in rows:
-        for line in found.problems:
+        cells = [
+            [_SHOWN.get(name, _same)(value_of(*row)) for name, value_of in _COLUMNS.items()] for row in rows
+        ]
+        print_table(
+            title, list(_COLUMNS), cells, left_aligned="topic, codecs, health", least=_LEAST, layout=layout
+        )
+    for _, overview in rows:
+        for line in overview.problems:
             output.warn(line)
 
 
-def _facts(log: PartitionLog, found: PartitionOverview) -> dict[str, object]:
+def _facts(log: PartitionLog, overview: PartitionOverview) -> dict[str, object]:
     return {
         "topic": log.topic_partition.topic,
         "partition": log.topic_partition.partition,
         "path": str(log.path),
-        "segments": found.segments,
-        "startOffset": found.start_offset,
-        "endOffset": found.end_offset,
-        "firstTimestamp": found.first_timestamp,
-        "lastTimestamp": found.last_timestamp,
-        "bytes": found.bytes,
-        "batches": found.batches,
-        "codecs": found.codecs,
-        "magics": found.magics,
-        "health": found.health,
+        "segments": overview.segments,
+        "startOffset": overview.start_offset,
+        "endOffset": overview.end_offset,
+        "firstTimestamp": overview.first_timestamp,
+        "lastTimestamp": overview.last_timestamp,
+        "bytes": overview.bytes,
+        "batches": overview.batches,
+        "codecs": overview.codecs,
+        "magics": overview.magics,
+        "health": overview.health,
         "remoteSegments": log.remote_segments,
-        "problems": found.problems,
+        "problems": overview.problems,
         "leftovers": [
-            {"path": str(each.path), "kind": each.kind.value, "bytes": _size(each.path)}
-            for each in log.leftovers
+            {"path": str(leftover.path), "kind": leftover.kind.value, "bytes": _size(leftover.path)}
+            for leftover in log.leftovers
         ],
     }
 
@@ -167,14 +173,14 @@ def _same(value: object) -> object:
 _COLUMNS: Mapping[str, Callable[[PartitionLog, PartitionOverview], Any]] = {
     "topic": lambda log, _: log.topic_partition.topic,
     "partition": lambda log, _: log.topic_partition.partition,
-    "segments": lambda _, found: found.segments,
-    "start": lambda _, found: found.start_offset,
-    "end": lambda _, found: found.end_offset,
-    "first timestamp": lambda _, found: found.first_timestamp,
-    "last timestamp": lambda _, found: found.last_timestamp,
-    "bytes": lambda _, found: found.bytes,
-    "codecs": lambda _, found: " ".join(found.codecs),
-    "health": lambda _, found: found.health,
+    "segments": lambda _, overview: overview.segments,
+    "start": lambda _, overview: overview.start_offset,
+    "end": lambda _, overview: overview.end_offset,
+    "first timestamp": lambda _, overview: overview.first_timestamp,
+    "last timestamp": lambda _, overview: overview.last_timestamp,
+    "bytes": lambda _, overview: overview.bytes,
+    "codecs": lambda _, overview: " ".join(overview.codecs),
+    "health": lambda _, overview: overview.health,
 }
 _SHOWN: Mapping[str, Callable[[Any], object]] = {
     "first timestamp": _second,
@@ -201,7 +207,7 @@ def _size(entry: Entry | Path) -> int:
 def _bytes_in(folder: Path) -> int:
     """Bytes of the files in a replica's folder; 0 if it is gone by now, or cannot be listed."""
     try:
-        with entries(folder) as found:
-            return sum(_size(each) for each in found if each.is_file())
+        with entries(folder) as listing:
+            return sum(_size(entry) for entry in listing if entry.is_file())
     except OSError:
         return 0

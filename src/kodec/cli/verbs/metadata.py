@@ -56,54 +56,54 @@ def metadata(
         if len(paths) == 1 and paths[0].is_file():
             if before_offset is not None:
                 raise BadParameter("--before-offset needs log directories")
-            found = read_metadata_snapshot(paths[0])
+            cluster = read_metadata_snapshot(paths[0])
         else:
-            found = read_metadata(*paths, end_offset=before_offset)
+            cluster = read_metadata(*paths, end_offset=before_offset)
         for name in topic or []:
-            if found.topic(name) is None:
-                Outcome(found.omissions).end(json=json)
-                raise Missing(f"no topic {name} in the metadata at offset {found.end_offset}")
-    topics = [each for each in found.topics if topic is None or each.name in topic]
+            if cluster.topic(name) is None:
+                Outcome(cluster.omissions).end(json=json)
+                raise Missing(f"no topic {name} in the metadata at offset {cluster.end_offset}")
+    topics = [candidate for candidate in cluster.topics if topic is None or candidate.name in topic]
     if json:
-        for facts in _facts(found, topics, only=topic is not None):
+        for facts in _facts(cluster, topics, only=topic is not None):
             output.show(output.as_json(facts))
     else:
-        _print(found, topics, Layout(wide=wide), only=topic is not None)
+        _print_tables(cluster, topics, Layout(wide=wide), only=topic is not None)
     # A record of an unknown type may change the rest, so Kafka refuses it.
-    raise Exit(Outcome(found.omissions).end(json=json))
+    raise Exit(Outcome(cluster.omissions).end(json=json))
 
 
 def _hidden(configs: dict[str, str]) -> dict[str, str]:
     return {name: "(hidden)" if name.endswith(_SECRET) else value for name, value in configs.items()}
 
 
-def _facts(found: ClusterMetadata, topics: list[Topic], *, only: bool) -> Iterator[dict[str, object]]:
+def _facts(cluster: ClusterMetadata, topics: list[Topic], *, only: bool) -> Iterator[dict[str, object]]:
     if only:
         yield from map(_topic_facts, topics)
         return
     yield {
         "kind": "cluster",
-        "endOffset": found.end_offset,
-        "leaderEpoch": found.epoch,
-        "leader": found.leader,
-        "timestamp": found.timestamp,
-        "snapshot": None if found.snapshot is None else found.snapshot.name,
-        "features": found.features,
-        "voters": [{"id": each, "directoryId": id_text(directory)} for each, directory in found.voters],
-        "nextProducerId": found.next_producer_id,
-        "openTransaction": found.open_transaction,
+        "endOffset": cluster.end_offset,
+        "leaderEpoch": cluster.epoch,
+        "leader": cluster.leader,
+        "timestamp": cluster.timestamp,
+        "snapshot": None if cluster.snapshot is None else cluster.snapshot.name,
+        "features": cluster.features,
+        "voters": [{"id": voter, "directoryId": id_text(directory)} for voter, directory in cluster.voters],
+        "nextProducerId": cluster.next_producer_id,
+        "openTransaction": cluster.open_transaction,
     }
-    for each in found.brokers:
-        yield _broker_facts("broker", each)
-    for each in found.controllers:
-        yield _broker_facts("controller", each)
+    for broker in cluster.brokers:
+        yield _broker_facts("broker", broker)
+    for controller in cluster.controllers:
+        yield _broker_facts("controller", controller)
     yield from map(_topic_facts, topics)
-    for (kind, name), configs in found.configs.items():
+    for (kind, name), configs in cluster.configs.items():
         if kind != "topic":
             yield {"kind": "configs", "resource": kind, "name": name, "configs": _hidden(configs)}
-    for entity, quotas in found.quotas:
+    for entity, quotas in cluster.quotas:
         yield {"kind": "quota", "entity": dict(entity), "quotas": quotas}
-    for acl in found.acls:
+    for acl in cluster.acls:
         yield {
             "kind": "acl",
             "permission": acl.permission,
@@ -114,9 +114,9 @@ def _facts(found: ClusterMetadata, topics: list[Topic], *, only: bool) -> Iterat
             "resourceName": acl.resource_name,
             "patternType": acl.pattern_type,
         }
-    for user, mechanism, iterations in found.users:
+    for user, mechanism, iterations in cluster.users:
         yield {"kind": "user", "name": user, "mechanism": mechanism, "iterations": iterations}
-    for token in found.tokens:
+    for token in cluster.tokens:
         yield {
             "kind": "token",
             "tokenId": token.token_id,
@@ -129,113 +129,122 @@ def _facts(found: ClusterMetadata, topics: list[Topic], *, only: bool) -> Iterat
         }
 
 
-def _topic_facts(each: Topic) -> dict[str, object]:
+def _topic_facts(topic: Topic) -> dict[str, object]:
     return {
         "kind": "topic",
-        "topic": each.name,
-        "topicId": id_text(each.topic_id),
-        "configs": _hidden(each.configs),
-        "partitions": [_partition_facts(one) for one in each.partitions],
+        "topic": topic.name,
+        "topicId": id_text(topic.topic_id),
+        "configs": _hidden(topic.configs),
+        "partitions": [_partition_facts(partition) for partition in topic.partitions],
     }
 
 
-def _partition_facts(each: PartitionAssignment) -> dict[str, object]:
+def _partition_facts(partition: PartitionAssignment) -> dict[str, object]:
     return {
-        "partition": each.partition,
-        "leader": each.leader,
-        "leaderEpoch": each.leader_epoch,
-        "partitionEpoch": each.partition_epoch,
-        "replicas": each.replicas,
-        "isr": each.isr,
-        "addingReplicas": each.adding,
-        "removingReplicas": each.removing,
-        "elr": each.elr,
-        "lastKnownElr": each.last_known_elr,
-        "directories": [id_text(one) for one in each.directories],
-        "recovering": each.recovering,
+        "partition": partition.partition,
+        "leader": partition.leader,
+        "leaderEpoch": partition.leader_epoch,
+        "partitionEpoch": partition.partition_epoch,
+        "replicas": partition.replicas,
+        "isr": partition.isr,
+        "addingReplicas": partition.adding,
+        "removingReplicas": partition.removing,
+        "elr": partition.elr,
+        "lastKnownElr": partition.last_known_elr,
+        "directories": [id_text(directory) for directory in partition.directories],
+        "recovering": partition.recovering,
     }
 
 
-def _broker_facts(kind: str, each: Broker) -> dict[str, object]:
+def _broker_facts(kind: str, broker: Broker) -> dict[str, object]:
     facts: dict[str, object] = {
         "kind": kind,
-        "id": each.id,
-        "incarnationId": id_text(each.incarnation_id),
+        "id": broker.id,
+        "incarnationId": id_text(broker.incarnation_id),
         "endpoints": [
             {"name": name, "host": host, "port": port, "securityProtocol": security}
-            for name, host, port, security in each.endpoints
+            for name, host, port, security in broker.endpoints
         ],
-        "features": {name: list(levels) for name, levels in each.features.items()},
+        "features": {name: list(levels) for name, levels in broker.features.items()},
     }
     if kind == "broker":
         facts |= {
-            "epoch": each.epoch,
-            "rack": each.rack,
-            "fenced": each.fenced,
-            "inControlledShutdown": each.in_controlled_shutdown,
-            "logDirs": [id_text(one) for one in each.log_dirs],
-            "cordonedLogDirs": [id_text(one) for one in each.cordoned_log_dirs],
+            "epoch": broker.epoch,
+            "rack": broker.rack,
+            "fenced": broker.fenced,
+            "inControlledShutdown": broker.in_controlled_shutdown,
+            "logDirs": [id_text(identity) for identity in broker.log_dirs],
+            "cordonedLogDirs": [id_text(log_dir) for log_dir in broker.cordoned_log_dirs],
         }
     return facts
 
 
-def _print(found: ClusterMetadata, topics: list[Topic], layout: Layout, *, only: bool) -> None:
-    since = "the start of the log" if found.snapshot is None else found.snapshot.name
-    output.show(f"metadata up to offset {found.end_offset}, epoch {found.epoch}, from {since}")
+def _print_tables(cluster: ClusterMetadata, topics: list[Topic], layout: Layout, *, only: bool) -> None:
+    since = "the start of the log" if cluster.snapshot is None else cluster.snapshot.name
+    output.show(f"metadata up to offset {cluster.end_offset}, epoch {cluster.epoch}, from {since}")
     if not only:
-        output.show("features: " + ", ".join(f"{name} {level}" for name, level in found.features.items()))
-        if found.open_transaction is not None:
-            output.show(f"an open metadata transaction: {found.open_transaction}")
+        output.show("features: " + ", ".join(f"{name} {level}" for name, level in cluster.features.items()))
+        if cluster.open_transaction is not None:
+            output.show(f"an open metadata transaction: {cluster.open_transaction}")
         print_table(
-            output.count(len(found.brokers), "broker"),
+            output.count(len(cluster.brokers), "broker"),
             ["broker", "epoch", "endpoints", "rack", "state"],
             [
                 [
-                    each.id,
-                    each.epoch,
-                    " ".join(f"{name}://{host}:{port}" for name, host, port, _ in each.endpoints),
-                    each.rack,
-                    "fenced" if each.fenced else "in shutdown" if each.in_controlled_shutdown else "active",
+                    broker.id,
+                    broker.epoch,
+                    " ".join(f"{name}://{host}:{port}" for name, host, port, _ in broker.endpoints),
+                    broker.rack,
+                    "fenced"
+                    if broker.fenced
+                    else "in shutdown"
+                    if broker.in_controlled_shutdown
+                    else "active",
                 ]
-                for each in found.brokers
+                for broker in cluster.brokers
             ],
-            left="endpoints, rack, state",
+            left_aligned="endpoints, rack, state",
             layout=layout,
         )
-        _print_rest(found)
+        _print_rest(cluster)
     print_table(
         output.count(len(topics), "topic"),
         ["topic", "id", "partitions", "configs"],
         [
             [
-                each.name,
-                id_text(each.topic_id),
-                len(each.partitions),
-                ", ".join(f"{name}={value}" for name, value in _hidden(each.configs).items()),
+                topic.name,
+                id_text(topic.topic_id),
+                len(topic.partitions),
+                ", ".join(f"{name}={value}" for name, value in _hidden(topic.configs).items()),
             ]
-            for each in topics
+            for topic in topics
         ],
-        left="topic, id, configs",
+        left_aligned="topic, id, configs",
         layout=layout,
     )
-    partitions = [(each.name, one) for each in topics for one in each.partitions]
+    partitions = [(topic.name, partition) for topic in topics for partition in topic.partitions]
     print_table(
         output.count(len(partitions), "partition"),
         ["topic", "partition", "leader", "leader epoch", "replicas", "in sync", "elr", "moves"],
         [
             [
                 name,
-                each.partition,
-                each.leader,
-                each.leader_epoch,
-                _listed(each.replicas),
-                _listed(each.isr),
-                _listed(each.elr),
-                " ".join([*(f"+{one}" for one in each.adding), *(f"-{one}" for one in each.removing)]),
+                partition.partition,
+                partition.leader,
+                partition.leader_epoch,
+                _listed(partition.replicas),
+                _listed(partition.isr),
+                _listed(partition.elr),
+                " ".join(
+                    [
+                        *(f"+{broker}" for broker in partition.adding),
+                        *(f"-{broker}" for broker in partition.removing),
+                    ]
+                ),
             ]
-            for name, each in partitions
+            for name, partition in partitions
         ],
-        left="topic, replicas, in sync, elr, moves",
+        left_aligned="topic, replicas, in sync, elr, moves",
         least="elr, moves, leader epoch",
         layout=layout,
     )
@@ -245,20 +254,20 @@ def _listed(brokers: list[int]) -> str:
     return ",".join(map(str, brokers))
 
 
-def _print_rest(found: ClusterMetadata) -> None:
-    for (kind, name), configs in found.configs.items():
+def _print_rest(cluster: ClusterMetadata) -> None:
+    for (kind, name), configs in cluster.configs.items():
         if kind != "topic":
             values = ", ".join(f"{key}={value}" for key, value in _hidden(configs).items())
             output.show(f"configs of {kind} {name or '(default)'}: {values}")
-    for entity, quotas in found.quotas:
+    for entity, quotas in cluster.quotas:
         who = " ".join(f"{kind} {'(default)' if name is None else name}" for kind, name in entity)
         output.show(f"quota of {who}: " + ", ".join(f"{key}={value:g}" for key, value in quotas.items()))
-    for each in found.acls:
+    for acl in cluster.acls:
         output.show(
-            f"{each.permission} {each.principal} from {each.host}: {each.operation} on {each.resource_type} "
-            f"{each.pattern_type} {each.resource_name}"
+            f"{acl.permission} {acl.principal} from {acl.host}: {acl.operation} on {acl.resource_type} "
+            f"{acl.pattern_type} {acl.resource_name}"
         )
-    for name, mechanism, iterations in found.users:
+    for name, mechanism, iterations in cluster.users:
         output.show(f"user {name}: {mechanism}, {iterations} iterations")
-    for token in found.tokens:
+    for token in cluster.tokens:
         output.show(f"token {token.token_id} of {token.owner}, until {moment(token.expiration_timestamp)}")

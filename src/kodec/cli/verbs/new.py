@@ -48,9 +48,9 @@ def new(
         from kodec.formats.guess import guess
     except ImportError as error:
         raise MissingDependency(f"schemas need `{error.name}`: {install_command('generator')}") from error
-    for each in samples:
-        if each.stat().st_size > _MOST_BYTES:
-            raise BadParameter(f"{each}: more than {_MOST_BYTES >> 20} MiB; a smaller sample shows as much")
+    for sample in samples:
+        if sample.stat().st_size > _MOST_BYTES:
+            raise BadParameter(f"{sample}: more than {_MOST_BYTES >> 20} MiB; a smaller sample shows as much")
     ident = re.sub(r"[^a-z0-9]+", "_", samples[0].stem.lower()).strip("_")
     ident = ident if ident[:1].isalpha() and ident not in _WORDS else f"x_{ident}".rstrip("_")
     if to is not None:
@@ -60,36 +60,36 @@ def new(
     try:
         if to is not None and to.exists() and not overwrite:
             raise FileExistsError(f"{to} exists; overwrite=True replaces it")
-        data = [each.read_bytes() for each in samples]
-        for each in (each for each, found in zip(samples, data, strict=True) if not found):
-            raise ValueError(f"{each} is empty: it shows nothing of the format")
-        found = guess(data, ident, extension=samples[0].suffix[1:], names=[each.name for each in samples])
+        data = [sample.read_bytes() for sample in samples]
+        for sample in (sample for sample, content in zip(samples, data, strict=True) if not content):
+            raise ValueError(f"{sample} is empty: it shows nothing of the format")
+        draft = guess(data, ident, extension=samples[0].suffix[1:], names=[sample.name for sample in samples])
         with TemporaryDirectory() as folder:
             schema = Path(folder) / f"{ident}.ksy"
-            schema.write_text(found.text, "utf-8")
+            schema.write_text(draft.text, "utf-8")
             format = load_schema(schema)
-            left = sum(bytes_left(format._start(each), len(each)) for each in data)
+            unread = sum(bytes_left(format._start(content), len(content)) for content in data)
         if to is None:
-            sys.stdout.write(found.text)
+            sys.stdout.write(draft.text)
         else:
             # it quotes bytes of the samples
             with readable_as(*samples):
                 to.parent.mkdir(parents=True, exist_ok=True)
                 with to.open("w", encoding="utf-8") as file:
                     narrow(file.fileno())
-                    file.write(found.text)
+                    file.write(draft.text)
     except (OSError, ValueError) as error:
         lines.warn(*lines.lines_of(error))
         raise Exit(FAILED) from None
-    for note in found.notes:
+    for note in draft.notes:
         lines.warn(f"guess: {note}")
-    read = sum(map(len, data)) - left
-    lines.warn(f"the schema reads {read:,} of {read + left:,} bytes of the samples")
-    given = " ".join(map(str, samples))
+    read = sum(map(len, data)) - unread
+    lines.warn(f"the schema reads {read:,} of {read + unread:,} bytes of the samples")
+    names = " ".join(map(str, samples))
     if to is None:
-        lines.warn(f"next: kodec new {given} --to {ident}.ksy")
+        lines.warn(f"next: kodec new {names} --to {ident}.ksy")
         return
     lines.warn(f"next: kodec dump --schema {to} {samples[0]}")
     lines.warn(f"next: kodec explain --schema {to} {samples[0]}")
     if len(samples) == 1:
-        lines.warn(f"next: kodec new {given} ANOTHER --to {to} --overwrite    (several samples show more)")
+        lines.warn(f"next: kodec new {names} ANOTHER --to {to} --overwrite    (several samples show more)")

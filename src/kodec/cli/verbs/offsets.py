@@ -68,27 +68,27 @@ def offsets(
     if target or identity or separator != ".":
         raise BadParameter("--target-dir, --identity and --separator need --translate")
     with errors_reported():
-        found = read_groups(*paths, groups=group, topics=topic)
+        groups = read_groups(*paths, groups=group, topics=topic)
         for name in group or []:
-            if not any(each.group == name for each in found.groups):
-                Outcome(found.omissions).end(json=json)
+            if not any(group.group == name for group in groups.groups):
+                Outcome(groups.omissions).end(json=json)
                 raise missing_group(name, paths)
-        here = Replicas(*paths)
+        replicas = Replicas(*paths)
         for name in topic or []:
             if name not in {
-                *(each.topic for each in found.offsets),
-                *(each.topic for each in found.share_offsets),
+                *(offset.topic for offset in groups.offsets),
+                *(share_offset.topic for share_offset in groups.share_offsets),
             }:
                 # of a topic that is here no group has committed an offset; it raises for another
-                here.of_topic(name)
+                replicas.of_topic(name)
     if json:
-        for each in found.offsets:
-            output.show(output.as_json(_facts(each)))
-        for share in found.share_offsets:
+        for offset in groups.offsets:
+            output.show(output.as_json(_facts(offset)))
+        for share in groups.share_offsets:
             output.show(output.as_json(_share_facts(share)))
     else:
-        _print(found, Layout(columns, wide))
-    raise Exit(Outcome(found.omissions).end(json=json))
+        _print_tables(groups, Layout(columns, wide))
+    raise Exit(Outcome(groups.omissions).end(json=json))
 
 
 def _translate(
@@ -108,7 +108,7 @@ def _translate(
     if not separator:
         raise BadParameter("--separator: expected text")
     with errors_reported():
-        found = translate_offsets(
+        translations = translate_offsets(
             *paths,
             source=source,
             target=target,
@@ -119,141 +119,145 @@ def _translate(
             separator=separator,
         )
         for name in groups or []:
-            if not any(each.group == name for each in found.offsets):
-                Outcome(found.omissions).end(json=json)
+            if not any(offset.group == name for offset in translations.offsets):
+                Outcome(translations.omissions).end(json=json)
                 raise Missing(f"no offsets of a group {name} in {', '.join(map(str, paths))}")
     if json:
-        for each in found.offsets:
-            output.show(output.as_json(_translated_facts(each)))
+        for offset in translations.offsets:
+            output.show(output.as_json(_translated_facts(offset)))
     else:
-        _print_translated(found, layout)
-    raise Exit(Outcome(found.omissions).end(json=json))
+        _print_translated(translations, layout)
+    raise Exit(Outcome(translations.omissions).end(json=json))
 
 
-def _translated_facts(each: TranslatedOffset) -> dict[str, object]:
+def _translated_facts(offset: TranslatedOffset) -> dict[str, object]:
     return {
-        "kind": "untranslated" if each.reason else "translated",
-        "group": each.group,
-        "topic": each.topic,
-        "partition": each.partition,
-        "offset": each.offset,
-        "targetTopic": each.target_topic,
-        "targetOffset": each.target_offset,
-        "syncOffset": each.sync_offset,
-        "syncTargetOffset": each.sync_target_offset,
-        "checkpointOffset": each.checkpoint_offset,
-        "checkpointTargetOffset": each.checkpoint_target_offset,
-        "metadata": each.metadata,
-        "reason": each.reason,
+        "kind": "untranslated" if offset.reason else "translated",
+        "group": offset.group,
+        "topic": offset.topic,
+        "partition": offset.partition,
+        "offset": offset.offset,
+        "targetTopic": offset.target_topic,
+        "targetOffset": offset.target_offset,
+        "syncOffset": offset.sync_offset,
+        "syncTargetOffset": offset.sync_target_offset,
+        "checkpointOffset": offset.checkpoint_offset,
+        "checkpointTargetOffset": offset.checkpoint_target_offset,
+        "metadata": offset.metadata,
+        "reason": offset.reason,
     }
 
 
-def _print_translated(found: OffsetTranslations, layout: Layout) -> None:
+def _print_translated(translations: OffsetTranslations, layout: Layout) -> None:
     columns = ["group", "topic", "partition", "offset", "target topic", "target offset", "sync", "checkpoint"]
     rows = [
         [
-            each.group,
-            each.topic,
-            each.partition,
-            each.offset,
-            each.target_topic,
-            each.target_offset,
-            None if each.sync_offset is None else f"{each.sync_offset} = {each.sync_target_offset}",
+            offset.group,
+            offset.topic,
+            offset.partition,
+            offset.offset,
+            offset.target_topic,
+            offset.target_offset,
+            None if offset.sync_offset is None else f"{offset.sync_offset} = {offset.sync_target_offset}",
             None
-            if each.checkpoint_offset is None
-            else f"{each.checkpoint_offset} = {each.checkpoint_target_offset}",
+            if offset.checkpoint_offset is None
+            else f"{offset.checkpoint_offset} = {offset.checkpoint_target_offset}",
         ]
-        for each in found.offsets
+        for offset in translations.offsets
     ]
-    done = sum(not each.reason for each in found.offsets)
-    title = output.count(done, "translated offset")
-    if done < len(rows):
-        title += f", {len(rows) - done} without translation"
-    left = "group, topic, target topic"
-    print_table(title, columns, rows, left=left, least="checkpoint, sync, topic", layout=layout)
+    translated = sum(not offset.reason for offset in translations.offsets)
+    title = output.count(translated, "translated offset")
+    if translated < len(rows):
+        title += f", {len(rows) - translated} without translation"
+    text_columns = "group, topic, target topic"
+    print_table(
+        title, columns, rows, left_aligned=text_columns, least="checkpoint, sync, topic", layout=layout
+    )
 
 
-def _facts(each: CommittedOffset) -> dict[str, object]:
+def _facts(offset: CommittedOffset) -> dict[str, object]:
     return {
-        "kind": "pending" if each.pending else "committed",
-        "group": each.group,
-        "topic": each.topic,
-        "partition": each.partition,
-        "offset": each.offset,
-        "logStartOffset": each.log_start_offset,
-        "logEndOffset": each.log_end_offset,
-        "lag": each.lag,
-        "leaderEpoch": each.leader_epoch,
-        "metadata": each.metadata,
-        "commitTimestamp": each.commit_timestamp,
-        "expireTimestamp": each.expire_timestamp,
-        "topicId": id_text(each.topic_id),
-        "producerId": each.producer_id,
-        "producerEpoch": each.producer_epoch,
-        "source": str(each.source),
-        "recordOffset": each.record_offset,
+        "kind": "pending" if offset.pending else "committed",
+        "group": offset.group,
+        "topic": offset.topic,
+        "partition": offset.partition,
+        "offset": offset.offset,
+        "logStartOffset": offset.log_start_offset,
+        "logEndOffset": offset.log_end_offset,
+        "lag": offset.lag,
+        "leaderEpoch": offset.leader_epoch,
+        "metadata": offset.metadata,
+        "commitTimestamp": offset.commit_timestamp,
+        "expireTimestamp": offset.expire_timestamp,
+        "topicId": id_text(offset.topic_id),
+        "producerId": offset.producer_id,
+        "producerEpoch": offset.producer_epoch,
+        "source": str(offset.source),
+        "recordOffset": offset.record_offset,
     }
 
 
-def _share_facts(each: ShareOffset) -> dict[str, object]:
+def _share_facts(offset: ShareOffset) -> dict[str, object]:
     return {
         "kind": "share",
-        "group": each.group,
-        "topic": each.topic,
-        "topicId": id_text(each.topic_id),
-        "partition": each.partition,
-        "startOffset": each.start_offset,
-        "deliveryCompleteCount": each.delivery_complete_count,
-        "logEndOffset": each.log_end_offset,
-        "lag": each.lag,
-        "stateEpoch": each.state_epoch,
-        "leaderEpoch": each.leader_epoch,
-        "writeTimestamp": each.write_timestamp,
+        "group": offset.group,
+        "topic": offset.topic,
+        "topicId": id_text(offset.topic_id),
+        "partition": offset.partition,
+        "startOffset": offset.start_offset,
+        "deliveryCompleteCount": offset.delivery_complete_count,
+        "logEndOffset": offset.log_end_offset,
+        "lag": offset.lag,
+        "stateEpoch": offset.state_epoch,
+        "leaderEpoch": offset.leader_epoch,
+        "writeTimestamp": offset.write_timestamp,
     }
 
 
-def _print(found: Groups, layout: Layout) -> None:
+def _print_tables(groups: Groups, layout: Layout) -> None:
     columns = ["group", "topic", "partition", "offset", "log end", "lag", "committed", "expires", "metadata"]
-    waits = any(each.pending for each in found.offsets)
+    waits = any(offset.pending for offset in groups.offsets)
     rows = [
         [
-            each.group,
-            each.topic,
-            each.partition,
-            each.offset,
-            each.log_end_offset,
-            each.lag,
-            moment(each.commit_timestamp),
-            moment(each.expire_timestamp),
-            each.metadata,
-            *([f"producer {each.producer_id}/{each.producer_epoch}" if each.pending else ""] * waits),
+            offset.group,
+            offset.topic,
+            offset.partition,
+            offset.offset,
+            offset.log_end_offset,
+            offset.lag,
+            moment(offset.commit_timestamp),
+            moment(offset.expire_timestamp),
+            offset.metadata,
+            *([f"producer {offset.producer_id}/{offset.producer_epoch}" if offset.pending else ""] * waits),
         ]
-        for each in found.offsets
+        for offset in groups.offsets
     ]
     title = output.count(len(rows), "committed offset")
     if waits:
-        pending = sum(each.pending for each in found.offsets)
+        pending = sum(offset.pending for offset in groups.offsets)
         title = f"{output.count(len(rows) - pending, 'committed offset')}, {pending} pending"
         columns.append("pending")
     least = "expires, metadata, committed, log end"
-    print_table(title, columns, rows, left="group, topic, metadata, pending", least=least, layout=layout)
-    if found.share_offsets:
+    print_table(
+        title, columns, rows, left_aligned="group, topic, metadata, pending", least=least, layout=layout
+    )
+    if groups.share_offsets:
         print_table(
-            output.count(len(found.share_offsets), "start offset") + " of share groups",
+            output.count(len(groups.share_offsets), "start offset") + " of share groups",
             ["group", "topic", "partition", "start", "complete above", "log end", "lag"],
             [
                 [
-                    each.group,
-                    each.topic or id_text(each.topic_id),
-                    each.partition,
-                    each.start_offset,
-                    each.delivery_complete_count,
-                    each.log_end_offset,
-                    each.lag,
+                    offset.group,
+                    offset.topic or id_text(offset.topic_id),
+                    offset.partition,
+                    offset.start_offset,
+                    offset.delivery_complete_count,
+                    offset.log_end_offset,
+                    offset.lag,
                 ]
-                for each in found.share_offsets
+                for offset in groups.share_offsets
             ],
-            left="group, topic",
+            left_aligned="group, topic",
             least="complete above",
             layout=Layout(wide=layout.wide),
         )

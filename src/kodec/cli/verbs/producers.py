@@ -35,61 +35,61 @@ def producers(
 
     exit:     0 done   1 something is damaged   2 no such topic there, bad usage
     """
-    found = []
+    views = []
     with errors_reported():
-        here = Replicas(*paths)
-        outcome = Outcome(here.omissions)
-        for log in logs_of(here, topic, partition):
+        replicas = Replicas(*paths)
+        outcome = Outcome(replicas.omissions)
+        for log in logs_of(replicas, topic, partition):
             with outcome.each(log.path):
-                found.append(read_producers(log, outcome.omissions))
+                views.append(read_producers(log, outcome.omissions))
     if json:
-        for each in found:
-            for producer in each.producers:
-                output.show(output.as_json(_facts(each, producer)))
+        for view in views:
+            for producer in view.producers:
+                output.show(output.as_json(_facts(view, producer)))
     else:
-        _print(found, Layout(columns, wide))
+        _print_tables(views, Layout(columns, wide))
     raise Exit(outcome.end(json=json))
 
 
-def _facts(view: Producers, each: ActiveProducer) -> dict[str, object]:
+def _facts(view: Producers, producer: ActiveProducer) -> dict[str, object]:
     return {
         "topic": view.topic_partition.topic,
         "partition": view.topic_partition.partition,
-        "producerId": each.producer_id,
-        "producerEpoch": each.epoch,
-        "coordinatorEpoch": each.coordinator_epoch,
-        "lastSequence": each.last_sequence,
-        "lastOffset": each.last_offset,
-        "lastTimestamp": each.last_timestamp,
-        "transactionOffset": each.transaction_offset,
-        "transactionTimestamp": each.transaction_timestamp,
+        "producerId": producer.producer_id,
+        "producerEpoch": producer.epoch,
+        "coordinatorEpoch": producer.coordinator_epoch,
+        "lastSequence": producer.last_sequence,
+        "lastOffset": producer.last_offset,
+        "lastTimestamp": producer.last_timestamp,
+        "transactionOffset": producer.transaction_offset,
+        "transactionTimestamp": producer.transaction_timestamp,
         "lastStableOffset": view.last_stable_offset,
         "endOffset": view.end_offset,
     }
 
 
-def _print(found: list[Producers], layout: Layout) -> None:
+def _print_tables(views: list[Producers], layout: Layout) -> None:
     columns = (
         "topic, partition, producer, last sequence, last offset, last write, coordinator epoch, open since"
     )
     print_table(
-        output.count(sum(len(each.producers) for each in found), "producer"),
+        output.count(sum(len(view.producers) for view in views), "producer"),
         columns.split(", "),
         [
             [
                 *view.topic_partition,
-                f"{each.producer_id}/{each.epoch}",
-                each.last_sequence,
-                each.last_offset,
-                moment(each.last_timestamp),
-                each.coordinator_epoch,
-                each.transaction_offset,
+                f"{producer.producer_id}/{producer.epoch}",
+                producer.last_sequence,
+                producer.last_offset,
+                moment(producer.last_timestamp),
+                producer.coordinator_epoch,
+                producer.transaction_offset,
             ]
-            for view in found
-            for each in view.producers
+            for view in views
+            for producer in view.producers
         ],
-        left="topic",
+        left_aligned="topic",
         least="coordinator epoch, last sequence, last write",
         layout=layout,
     )
-    tell_stable_offsets(found)
+    tell_stable_offsets(views)

@@ -95,8 +95,8 @@ def rebuild(
     """
     if allow_expired and hold_retention:
         raise BadParameter("--allow-expired and --hold-retention do not go together")
-    brokers = [[Path(each) for each in text.split(",") if each] for text in to]
-    if missing := [str(each) for roots in brokers for each in roots if not each.is_dir()]:
+    brokers = [[Path(name) for name in text.split(",") if name] for text in to]
+    if missing := [str(root) for roots in brokers for root in roots if not root.is_dir()]:
         raise BadParameter(f"--to {missing[0]}: no such folder")
     with errors_reported():
         try:
@@ -125,14 +125,16 @@ class _Show(LogShow[RebuildPlan, StepReport[RebuiltPartition]]):
     def before(self, plan: RebuildPlan) -> None:
         super().before(plan)
         # what is missing is shown with its topic-partition
-        self.outcome.failed += len(plan.problems) + sum(bool(each.missing) for each in plan.partitions)
+        self.outcome.failed += len(plan.problems) + sum(
+            bool(partition.missing) for partition in plan.partitions
+        )
 
     def step(self, plan: RebuildPlan, step: RebuiltPartition, applied: bool) -> Shown:
         return Shown(_facts(plan, step, applied), _text(plan, step))
 
     def report(self, plan: RebuildPlan, report: StepReport[RebuiltPartition]) -> Iterable[Shown]:
-        yield from (self.step(plan, each, report.applied) for each in report.steps)
-        output.warn(*(f"note: {each}" for each in plan.notes), *plan.problems)
+        yield from (self.step(plan, step, report.applied) for step in report.steps)
+        output.warn(*(f"note: {note}" for note in plan.notes), *plan.problems)
         yield Shown(
             {"clusterId": plan.cluster_id, "carried": plan.carried} if plan.carried else None,
             [] if plan.problems else _ending(plan, report),
@@ -151,52 +153,56 @@ def _ending(plan: RebuildPlan, report: StepReport[RebuiltPartition]) -> list[str
     what += [output.count(commits, "committed offset")] if commits else []
     what += [output.count(count, name) for name, count in plan.carried.items() if count]
     kind = "the new cluster" if plan.is_new else "cluster"
-    places = sorted({each.parent for each in report.kept})
+    places = sorted({path.parent for path in report.kept})
     return [
         f"{', '.join(what)} for {kind} {plan.cluster_id}: {output.ending(report.applied)}",
-        *(f"the old files of a log are in {place}" for place in places),
+        *(f"the old files of a log are in {folder}" for folder in places),
     ]
 
 
-def _topic(plan: RebuildPlan, each: RebuiltPartition) -> tuple[str, list[int]]:
-    topic = next(one for one in plan.topics if one.name == each.topic_partition.topic)
-    partition = next(one for one in topic.partitions if one.partition == each.topic_partition.partition)
+def _topic(plan: RebuildPlan, rebuilt: RebuiltPartition) -> tuple[str, list[int]]:
+    topic = next(candidate for candidate in plan.topics if candidate.name == rebuilt.topic_partition.topic)
+    partition = next(
+        candidate
+        for candidate in topic.partitions
+        if candidate.partition == rebuilt.topic_partition.partition
+    )
     return uuid_text(topic.topic_id), partition.replicas
 
 
-def _facts(plan: RebuildPlan, each: RebuiltPartition, applied: bool) -> dict[str, object]:
-    topic_id, replicas = _topic(plan, each)
-    report = each.report
+def _facts(plan: RebuildPlan, rebuilt: RebuiltPartition, applied: bool) -> dict[str, object]:
+    topic_id, replicas = _topic(plan, rebuilt)
+    report = rebuilt.report
     return {
-        "topic": each.topic_partition.topic,
-        "partition": each.topic_partition.partition,
+        "topic": rebuilt.topic_partition.topic,
+        "partition": rebuilt.topic_partition.partition,
         "applied": applied,
         "topicId": topic_id,
         "replicas": replicas,
-        "sources": list(map(str, each.sources)),
-        "targets": list(map(str, each.targets)),
-        "startOffset": each.start_offset,
-        "endOffset": each.end_offset,
+        "sources": list(map(str, rebuilt.sources)),
+        "targets": list(map(str, rebuilt.targets)),
+        "startOffset": rebuilt.start_offset,
+        "endOffset": rebuilt.end_offset,
         "records": 0 if report is None else report.records,
         "bytes": 0 if report is None else report.bytes,
-        "remoteSegments": 0 if each.remote is None else len(each.remote.segments),
-        "remoteBytes": 0 if each.remote is None else each.remote.size,
-        "remoteEndOffset": None if each.remote is None else each.remote.next_offset,
-        "expiredSegments": each.expired,
-        "missing": each.missing,
+        "remoteSegments": 0 if rebuilt.remote is None else len(rebuilt.remote.segments),
+        "remoteBytes": 0 if rebuilt.remote is None else rebuilt.remote.size,
+        "remoteEndOffset": None if rebuilt.remote is None else rebuilt.remote.next_offset,
+        "expiredSegments": rebuilt.expired,
+        "missing": rebuilt.missing,
     }
 
 
-def _text(plan: RebuildPlan, each: RebuiltPartition) -> list[str]:
-    topic_id, replicas = _topic(plan, each)
-    size = "0 B" if each.report is None else output.size_of(each.report.bytes)
+def _text(plan: RebuildPlan, rebuilt: RebuiltPartition) -> list[str]:
+    topic_id, replicas = _topic(plan, rebuilt)
+    size = "0 B" if rebuilt.report is None else output.size_of(rebuilt.report.bytes)
     brokers = ", ".join(map(str, replicas))
-    offsets = f"offsets {each.start_offset} to {each.end_offset}"
-    if each.remote is not None:
-        kept = output.count(len(each.remote.segments), "segment")
-        stay = f"{kept} ({output.size_of(each.remote.size)}) stay in remote storage"
-        offsets += f"; {stay}, below offset {each.remote.next_offset}"
+    offsets = f"offsets {rebuilt.start_offset} to {rebuilt.end_offset}"
+    if rebuilt.remote is not None:
+        segments = output.count(len(rebuilt.remote.segments), "segment")
+        stay = f"{segments} ({output.size_of(rebuilt.remote.size)}) stay in remote storage"
+        offsets += f"; {stay}, below offset {rebuilt.remote.next_offset}"
     return [
-        f"{each.topic_partition}: id {topic_id}, {offsets}, {size}, on broker {brokers}",
-        *(f"{each.topic_partition}: missing: {text}" for text in each.missing),
+        f"{rebuilt.topic_partition}: id {topic_id}, {offsets}, {size}, on broker {brokers}",
+        *(f"{rebuilt.topic_partition}: missing: {text}" for text in rebuilt.missing),
     ]

@@ -102,6 +102,6 @@ def _plans(
     for problem in verify_root(LogRoot(path)) if topics is None else ():
         output.warn(f"{problem}: ignored")
     assert isinstance(what, LogDirectoryPath)
-    there = {each.topic_partition.topic for each in what.replicas}
-    chosen = None if topics is None else [each for each in topics if each in there]
-    yield from plan_recoveries(path, topics=chosen, progress=step, **options)
+    known = {replica.topic_partition.topic for replica in what.replicas}
+    selected = None if topics is None else [topic for topic in topics if topic in known]
+    yield from plan_recoveries(path, topics=selected, progress=step, **options)

@@ -87,33 +87,33 @@ def redact(
               2 bad usage   3 changes found; run again with --apply
     """
     formats: tuple[ValueFormat, ValueFormat] = (key_format.value, value_format.value)
-    wanted = record_filter(offset, since, until, key, value_contains, header or [], *formats)
+    query = record_filter(offset, since, until, key, value_contains, header or [], *formats)
     if producer:
-        wanted = dataclasses.replace(wanted, producer_ids=frozenset(producer))
+        query = dataclasses.replace(query, producer_ids=frozenset(producer))
     show = _Show()
     with errors_reported():
         decoder = value_decoder(registry, framing.value, None, paths, formats) if where else None
         test = where_condition(where, formats, decoder)
-        wanted, show.where = dataclasses.replace(wanted, where=test), test
+        query, show.where = dataclasses.replace(query, where=test), test
         logs = chosen_logs(paths, topic or [], partition or [])
         searched = {log.topic_partition for log in logs}
         show.outcome.note_listing(paths, handled=lambda name: name.topic_partition in searched)
-        for each in list(show.outcome.omissions):
-            name = parse_folder_name(each.path.name)
+        for omission in list(show.outcome.omissions):
+            name = parse_folder_name(omission.path.name)
             if name is not None and (not topic or name.topic_partition.topic in topic):
                 show.outcome.omissions.lose(
-                    each.path, "not searched: there is no live replica beside it", Cause.UNKNOWN
+                    omission.path, "not searched: there is no live replica beside it", Cause.UNKNOWN
                 )
         if transactional_id is not None:
             ids = of_transactional_id(paths, transactional_id)
-            wanted = dataclasses.replace(wanted, producer_ids=ids & (wanted.producer_ids or ids))
-        if wanted == RecordFilter():
+            query = dataclasses.replace(query, producer_ids=ids & (query.producer_ids or ids))
+        if query == RecordFilter():
             raise BadParameter("choose records: --key, --where, --offset or another condition")
         # A named log of the metadata quorum is refused; no topic's records are in there.
         others = [log for log in logs if log.topic_partition.topic != METADATA]
         folders = [log.path for log in others or logs]
         with progress("redact", (1 + apply) * sum(map(size_of_logs, folders))) as step:
-            plan = partial(plan_redaction, wanted=wanted, roll=roll, over_gaps=over_gaps, progress=step)
+            plan = partial(plan_redaction, wanted=query, roll=roll, over_gaps=over_gaps, progress=step)
             code = run_plans(show.plans(folders, plan), apply=apply, json=json, show=show)
     if not (code or show.changed or json):
         output.say("kodec: no record matches")
@@ -154,14 +154,14 @@ class _Show(LogShow[RedactionPlan, RedactionReport]):
             "deletedFiles": [str(path) for path in report.deleted_files],
             "holders": [
                 {
-                    "path": str(each.path),
-                    "place": each.place.name.lower(),
-                    "records": each.records,
-                    "batches": each.batches,
-                    "otherBatches": each.others,
-                    "problem": each.problem or None,
+                    "path": str(holder.path),
+                    "place": holder.place.name.lower(),
+                    "records": holder.records,
+                    "batches": holder.batches,
+                    "otherBatches": holder.others,
+                    "problem": holder.problem or None,
                 }
-                for each in report.holders
+                for holder in report.holders
             ],
         }
 
@@ -177,21 +177,24 @@ class _Show(LogShow[RedactionPlan, RedactionReport]):
                     f": {report.rewritten} batches rewritten, {report.emptied} emptied, {report.removed} gone"
                 )
             lines.append(f"{name}: {goes}: {output.ending(report.applied)}")
-        for each in report.holders:
-            if each.place is Place.CLOSED and not report.applied and each.records:
-                lines.append(f"{name}: {each.path.name}: {output.count(each.records, 'record')}")
+        for holder in report.holders:
+            if holder.place is Place.CLOSED and not report.applied and holder.records:
+                lines.append(f"{name}: {holder.path.name}: {output.count(holder.records, 'record')}")
         be, what = ("was", "deleted") if report.applied else ("is", "would be deleted")
         if report.finishes:
             lines.append(f"{name}: an interrupted replacement of segments {be} completed")
         if report.rolls:
             lines.append(f"{name}: the active segment {be} rolled first")
         lines += [f"{name}: {path.name} {what}: it is not part of the log" for path in report.deleted_files]
-        lines += [f"{name}: {_left(each)}" for each in report.left]
-        if any(each.place is Place.ACTIVE and each.records for each in report.left) and not report.rolls:
+        lines += [f"{name}: {_remainder(holder)}" for holder in report.left]
+        if (
+            any(holder.place is Place.ACTIVE and holder.records for holder in report.left)
+            and not report.rolls
+        ):
             lines.append(f"{name}: --roll rolls the active segment first, and erases it there too")
         if report.applied and not report.left:
             lines.append(f"{name}: checked: none of its files holds a matching record")
-        if others := sum(each.others for each in report.holders):
+        if others := sum(holder.others for holder in report.holders):
             batches = output.count(others, "batch", "batches")
             lines.append(f"{name}: the bytes also occur in {batches} of other records, which stay")
         return lines
@@ -202,7 +205,7 @@ def _verb(report: RedactionReport) -> str:
     return "erased" if report.applied else goes
 
 
-def _left(holder: Holder) -> str:
+def _remainder(holder: Holder) -> str:
     records = output.count(holder.records, "record")
     holds = f"holds {records}" if holder.records else "may hold some"
     because = f": {holder.problem}" if holder.problem else ""

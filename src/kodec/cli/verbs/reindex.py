@@ -59,8 +59,10 @@ def _plans(
     elif isinstance(what, PartitionPath):
         folders, only = [path], None
     else:
-        chosen = [each for each in what.replicas if topics is None or each.topic_partition.topic in topics]
-        folders, only = [each.path for each in chosen], None
+        selected = [
+            replica for replica in what.replicas if topics is None or replica.topic_partition.topic in topics
+        ]
+        folders, only = [replica.path for replica in selected], None
     for folder in folders:
         try:
             plan = plan_reindex(

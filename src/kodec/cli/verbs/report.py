@@ -61,25 +61,25 @@ def report(
             raise MissingDependency(f"a report needs `{error.name}`: {install_command('report')}") from error
         size = sum(logs_at(path)[1] for path in paths) * (1 + verify)
         with progress("report", size, beside_output=False) as step:
-            found = look_into(*paths, verify=verify, sample_bytes=sample << 20, progress=step)
+            findings = look_into(*paths, verify=verify, sample_bytes=sample << 20, progress=step)
         if out is not None:
             # the last two names: people know the folder by them, and the page lists the whole paths
             title = "Kafka logs in " + ", ".join("/".join(path.absolute().parts[-2:]) for path in paths)
-            page = page_of(found, title=title, made=datetime.now(UTC))
+            page = page_of(findings, title=title, created=datetime.now(UTC))
             with readable_as(*paths):
                 replace_file(out, page.encode("utf-8", "backslashreplace"))
             output.say(f"{out}: {output.size_of(out.stat().st_size)}")
         if json:
-            facts = output.plain(replace(found, omissions=Omissions()))
+            facts = output.plain(replace(findings, omissions=Omissions()))
             assert isinstance(facts, dict)
             del facts["omissions"]
-            left_out = [each.facts() for each in found.omissions]
+            left_out = [omission.facts() for omission in findings.omissions]
             print(output.as_json(facts | {"leftOut": left_out}))
-    outcome = Outcome(found.omissions)
-    if found.problem_count:
+    outcome = Outcome(findings.omissions)
+    if findings.problem_count:
         where = "" if out is None else f": see {out}"
-        shown = found.problems[:_MOST_SHOWN]
-        outcome.fail(*shown, f"kodec: {output.count(found.problem_count, 'problem')}{where}")
+        shown = findings.problems[:_MOST_SHOWN]
+        outcome.fail(*shown, f"kodec: {output.count(findings.problem_count, 'problem')}{where}")
     raise Exit(outcome.end())
 
 

@@ -47,8 +47,8 @@ def restore(
             from kodec.pipeline.jobs.restore import check_restore
 
             omissions = Omissions()
-            for found in check_restore(parquet, to, topics=topic or None, omissions=omissions):
-                output.show(_line(found))
+            for comparison in check_restore(parquet, to, topics=topic or None, omissions=omissions):
+                output.show(_line(comparison))
         raise Exit(Outcome(omissions).end())
     with job():
         from kodec.pipeline.jobs.restore import restore as run_restore

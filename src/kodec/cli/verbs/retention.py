@@ -51,26 +51,26 @@ def retention(
     except ValueError as error:
         raise BadParameter(f"--now {now}: {error}") from None
     options = {"retention.ms": retention_ms, "retention.bytes": retention_bytes}
-    given = {name: str(value) for name, value in options.items() if value is not None}
+    overrides = {name: str(value) for name, value in options.items() if value is not None}
     guessed = 0
     with errors_reported():
-        here = Replicas(*paths)
-        outcome = Outcome(here.omissions)
-        logs = logs_of(here, topic, partition)
+        replicas = Replicas(*paths)
+        outcome = Outcome(replicas.omissions)
+        logs = logs_of(replicas, topic, partition)
         metadata = None
-        if here.log(TopicPartition(METADATA_TOPIC, 0)) is not None:
+        if replicas.log(TopicPartition(METADATA_TOPIC, 0)) is not None:
             with outcome.each(paths[0]):
                 metadata = read_metadata(*paths)
                 outcome.omissions.extend(metadata.omissions)
-        remote = read_remote_offsets(here, outcome.omissions)
+        remote = read_remote_offsets(replicas, outcome.omissions)
         for log in logs:
             with outcome.each(log.path):
-                found = explain_retention(
-                    log, metadata, options=given, remote_offset=remote.get(log.topic_partition), now=time
+                explanation = explain_retention(
+                    log, metadata, options=overrides, remote_offset=remote.get(log.topic_partition), now=time
                 )
                 note_missing(log, outcome.omissions)
-                output.show(*([output.as_json(_facts(found))] if json else _text(found)))
-                guessed += found.settings["retention.ms"].source == "default"
+                output.show(*([output.as_json(_facts(explanation))] if json else _text(explanation)))
+                guessed += explanation.settings["retention.ms"].source == "default"
     if metadata is None:
         output.warn(
             "kodec: no metadata log in the folders: topic settings are unknown, and Kafka's defaults ~"
@@ -84,86 +84,93 @@ def retention(
     raise Exit(outcome.end(json=json))
 
 
-def _facts(found: Retention) -> dict[str, object]:
-    kept = found.next
-    sources = {each.base_offset: each.source for each in found.wrong_times}
+def _facts(retention: Retention) -> dict[str, object]:
+    next_segment = retention.next
+    sources = {wrong_time.base_offset: wrong_time.source for wrong_time in retention.wrong_times}
     return {
-        "topic": found.topic_partition.topic,
-        "partition": found.topic_partition.partition,
-        "settings": {name: each._asdict() for name, each in found.settings.items()},
-        "segments": found.segments,
-        "bytes": found.bytes,
-        "startOffset": found.start_offset,
-        "endOffset": found.end_offset,
-        "highWatermark": found.high_watermark,
+        "topic": retention.topic_partition.topic,
+        "partition": retention.topic_partition.partition,
+        "settings": {name: setting._asdict() for name, setting in retention.settings.items()},
+        "segments": retention.segments,
+        "bytes": retention.bytes,
+        "startOffset": retention.start_offset,
+        "endOffset": retention.end_offset,
+        "highWatermark": retention.high_watermark,
         "deletable": [
             {
-                "baseOffset": each.base_offset,
-                "endOffset": each.end_offset,
-                "bytes": each.bytes,
-                "reason": each.reason.name.lower(),
+                "baseOffset": segment.base_offset,
+                "endOffset": segment.end_offset,
+                "bytes": segment.bytes,
+                "reason": segment.reason.name.lower(),
             }
-            for each in found.deletable
+            for segment in retention.deletable
         ],
         "next": None
-        if kept is None
+        if next_segment is None
         else {
-            "baseOffset": kept.base_offset,
-            "endOffset": kept.end_offset,
-            "bytes": kept.bytes,
-            "active": kept.active,
-            "largestTimestamp": kept.largest_timestamp,
-            "timestampOf": sources.get(kept.base_offset, "file" if kept.by_file else "records"),
-            "dueTimestamp": kept.due,
-            "missingBytes": kept.missing_bytes,
-            "reasons": kept.reasons,
-            "waitingBehind": kept.behind,
+            "baseOffset": next_segment.base_offset,
+            "endOffset": next_segment.end_offset,
+            "bytes": next_segment.bytes,
+            "active": next_segment.active,
+            "largestTimestamp": next_segment.largest_timestamp,
+            "timestampOf": sources.get(
+                next_segment.base_offset, "file" if next_segment.by_file else "records"
+            ),
+            "dueTimestamp": next_segment.due,
+            "missingBytes": next_segment.missing_bytes,
+            "reasons": next_segment.reasons,
+            "waitingBehind": next_segment.behind,
         },
         "wrongTimes": [
             {
-                "baseOffset": each.base_offset,
-                "timestamp": each.timestamp,
-                "timestampOf": each.source,
-                "recordsTimestamp": each.records,
+                "baseOffset": wrong_time.base_offset,
+                "timestamp": wrong_time.timestamp,
+                "timestampOf": wrong_time.source,
+                "recordsTimestamp": wrong_time.records,
             }
-            for each in found.wrong_times
+            for wrong_time in retention.wrong_times
         ],
     }
 
 
-def _text(found: Retention) -> list[str]:
-    name = found.topic_partition
+def _text(retention: Retention) -> list[str]:
+    name = retention.topic_partition
     decide = ("cleanup.policy", "retention.ms", "retention.bytes")
     settings = ", ".join(
-        f"{each}={found.settings[each].value} ({found.settings[each].source})" for each in decide
+        f"{key}={retention.settings[key].value} ({retention.settings[key].source})" for key in decide
     )
-    lines = [f"{name}: {output.count(found.segments, 'segment')}, {output.size_of(found.bytes)}; {settings}"]
-    lines += [
-        f"  segment {each.base_offset}, up to {each.end_offset}, {output.size_of(each.bytes)}: expired, "
-        f"{each.reason.value}"
-        for each in found.deletable
+    lines = [
+        f"{name}: {output.count(retention.segments, 'segment')}, {output.size_of(retention.bytes)}"
+        f"; {settings}"
     ]
-    kept = found.next
-    if kept is not None:
-        what = "active segment" if kept.active else "segment"
+    lines += [
+        f"  segment {segment.base_offset}, up to {segment.end_offset}, {output.size_of(segment.bytes)}: "
+        f"expired, {segment.reason.value}"
+        for segment in retention.deletable
+    ]
+    next_segment = retention.next
+    if next_segment is not None:
+        what = "active segment" if next_segment.active else "segment"
         lines.append(
-            f"  {what} {kept.base_offset}, {output.size_of(kept.bytes)}, stays: {'; '.join(kept.reasons)}"
+            f"  {what} {next_segment.base_offset}, {output.size_of(next_segment.bytes)}, "
+            f"stays: {'; '.join(next_segment.reasons)}"
         )
-        if kept.due is not None:
-            lines.append(f"    by time it expires after {output.time_of(kept.due - 1)}")
-        if kept.behind:
+        if next_segment.due is not None:
+            lines.append(f"    by time it expires after {output.time_of(next_segment.due - 1)}")
+        if next_segment.behind:
             lines.append(
-                f"    {output.count(kept.behind, 'segment')} after it would expire too but must wait"
+                f"    {output.count(next_segment.behind, 'segment')} after it would expire too but must wait"
             )
-    for each in found.wrong_times:
-        assert each.records is not None
+    for wrong_time in retention.wrong_times:
+        assert wrong_time.records is not None
         source = (
             "its time index ends with"
-            if each.source == "index"
+            if wrong_time.source == "index"
             else "its time index is empty: its file is of"
         )
         lines.append(
-            f"  segment {each.base_offset}: {source} {output.time_of(each.timestamp)}, which a broker takes "
-            f"for its newest record; that is of {output.time_of(each.records)}; kodec reindex repairs it"
+            f"  segment {wrong_time.base_offset}: {source} {output.time_of(wrong_time.timestamp)}, which a "
+            f"broker takes for its newest record; that is of {output.time_of(wrong_time.records)}; "
+            "kodec reindex repairs it"
         )
     return lines

@@ -72,20 +72,25 @@ def salvage(
     show = _Show(to)
 
     def plans() -> Iterator[SalvagePlan]:
-        size = sum(size_of_logs(each) for replicas in wanted.values() for each in replicas)
+        size = sum(size_of_logs(folder) for replicas in replica_folders.values() for folder in replicas)
         with (
             progress("salvage", size) as step,
-            made_here(to) if apply else nullcontext(to) as made,
+            made_here(to) if apply else nullcontext(to) as root,
         ):
-            for owner, (folder, *others) in wanted.items():
-                chosen, aside = (lineage, dropped) if others else (None, None)
+            for owner, (folder, *others) in replica_folders.items():
+                replica_lineage, aside = (lineage, dropped) if others else (None, None)
                 with show.outcome.each(folder):
                     yield plan_salvage(
-                        folder, made / str(owner), *others, lineage=chosen, dropped=aside, progress=step
+                        folder,
+                        root / str(owner),
+                        *others,
+                        lineage=replica_lineage,
+                        dropped=aside,
+                        progress=step,
                     )
 
     with errors_reported():
-        wanted = replicas_at(paths, topic or [])
+        replica_folders = replicas_at(paths, topic or [])
         show.outcome.note_listing(paths)
         raise Exit(run_plans(plans(), apply=apply, json=json, show=show))
 
@@ -100,7 +105,7 @@ class _Show(LogShow[SalvagePlan, SalvageReport]):
 
     def refused(self, plan: SalvagePlan, apply: bool) -> Iterable[Shown]:
         owner = plan.topic_partition
-        self.outcome.fail(*(f"{owner}: refused: {each}" for each in plan.problems))
+        self.outcome.fail(*(f"{owner}: refused: {problem}" for problem in plan.problems))
         output.warn(f"{owner}: --lineage with one of the paths decides")
         return ()
 
@@ -128,11 +133,11 @@ class _Show(LogShow[SalvagePlan, SalvageReport]):
             "target": None if report.target is None else str(report.target),
             "applied": report.target is not None,
             **output.facts(report, "segments", "batches", "records", "bytes", "bytes_missing", "end_offset"),
-            "missing": [_range(each) for each in report.missing],
+            "missing": [_range(gap) for gap in report.missing],
             "openTransactions": report.open_transactions,
             "wrongEpochs": report.wrong_epochs,
             "replicas": {str(path): batches for path, batches in report.replicas.items()},
-            "dropped": [_dropped(each) for each in report.dropped],
+            "dropped": [_dropped(dropped_range) for dropped_range in report.dropped],
             "notes": report.notes,
         }
 
@@ -143,16 +148,19 @@ class _Show(LogShow[SalvagePlan, SalvageReport]):
             for path, batches in report.replicas.items()
         ]
         lines += [
-            f"{each.path}: offsets {each.first_offset} to {each.last_offset} left out: {each.reason}"
-            for each in report.dropped
+            f"{dropped.path}: offsets {dropped.first_offset} to {dropped.last_offset} left out: "
+            f"{dropped.reason}"
+            for dropped in report.dropped
         ]
-        lines += [f"note: {each}" for each in report.notes]
+        lines += [f"note: {note}" for note in report.notes]
         lines += report.wrong_epochs
         if report.open_transactions:
             producers = ", ".join(map(str, report.open_transactions))
             lines.append(f"{name}: open transactions of producer {producers}")
-        kept = f"{output.count(report.batches, 'batch', 'batches')}, {output.count(report.records, 'record')}"
-        ranges = sum(each.start == each.end for each in report.missing)
+        content = (
+            f"{output.count(report.batches, 'batch', 'batches')}, {output.count(report.records, 'record')}"
+        )
+        ranges = sum(gap.start == gap.end for gap in report.missing)
         lost = (
             []
             if report.replicas or (ranges and not report.bytes_missing)
@@ -162,17 +170,19 @@ class _Show(LogShow[SalvagePlan, SalvageReport]):
             lost.append(f"{output.count(ranges, 'range')} of offsets")
         where = "" if report.target is None else f" in {report.target}"
         lines.append(
-            f"{name}: {kept}, {output.size_of(report.bytes)} kept, {' and '.join(lost)} missing: "
+            f"{name}: {content}, {output.size_of(report.bytes)} kept, {' and '.join(lost)} missing: "
             f"{output.ending(report.target is not None)}{where}"
         )
         return lines
 
 
 def _total_text(total: Counter[str]) -> str:
-    kept = f"{output.count(total['batches'], 'batch', 'batches')}, {output.count(total['records'], 'record')}"
+    content = (
+        f"{output.count(total['batches'], 'batch', 'batches')}, {output.count(total['records'], 'record')}"
+    )
     missing = f"{output.size_of(total['bytesMissing'])} in {output.count(total['rangesMissing'], 'range')}"
     parts = output.count(total["partitions"], "topic-partition")
-    return f"{parts}: {kept}, {output.size_of(total['bytes'])} kept, {missing} missing"
+    return f"{parts}: {content}, {output.size_of(total['bytes'])} kept, {missing} missing"
 
 
 def _dropped(dropped: Dropped) -> dict[str, object]:

@@ -116,28 +116,28 @@ def scan(
             raise BadParameter(f"--format {format} needs --to: stdout takes {' or '.join(PRINTED)}")
         if overwrite:
             raise BadParameter("--overwrite needs --to")
-    chosen = format or ("jsonl" if to is None else to.suffix.lower().lstrip("."))
-    if compression != "zstd" and chosen != "parquet":
+    output_format = format or ("jsonl" if to is None else to.suffix.lower().lstrip("."))
+    if compression != "zstd" and output_format != "parquet":
         raise BadParameter("--compression applies to Parquet only")
-    if guard_formulas and chosen != "csv":
+    if guard_formulas and output_format != "csv":
         raise BadParameter("--guard-formulas applies to CSV only")
-    if table is not None and chosen not in ("duckdb", "db"):
+    if table is not None and output_format not in ("duckdb", "db"):
         raise BadParameter("--table applies to DuckDB only")
     try:
         with ExitStack() as stack:
-            names = [stack.enter_context(stdin_as_file(each)) for each in files]
+            names = [stack.enter_context(stdin_as_file(file)) for file in files]
             try:
-                found = files_of(names)
+                sources = files_of(names)
             except (FileNotFoundError, IsADirectoryError) as error:
                 raise BadParameter(str(error)) from None
             if to is not None:
-                for each in found:
-                    check_target(to, readable(each), overwrite=overwrite)
-            several = len(found) > 1 or len(files) > 1 or found != [str(names[0])]
+                for source in sources:
+                    check_target(to, readable(source), overwrite=overwrite)
+            several = len(sources) > 1 or len(files) > 1 or sources != [str(names[0])]
             format_of_all = load_schema(schema, overlay or (), import_path=import_path or ())
             reader = scan_files(
                 format_of_all,
-                found,
+                sources,
                 rows,
                 column or None,
                 path_column=path_column or ("path" if several else None),
@@ -150,7 +150,7 @@ def scan(
             )
             if to is None:
                 sys.stdout.flush()
-                count = print_rows(reader, sys.stdout.buffer, chosen, guard_formulas=guard_formulas)
+                count = print_rows(reader, sys.stdout.buffer, output_format, guard_formulas=guard_formulas)
             else:
                 count = write_rows(
                     reader,
@@ -174,9 +174,9 @@ def scan(
         lines.warn(f"kodec: {problem}")
     if reader.through_objects and not check:
         lines.warn(f"read through Python objects, many times slower: {reader.through_objects}")
-    of = f" of {len(found):,} files" if len(found) > 1 else ""
+    of = f" of {len(sources):,} files" if len(sources) > 1 else ""
     if to is not None:
         lines.show(f"{count:,} rows of {reader.rows}{of} to {to}")
     if reader.problems:
-        lines.warn(f"{len(reader.problems):,} of {len(found):,} files were not read to their end")
+        lines.warn(f"{len(reader.problems):,} of {len(sources):,} files were not read to their end")
         raise Exit(FAILED)

@@ -51,87 +51,87 @@ def transactions(
     except ValueError as error:
         raise BadParameter(f"--now {now}: {error}") from None
     with errors_reported():
-        found = read_transactions(*paths, topics=topic, now=time)
+        states = read_transactions(*paths, topics=topic, now=time)
     if json:
-        for each in found.ids:
-            output.show(output.as_json(_id_facts(each)))
-        for one in found.open:
-            output.show(output.as_json(_open_facts(one)))
-        for partition in found.partitions:
+        for transactional_id in states.ids:
+            output.show(output.as_json(_id_facts(transactional_id)))
+        for transaction in states.open:
+            output.show(output.as_json(_open_facts(transaction)))
+        for partition in states.partitions:
             output.show(output.as_json(_partition_facts(partition)))
     else:
-        _print(found, Layout(wide=wide))
-    raise Exit(Outcome(found.omissions).end(json=json))
+        _print_tables(states, Layout(wide=wide))
+    raise Exit(Outcome(states.omissions).end(json=json))
 
 
-def _id_facts(each: TransactionalId) -> dict[str, object]:
+def _id_facts(transactional_id: TransactionalId) -> dict[str, object]:
     return {
         "kind": "transactionalId",
-        "transactionalId": each.transactional_id,
-        "producerId": each.producer_id,
-        "producerEpoch": each.producer_epoch,
-        "state": each.state,
-        "timeoutMs": each.timeout_ms,
-        "startTimestamp": each.start_timestamp,
-        "lastUpdateTimestamp": each.last_update_timestamp,
-        "partitions": [one._asdict() for one in each.partitions],
-        "source": str(each.source),
-        "recordOffset": each.record_offset,
+        "transactionalId": transactional_id.transactional_id,
+        "producerId": transactional_id.producer_id,
+        "producerEpoch": transactional_id.producer_epoch,
+        "state": transactional_id.state,
+        "timeoutMs": transactional_id.timeout_ms,
+        "startTimestamp": transactional_id.start_timestamp,
+        "lastUpdateTimestamp": transactional_id.last_update_timestamp,
+        "partitions": [partition._asdict() for partition in transactional_id.partitions],
+        "source": str(transactional_id.source),
+        "recordOffset": transactional_id.record_offset,
     }
 
 
-def _open_facts(each: OpenTransaction) -> dict[str, object]:
+def _open_facts(transaction: OpenTransaction) -> dict[str, object]:
     return {
         "kind": "open",
-        "topic": each.topic_partition.topic,
-        "partition": each.topic_partition.partition,
-        "producerId": each.producer_id,
-        "producerEpoch": each.producer_epoch,
-        "coordinatorEpoch": each.coordinator_epoch,
-        "firstOffset": each.first_offset,
-        "firstTimestamp": each.first_timestamp,
-        "lastTimestamp": each.last_timestamp,
-        "transactionalId": each.transactional_id,
-        "status": each.status,
-        "reason": each.reason,
+        "topic": transaction.topic_partition.topic,
+        "partition": transaction.topic_partition.partition,
+        "producerId": transaction.producer_id,
+        "producerEpoch": transaction.producer_epoch,
+        "coordinatorEpoch": transaction.coordinator_epoch,
+        "firstOffset": transaction.first_offset,
+        "firstTimestamp": transaction.first_timestamp,
+        "lastTimestamp": transaction.last_timestamp,
+        "transactionalId": transaction.transactional_id,
+        "status": transaction.status,
+        "reason": transaction.reason,
     }
 
 
-def _partition_facts(each: Producers) -> dict[str, object]:
+def _partition_facts(producers: Producers) -> dict[str, object]:
     return {
         "kind": "partition",
-        "topic": each.topic_partition.topic,
-        "partition": each.topic_partition.partition,
-        "startOffset": each.start_offset,
-        "endOffset": each.end_offset,
-        "lastStableOffset": each.last_stable_offset,
-        "highWatermark": each.high_watermark,
+        "topic": producers.topic_partition.topic,
+        "partition": producers.topic_partition.partition,
+        "startOffset": producers.start_offset,
+        "endOffset": producers.end_offset,
+        "lastStableOffset": producers.last_stable_offset,
+        "highWatermark": producers.high_watermark,
     }
 
 
-def _print(found: TransactionStates, layout: Layout) -> None:
+def _print_tables(states: TransactionStates, layout: Layout) -> None:
     print_table(
-        output.count(len(found.ids), "transactional id"),
+        output.count(len(states.ids), "transactional id"),
         ["transactional id", "producer", "state", "timeout ms", "started", "updated", "partitions"],
         [
             [
-                each.transactional_id,
-                f"{each.producer_id}/{each.producer_epoch}",
-                each.state,
-                each.timeout_ms,
-                moment(each.start_timestamp),
-                moment(each.last_update_timestamp),
-                " ".join(map(str, each.partitions)),
+                transactional_id.transactional_id,
+                f"{transactional_id.producer_id}/{transactional_id.producer_epoch}",
+                transactional_id.state,
+                transactional_id.timeout_ms,
+                moment(transactional_id.start_timestamp),
+                moment(transactional_id.last_update_timestamp),
+                " ".join(map(str, transactional_id.partitions)),
             ]
-            for each in found.ids
+            for transactional_id in states.ids
         ],
-        left="transactional id, state, partitions",
+        left_aligned="transactional id, state, partitions",
         least="started, timeout ms, updated",
         layout=layout,
     )
-    if found.open:
+    if states.open:
         print_table(
-            output.count(len(found.open), "open transaction"),
+            output.count(len(states.open), "open transaction"),
             [
                 "topic",
                 "partition",
@@ -144,19 +144,19 @@ def _print(found: TransactionStates, layout: Layout) -> None:
             ],
             [
                 [
-                    each.topic_partition.topic,
-                    each.topic_partition.partition,
-                    f"{each.producer_id}/{each.producer_epoch}",
-                    each.first_offset,
-                    moment(each.last_timestamp),
-                    each.transactional_id,
-                    each.status,
-                    each.reason,
+                    transaction.topic_partition.topic,
+                    transaction.topic_partition.partition,
+                    f"{transaction.producer_id}/{transaction.producer_epoch}",
+                    transaction.first_offset,
+                    moment(transaction.last_timestamp),
+                    transaction.transactional_id,
+                    transaction.status,
+                    transaction.reason,
                 ]
-                for each in found.open
+                for transaction in states.open
             ],
-            left="topic, transactional id, status, why",
+            left_aligned="topic, transactional id, status, why",
             least="last write, first offset",
             layout=layout,
         )
-    tell_stable_offsets(found.partitions)
+    tell_stable_offsets(states.partitions)

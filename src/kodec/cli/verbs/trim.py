@@ -48,9 +48,9 @@ def trim(
         plan_trim, before_offset=before_offset, retention_bytes=retention_bytes, retention_ms=retention_ms
     )
     with errors_reported():
-        wanted = folders(paths, topic or [])
+        selected = folders(paths, topic or [])
         show.outcome.note_listing(paths)
-        raise Exit(run_plans(show.plans(wanted, plan), apply=apply, json=json, show=show))
+        raise Exit(run_plans(show.plans(selected, plan), apply=apply, json=json, show=show))
 
 
 class _Show(LogShow[TrimPlan, StepReport[DeletableSegment]]):
@@ -61,10 +61,10 @@ class _Show(LogShow[TrimPlan, StepReport[DeletableSegment]]):
             ),
             "deleted": [
                 {
-                    **output.facts(each, "base_offset", "end_offset", "bytes"),
-                    "reason": each.reason.name.lower(),
+                    **output.facts(segment, "base_offset", "end_offset", "bytes"),
+                    "reason": segment.reason.name.lower(),
                 }
-                for each in plan.deleted
+                for segment in plan.deleted
             ],
             "newSegment": plan.new_segment,
         }
@@ -72,9 +72,10 @@ class _Show(LogShow[TrimPlan, StepReport[DeletableSegment]]):
     def text(self, plan: TrimPlan, report: StepReport[DeletableSegment]) -> list[str]:
         name = plan.topic_partition
         lines = [
-            f"{name}: segment {each.base_offset}, up to {each.end_offset}, {output.size_of(each.bytes)}: "
-            f"{each.reason.value}"
-            for each in plan.deleted
+            f"{name}: segment {segment.base_offset}, "
+            f"up to {segment.end_offset}, {output.size_of(segment.bytes)}: "
+            f"{segment.reason.value}"
+            for segment in plan.deleted
         ]
         if plan.new_segment is not None:
             lines.append(f"{name}: a new empty segment {plan.new_segment} keeps the end offset")

@@ -45,19 +45,19 @@ def verify(
                 master=master,
                 progress=None if local else output.say,
                 step=step,
-                found=lambda problem: _print(problem, json),
+                found=lambda problem: _print_problem(problem, json),
             )
-    _sum_up(summary.segments, summary.bytes, sum(not each.note for each in summary.problems), json)
+    _sum_up(summary.segments, summary.bytes, sum(not problem.note for problem in summary.problems), json)
     raise Exit(0 if summary.ok else FAILED)
 
 
-def _print(found: Problem, as_json: bool) -> None:
+def _print_problem(problem: Problem, as_json: bool) -> None:
     """A line for one problem."""
     if not as_json:
-        output.show(str(found))
+        output.show(str(problem))
         return
-    facts = {"file": str(found.path), "byte": found.at, "what": found.what}
-    facts |= {"need": found.need, "have": found.have, "note": found.note}
+    facts = {"file": str(problem.path), "byte": problem.at, "what": problem.what}
+    facts |= {"need": problem.need, "have": problem.have, "note": problem.note}
     output.show(output.as_json(facts))
 
 
