@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from kodec.cli import output
 from kodec.cli.compressions import FILES, GUARD_FORMULAS
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
+from kodec.cli.lake_export import append_to_table, properties_of
 from kodec.cli.outcome import Outcome
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
 from kodec.cli.selection import ISOLATION, ON_ERROR, PARTITION, TOPICS, IsolationChoice, OnErrorChoice
@@ -33,7 +33,6 @@ from kodec.stores.storage import StorePath, readable
 
 if TYPE_CHECKING:
     from kodec.pipeline.jobs.export import PartitionSummary
-    from kodec.pipeline.jobs.lake import AppendSummary
 
 __all__ = ["export"]
 
@@ -163,42 +162,26 @@ def export(
         raise BadParameter("--interval needs --follow")
     master = require_spark(engine, master)
     if is_table:
-        properties = _properties(property or [])
-        with job():
-            from kodec.pipeline import append_to_lake, delta_table, iceberg_table
-
-            table = (
-                delta_table(to, properties)
-                if format is FileFormatChoice.delta
-                else iceberg_table(to, catalog or "default", properties)
-            )
-
-            def append() -> AppendSummary:
-                return append_to_lake(
-                    log_dir,
-                    table,
-                    topics=topic or None,
-                    partitions=partition or None,
-                    isolation=isolation.value,
-                    include_internal=internal,
-                    include_headers=not no_headers,
-                    include_decoded=decode,
-                    on_error=on_error.value,
-                    add_columns=add_columns,
-                    threads=threads,
-                    progress=output.say,
-                )
-
-            appended = append()
-            outcome = Outcome(appended.omissions)
-            known = 0
-            while follow:
-                if len(outcome.omissions) > known:
-                    outcome.end()
-                    known = len(outcome.omissions)
-                time.sleep(10 if interval is None else interval)
-                outcome.omissions.extend(append().omissions)
-        _print_tables(appended.partitions, _title(appended.records, appended.table, appended.seconds))
+        appended, outcome = append_to_table(
+            log_dir,
+            to,
+            delta=format is FileFormatChoice.delta,
+            catalog=catalog or "default",
+            properties=properties_of(property or []),
+            interval=(10 if interval is None else interval) if follow else None,
+            topics=topic or None,
+            partitions=partition or None,
+            isolation=isolation.value,
+            include_internal=internal,
+            include_headers=not no_headers,
+            include_decoded=decode,
+            on_error=on_error.value,
+            add_columns=add_columns,
+            threads=threads,
+            progress=output.say,
+        )
+        title = _title(appended.records, appended.table, appended.seconds)
+        _print_partitions(appended.partitions, title)
         raise Exit(outcome.end())
     try:
         target = readable(to)
@@ -237,25 +220,15 @@ def export(
             threads=threads,
             progress=output.say,
         )
-    _print_tables(summary.partitions, _title(summary.records, str(summary.out), summary.seconds))
+    _print_partitions(summary.partitions, _title(summary.records, str(summary.out), summary.seconds))
     raise Exit(Outcome(summary.omissions).end())
-
-
-def _properties(texts: list[str]) -> dict[str, str]:
-    properties = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not (name and sign):
-            raise BadParameter(f"--property {text}: write NAME=VALUE")
-        properties[name] = value
-    return properties
 
 
 def _title(records: int, to: str, seconds: float) -> str:
     return f"{records:,} records to {to} in {seconds:.1f} s"
 
 
-def _print_tables(partitions: list[PartitionSummary], title: str) -> None:
+def _print_partitions(partitions: list[PartitionSummary], title: str) -> None:
     """A table with a row for each topic-partition."""
     names = "topic, partition, records, first, last, first timestamp, last timestamp, segments, read, written"
     print_table(
