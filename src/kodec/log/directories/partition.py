@@ -22,6 +22,8 @@ from kodec.log.directories.column_search import Part
 from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.segment import BatchHeader, Position, Segment, TimestampOffset, fitting
+from kodec.log.directories.swaps import files_in_effect
+from kodec.log.directories.times import first_since, newest_of
 from kodec.log.files.checkpoints import (
     LeaderEpoch,
     PartitionMetadata,
@@ -32,13 +34,9 @@ from kodec.log.files.checkpoints import (
 )
 from kodec.log.files.listing import (
     Leftover,
-    LeftoverKind,
     PartitionFiles,
     ReplicaKind,
-    SegmentFiles,
     TopicPartition,
-    list_partition,
-    parse_segment_name,
 )
 from kodec.log.files.names import (
     HIGH_WATERMARKS,
@@ -69,7 +67,6 @@ __all__ = ["Isolation", "LogRead", "PartitionLog", "multi_message_set_send"]
 
 # Three files each, far below the 1,024 that a process may usually have open.
 _MOST_OPEN = 64
-_MOST_AT_ONCE = 16
 # A listing is soon out of date; one that is so repeatedly, without a batch, is not a broker's work.
 _MOST_LISTINGS = 20
 _RAISING = LogReadOptions()
@@ -208,47 +205,7 @@ class PartitionLog:
         A link to nothing, a folder or a pipe with the name of a segment is a segment too, though a broker
         ignores it: reading it raises the error.
         """
-        return self._with_swaps(_with_irregular(list_partition(self.path)))
-
-    def _with_swaps(self, files: PartitionFiles) -> PartitionFiles:
-        """Source: org.apache.kafka.storage.internals.log.LogLoader.load.
-
-        Kafka treats all new segments as those of one replacement, and deletes those between them; here
-        only covered segments are dropped, so that no leftover file hides records.
-        """
-        cleaned = [
-            leftover.base_offset for leftover in files.leftovers if leftover.kind is LeftoverKind.CLEANED
-        ]
-        # Before all are renamed, a starting broker deletes the new ones.
-        least = min((base for base in cleaned if base is not None), default=2**63)
-        new: list[SegmentFiles] = []
-        for leftover in files.leftovers:
-            name = leftover.path.name.endswith(f".log.{LeftoverKind.SWAP.value}")
-            if name and leftover.base_offset is not None and leftover.base_offset < least:
-                # One that has its final name by now is there by it, or was when the folder was listed.
-                with suppress(FileNotFoundError):
-                    new.append(
-                        SegmentFiles(leftover.base_offset, leftover.path, leftover.path.stat().st_size)
-                    )
-        old = [segment.base_offset for segment in files.segments]
-        for group in self._replacements(sorted(new, key=lambda segment: segment.base_offset), old):
-            first, end = group[0].base_offset, Segment(group[-1], self.limits).next_offset
-            # While the first old segment has its name, all exist: the log is whole without the new ones.
-            if first not in old:
-                remaining = [segment for segment in files.segments if not first <= segment.base_offset < end]
-                files.segments = sorted([*remaining, *group], key=lambda segment: segment.base_offset)
-        return files
-
-    def _replacements(self, new: list[SegmentFiles], old: list[int]) -> list[list[SegmentFiles]]:
-        """The new segments, grouped by the old ones that they replace: none of those begins between them."""
-        groups: list[list[SegmentFiles]] = []
-        for segment in new:
-            end = Segment(groups[-1][-1], self.limits).next_offset if groups else 0
-            if groups and not any(end <= base < segment.base_offset for base in old):
-                groups[-1].append(segment)
-            else:
-                groups.append([segment])
-        return groups
+        return files_in_effect(self.path, self.limits)
 
     @cached_property
     def segments(self) -> list[Segment]:
@@ -376,34 +333,8 @@ class PartitionLog:
         """
         if timestamp < 0:
             raise ValueError(f"timestamp {timestamp}: expected milliseconds since 1970, not negative")
-        for segment in self._not_older(timestamp, use_index):
-            first = segment.find_timestamp(timestamp, start_offset=self.start_offset, use_index=use_index)
-            if first is not None:
-                return first
-        return None
-
-    def _not_older(self, timestamp: int, use_index: bool) -> Iterator[Segment]:
-        """The segments that may have a record as new, and the last one.
-
-        Timestamps need not ascend, so none can be left out. In a store requests take long: first one segment
-        is asked about, then two at once, then four.
-        """
         segments = self.segments[self._number(self.start_offset) :]
-
-        def is_older(number: int) -> bool:
-            after = segments[number + 1].base_offset
-            return segments[number].is_older(timestamp, after, use_index=use_index)
-
-        start, width, last = 0, 1, len(segments) - 1
-        while start < last:
-            numbers = range(start, min(start + width, last))
-            for number, older in zip(numbers, _all_at_once(is_older, numbers), strict=True):
-                if not older:
-                    yield segments[number]
-            start = numbers.stop
-            if isinstance(self.path, StorePath):
-                width = min(2 * width, _MOST_AT_ONCE)
-        yield from segments[-1:]
+        return first_since(segments, timestamp, self.start_offset, use_index=use_index)
 
     def find_max_timestamp(self, *, use_index: bool = True) -> TimestampOffset | None:
         """The first record with the largest timestamp (ListOffsets: max timestamp); None: no timestamps.
@@ -413,29 +344,8 @@ class PartitionLog:
         Args:
             use_index: look it up in the indexes; without it, read headers from the start.
         """
-        best: TimestampOffset | None = None
-        for segment in self.segments[self._number(self.start_offset) :]:
-            newest = self._largest_in(segment, use_index)
-            if newest is not None and (best is None or newest.timestamp > best.timestamp):
-                best = newest
-        return best
-
-    def _largest_in(self, segment: Segment, use_index: bool) -> TimestampOffset | None:
-        if segment.base_offset >= self.start_offset:
-            largest = segment.largest_timestamp(use_index=use_index)
-            if largest is None:
-                return None
-            first = segment.find_timestamp(largest[0], use_index=use_index)
-            if first is not None:
-                return first
-        # A part of the segment is deleted, or the batch with the largest timestamp lacks it because
-        # compaction has emptied it.
-        best: TimestampOffset | None = None
-        for batch in segment.batches():
-            for record in segment.records_of(batch, control=True):
-                if record.offset >= self.start_offset and record.timestamp > (best.timestamp if best else -1):
-                    best = TimestampOffset(record.timestamp, record.offset, batch.partition_leader_epoch)
-        return best
+        segments = self.segments[self._number(self.start_offset) :]
+        return newest_of(segments, self.start_offset, use_index=use_index)
 
     # -- batches and records ----------------------------------------------------------------------
 
@@ -823,26 +733,3 @@ class PartitionLog:
             if position + part.valid_bytes < segment.size:
                 break
         return LogRead(offset, following, b"".join(parts), self.limits)
-
-
-def _with_irregular(files: PartitionFiles) -> PartitionFiles:
-    """The files, with segments that are no regular files among the others."""
-    irregular = [
-        SegmentFiles(base, path, 0)
-        for path in files.irregular
-        if (base := parse_segment_name(path.name)) is not None
-    ]
-    if irregular:
-        files.segments = sorted([*files.segments, *irregular], key=lambda segment: segment.base_offset)
-    return files
-
-
-def _all_at_once(ask: Callable[[int], T], numbers: range) -> list[T]:
-    """The answers about all numbers, each asked for in a thread. Raises what one of them raises."""
-    if len(numbers) == 1:
-        return [ask(numbers[0])]
-    # needed for object stores alone
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(len(numbers)) as threads:
-        return list(threads.map(ask, numbers))

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from kodec.generated.log import transaction_index
 from kodec.log import kernel
 from kodec.log.arguments import require
-from kodec.log.batches.batch import Batch, last_sequence
+from kodec.log.batches.batch import Batch
 from kodec.log.batches.format import KAFKA
 from kodec.log.batches.frame import BEFORE_BODY, FRAME_SIZE, LISTS, Frame
 from kodec.log.batches.header import EXTRA, FLAGS, NO_EXTRA, bits_of, numbers_of
 from kodec.log.batches.large import Stored
-from kodec.log.batches.records import TIMESTAMP_TYPES, Limits, Record, TimestampType, TornTail
+from kodec.log.batches.records import TIMESTAMP_TYPES, Limits, Record, TornTail
 from kodec.log.batches.sizes import HEADS, LEAST_HEAD, MOST_HEAD, TXN_ENTRY
 from kodec.log.batches.transaction_head import IN_TRANSACTION, IS_CONTROL, read_transaction_head
+from kodec.log.directories.headers import (
+    BatchHeader,
+    BatchLookup,
+    BatchRange,
+    Position,
+    TimestampOffset,
+    TransactionBatch,
+    header_of,
+)
+from kodec.log.directories.times import TimeLookup
 from kodec.log.files.descriptors import read_regular
 from kodec.log.files.index_files import IndexFile
 from kodec.log.files.listing import SegmentFiles, TopicPartition, topic_partition_of
@@ -25,7 +35,6 @@ from kodec.log.files.pages import Pages
 from kodec.log.kernel import open_batch
 from kodec.runtime.cached import cached_property
 from kodec.runtime.compression import AT_ONCE
-from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, Malformed
 from kodec.stores.storage import WHOLE, StorePath, path_of
 
@@ -44,120 +53,6 @@ __all__ = [
 
 # A walk over the headers of batches up to this size looks at many at once.
 _SMALL, _WINDOW = 8 << 10, 64 << 10
-
-
-class Position(NamedTuple):
-    """The place of a batch: the offset in its header (the first of a batch of magic 2, the last of an older
-    wrapper), its position in the segment and its size, in bytes."""
-
-    offset: int
-    position: int
-    size: int
-
-
-class BatchLookup(NamedTuple):
-    """The result of a lookup: the batch or None; the last offset of the batch before it, None
-    if that was not read; whether its end is known, which it is not if its checksum is wrong and
-    only its place suggests that it has the offset."""
-
-    location: Position | None
-    before: int | None
-    known: bool = True
-
-
-class TimestampOffset(NamedTuple):
-    """A record's timestamp (ms since 1970-01-01 UTC) and offset, and its leader epoch (-1: none).
-
-    Attributes:
-        timestamp: of the record, in ms since 1970-01-01 UTC.
-        offset: of the record.
-        leader_epoch: of its batch; -1 for none.
-
-    Example: see `PartitionLog`.
-    """
-
-    timestamp: int
-    offset: int
-    leader_epoch: int
-
-
-class BatchRange(NamedTuple):
-    """Whole batches in a part of a segment: their bytes, their number, and the offset after the last.
-
-    `next_offset` is None if there is no batch.
-    """
-
-    valid_bytes: int
-    batches: int
-    next_offset: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class BatchHeader:
-    """A batch's header, read without the records after it.
-
-    The names are those of `Batch`; -1: none. `base_offset` and `count` are None for a wrapper of
-    magic 0 or 1, because only the compressed content has them.
-    """
-
-    position: int
-    size: int
-    magic: int
-    codec: str
-    base_offset: int | None
-    last_offset: int
-    count: int | None
-    base_timestamp: int
-    max_timestamp: int
-    timestamp_type: TimestampType
-    partition_leader_epoch: int = -1
-    producer_id: int = -1
-    producer_epoch: int = -1
-    base_sequence: int = -1
-    is_transactional: bool = False
-    is_control: bool = False
-    delete_horizon: int | None = None
-
-    extra: Mapping[str, Any] = NO_EXTRA
-
-    @property
-    def is_list(self) -> bool:
-        """As `Batch.is_list`."""
-        return self.magic in LISTS
-
-    @property
-    def next_offset(self) -> int:
-        """The offset after the last one of this batch."""
-        return self.last_offset + 1
-
-    @property
-    def first_known(self) -> int:
-        """The first offset, or, if only the compressed content has it, the last one."""
-        return self.last_offset if self.base_offset is None else self.base_offset
-
-    @property
-    def last_sequence(self) -> int:
-        """As `Batch.last_sequence`."""
-        return last_sequence(self.base_sequence, self.last_offset - self.first_known)
-
-    @property
-    def is_dense(self) -> bool:
-        """As `Batch.is_dense`."""
-        return not self.is_list or self.count == self.next_offset - self.first_known
-
-    @property
-    def frame_offset(self) -> int:
-        """The offset in its frame: as `Batch.frame_offset`."""
-        return self.first_known if self.is_list else self.last_offset
-
-    def located(self, error: FormatError) -> FormatError:
-        """`error`, whose byte counts in the batch, with its position in the source: as `Batch.located`."""
-        return error.within(KAFKA.kind(self.magic).place(self.frame_offset), shift=self.position)
-
-
-TransactionBatch = tuple[int, int, int, int, bool]
-"""A batch of a transaction: its offset, position and size, as in `Position`; its producer; whether it is a
-control batch. Not an object, as there are many."""
 
 
 class Segment:
@@ -216,11 +111,8 @@ class Segment:
         self._lock = threading.RLock() if lock is None else lock
         self._pages: Pages | None = None
         self._offsets: IndexFile | None = None
-        self._times: IndexFile | None = None
+        self._times = TimeLookup(self._lock)
         self._next: int | None = None
-        self._largest: tuple[int, int] | None = None
-        self._largest_known = False
-        self._newest: int | None = None
 
     @classmethod
     def of(
@@ -262,10 +154,11 @@ class Segment:
     def close(self) -> None:
         """Close the files; they are reopened on demand."""
         with self._lock:
-            for file in (self._pages, self._offsets, self._times):
+            for file in (self._pages, self._offsets):
                 if file is not None:
                     file.close()
-            self._pages = self._offsets = self._times = None
+            self._pages = self._offsets = None
+            self._times.close()
 
     @cached_property
     def topic_partition(self) -> TopicPartition | None:
@@ -275,7 +168,7 @@ class Segment:
     @property
     def is_open(self) -> bool:
         """Whether any of its files is open."""
-        return self._pages is not None or self._offsets is not None or self._times is not None
+        return self._pages is not None or self._offsets is not None or self._times.is_open
 
     # -- frames -----------------------------------------------------------------------------------
 
@@ -355,7 +248,7 @@ class Segment:
 
     def _head(self, pos: int, size: int, magic: int) -> BatchHeader:
         if magic not in LISTS:
-            return _head_of(self._batch(pos, size))
+            return header_of(self._batch(pos, size))
         kind = KAFKA.kinds[0]
         data = self._read(pos, min(size, HEADS[magic].size))
         try:
@@ -708,7 +601,7 @@ class Segment:
 
     def _anchor(self, offset: int) -> int:
         """The start of a batch before which all offsets are below `offset`; 0 at worst."""
-        if self.index is None or not self._needs_index:
+        if self.index is None or not self.needs_index:
             return 0
         with self._lock:
             try:
@@ -744,10 +637,8 @@ class Segment:
         except FormatError:
             return False
 
-    # -- by time ----------------------------------------------------------------------------------
-
     @cached_property
-    def _needs_index(self) -> bool:
+    def needs_index(self) -> bool:
         """Whether an index saves anything: not where one request gets all of an object, and the frames in it
         lead from its start to its end, their offsets ascending.
         """
@@ -763,30 +654,7 @@ class Segment:
             return True
         return position != self.size
 
-    def _after_time(self, timestamp: int) -> BatchHeader | None:
-        """A batch with the largest timestamp up to it, and that below `timestamp`; None: unknown."""
-        if self.timeindex is None or not self._needs_index:
-            return None
-        with self._lock:
-            if self._times is None:
-                try:
-                    self._times = IndexFile.of_times(self.timeindex)
-                except FileNotFoundError:
-                    return None
-            entry = self._times.last_below(timestamp)
-        if entry is None or entry[1] < 0:
-            return None
-        try:
-            location = self.find(self.base_offset + entry[1])
-        except FormatError:
-            return None
-        if location is None:
-            return None
-        frame = self._frame(location.position)
-        if frame is None:
-            return None
-        head = self._head(location.position, frame.size, frame.magic)
-        return head if head.max_timestamp == entry[0] and head.timestamp_type.value >= 0 else None
+    # -- by time ----------------------------------------------------------------------------------
 
     def largest_timestamp(self, *, use_index: bool = True) -> tuple[int, int] | None:
         """The largest timestamp in a header, and the position of its first batch; None: no timestamp.
@@ -796,16 +664,7 @@ class Segment:
         Args:
             use_index: look it up in the indexes; without it, read headers from the start.
         """
-        if self._largest_known and use_index:
-            return self._largest
-        head = self._after_time(2**63) if use_index else None
-        best = None if head is None else (head.max_timestamp, head.position)
-        for header in self.headers(0 if head is None else head.position):
-            if header.max_timestamp >= 0 and (best is None or header.max_timestamp > best[0]):
-                best = header.max_timestamp, header.position
-        if use_index:
-            self._largest, self._largest_known = best, True
-        return best
+        return self._times.largest(self, use_index=use_index)
 
     def is_older(self, timestamp: int, after: int | None = None, *, use_index: bool = True) -> bool:
         """Whether no header has a timestamp (ms since 1970) as large as this.
@@ -816,38 +675,7 @@ class Segment:
                 remote storage its metadata suffices.
             use_index: look it up in the indexes; without it, read headers from the start.
         """
-        if use_index and after is not None and isinstance(self.path, StorePath):
-            if self.path.largest is not None and self.path.largest < timestamp:
-                # of the whole segment, of which this may be a part
-                return True
-            if self._newest is None:
-                self._newest = self._last_indexed(after, timestamp)
-            if self._newest is not None:
-                return self._newest < timestamp
-        largest = self.largest_timestamp(use_index=use_index)
-        return largest is None or largest[0] < timestamp
-
-    def _last_indexed(self, after: int, timestamp: int) -> int | None:
-        """The timestamp at the end of the time index, if it is that of the last offset below `after`.
-
-        The lock is not held: several segments are asked about at once.
-        """
-        if self.timeindex is None or self.size <= WHOLE:
-            return None
-        try:
-            times = IndexFile.of_times(self.timeindex)
-            entries = times.ending()
-        except FileNotFoundError:
-            return None
-        entry = entries[-1] if entries and self.base_offset + entries[-1][1] == after - 1 else None
-        if entry is None or entry[0] < timestamp:
-            times.close()
-        else:
-            # the lookup in this segment follows
-            with self._lock:
-                if self._times is None:
-                    self._times = times
-        return None if entry is None else entry[0]
+        return self._times.is_older(self, timestamp, after, use_index=use_index)
 
     def find_timestamp(
         self, timestamp: int, *, start_offset: int = 0, use_index: bool = True
@@ -862,15 +690,7 @@ class Segment:
 
         Source: org.apache.kafka.common.record.FileRecords.searchForTimestamp.
         """
-        head = self._after_time(timestamp) if use_index else None
-        for header in self.headers(0 if head is None else head.position):
-            if header.max_timestamp < timestamp or header.last_offset < start_offset:
-                continue
-            batch = self.batch_at(header)
-            for record in self.records_of(batch, control=True):
-                if record.timestamp >= timestamp and record.offset >= start_offset:
-                    return TimestampOffset(record.timestamp, record.offset, batch.partition_leader_epoch)
-        return None
+        return self._times.find(self, timestamp, start_offset, use_index=use_index)
 
     # -- transactions -----------------------------------------------------------------------------
 
@@ -900,23 +720,6 @@ class Segment:
                 return None
             last = entry.last_offset
         return index.entries
-
-
-def _head_of(batch: Batch) -> BatchHeader:
-    """The header of a whole message of magic 0 or 1, which consists of more than a key and a value."""
-    alone = batch.codec == "none"
-    return BatchHeader(
-        batch.position,
-        batch.size,
-        batch.magic,
-        batch.codec,
-        batch.last_offset if alone else None,
-        batch.last_offset,
-        1 if alone else None,
-        batch.base_timestamp,
-        batch.max_timestamp,
-        batch.timestamp_type,
-    )
 
 
 def fitting(segment: Segment, position: int, most: int) -> BatchRange:

@@ -14,7 +14,7 @@ from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.reading.reader import read_batches
 from kodec.log.recovery.good_batches import GoodBatches, LogScan
 from kodec.log.recovery.salvage_report import LogBefore, SalvageReport
-from kodec.log.recovery.salvaged_log import SalvagedLog
+from kodec.log.recovery.salvaged_log import SalvagedLog, cut_note
 from kodec.runtime.errors import FormatError
 
 __all__ = ["LogSalvage"]
@@ -90,4 +90,4 @@ class LogSalvage:
             cut = deleted_up_to(log.leader_epochs(), salvaged.epochs, bases)
             if report.start_offset < cut <= salvaged.reached:
                 report.start_offset = cut
-                report.note_cut(log.path, cut)
+                report.notes.append(cut_note(log.path, cut))

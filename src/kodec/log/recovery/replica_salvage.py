@@ -13,7 +13,7 @@ from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.recovery.merge import Merged, require_one_topic
 from kodec.log.recovery.replica import Replica
 from kodec.log.recovery.salvage_report import LogBefore, SalvageReport
-from kodec.log.recovery.salvaged_log import NewSegments, SalvagedLog
+from kodec.log.recovery.salvaged_log import NewSegments, SalvagedLog, cut_note
 from kodec.log.writing.new_folder import new_folder
 
 __all__ = ["ReplicaSalvage", "place_aside"]
@@ -76,7 +76,7 @@ class ReplicaSalvage:
         report.start_offset = merged.start_offset
         for replica in merged.replicas:
             if 0 < merged.start_offset == replica.cut > replica.checkpoint_start:
-                report.note_cut(replica.path, replica.cut)
+                report.notes.append(cut_note(replica.path, replica.cut))
         for replica in merged.replicas:
             report.omissions.extend(replica.omissions)
         report.omissions.extend(gap.omission for gap in report.missing)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.log.files.checkpoints import LeaderEpoch
-from kodec.log.files.names import LEADER_EPOCHS
 from kodec.log.omissions import Omissions
 from kodec.log.recovery.good_batches import MissingRange
 from kodec.log.recovery.merge import Dropped
@@ -79,13 +78,6 @@ class SalvageReport:
     def bytes_missing(self) -> int:
         """Bytes of the source's segments that were not kept."""
         return sum(gap.end - gap.start for gap in self.missing)
-
-    def note_cut(self, path: Path, start: int) -> None:
-        """Say that only the leader epochs show the log start offset."""
-        self.notes.append(
-            f"{path / LEADER_EPOCHS} begins at offset {start}: the records below it were deleted, and stay "
-            "so; without this file they return"
-        )
 
 
 class LogBefore(NamedTuple):

@@ -26,7 +26,7 @@ from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.dataclass import replace
 from kodec.runtime.errors import FormatError
 
-__all__ = ["NewSegments", "SalvagedLog"]
+__all__ = ["NewSegments", "SalvagedLog", "cut_note"]
 
 
 class NewSegments:
@@ -225,6 +225,14 @@ class SalvagedLog:
             SegmentWriter(folder, self.start).close()
         if not any(folder.glob("*.log")):
             SegmentWriter(folder, max(self._log.start_offset, self.start)).close()
+
+
+def cut_note(path: Path, start: int) -> str:
+    """What to say where only the leader epochs show the log start offset."""
+    return (
+        f"{path / LEADER_EPOCHS} begins at offset {start}: the records below it were deleted, and stay so; "
+        "without this file they return"
+    )
 
 
 def _set_epoch(folder: Path, run: EpochRun, epoch: int) -> None:
