@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from kodec.generator.code.printing import StreamPackage
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.printing import lacking, wide_bits
 from kodec.generator.plan.rows import RowPlan, rows_of
 from kodec.generator.plan.steps import Chars, Nested, Program, TagPlan, Unit, When, steps_in, values_of
@@ -65,6 +65,7 @@ class _C:
     """A header of all types, a source for each schema, the runtime, and how all is built."""
 
     name = "c"
+    no_stream_writers = "C"
     files = tuple(f"{FOLDER}/*{end}" for end in (".c", ".h", "CMakeLists.txt", ".pc.in"))
 
     def lacks(self, request: Request) -> Iterator[SchemaProblem]:

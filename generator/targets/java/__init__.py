@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kodec.generator.code.printing import StreamPackage
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.printing import lacking, wide_bits
 from kodec.generator.plan.rows import rows_of
 from kodec.generator.plan.steps import Program, Unit, When, steps_in
@@ -92,6 +92,7 @@ class _Java:
     """A class for each schema that defines types, in `java/`."""
 
     name = "java"
+    no_stream_writers = "Java"
     files = ("*.java",)
     runtime = "java"
     options: ClassVar[dict[str, str]] = {

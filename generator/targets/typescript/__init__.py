@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
+from kodec.generator.code.printing import StreamPackage
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.printing import Package, collisions, strict_texts
 from kodec.generator.plan.steps import Unit
 from kodec.generator.problems import SchemaProblem
@@ -33,6 +33,7 @@ class _TypeScript:
     """An npm package: a module for each schema, the runtime and its tests next to them."""
 
     name = "typescript"
+    no_stream_writers = "TypeScript"
     files = ("*.ts", "package.json", "tsconfig.json")
     options: ClassVar[dict[str, str]] = {"package": "the name of the npm package; `kodec-formats`"}
 

@@ -147,9 +147,9 @@ func TestCodecs(t *testing.T) {
 			t.Errorf("%s: cut short, and read", codec)
 		}
 		r := of()
-		inner := r.unpacked("records", codec, data, 61)
+		inner := r.unpack("records", codec, data, 61)
 		inner.compressed = true
-		inner.unpacked("records", codec, data, 61)
+		inner.unpack("records", codec, data, 61)
 		wantError(t, inner.err, Malformed, "records", 61, "inside compressed data")
 	}
 	_, err := decompress("brotli", content, len(content))
