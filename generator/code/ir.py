@@ -1,8 +1,9 @@
-"""What reading a unit does, in order: seven statements, and the operations on bytes.
+"""What reading and writing a unit does, in order: seven statements, and the operations on bytes.
 
 Expressions are values of the plan. What touches bytes is an `Op`, whose result goes into a local or a field.
-Bytes are read from a source: the stream of the unit, or the part of it that was entered last. Layouts and
-streams have the same statements; the differences are arguments.
+Bytes are read from a source: the stream of the unit, or the part of it that was entered last; they are
+written to a sink: that of the unit, or the one that was opened last. Layouts and streams have the same
+statements; the differences are arguments.
 """
 
 from __future__ import annotations
@@ -15,7 +16,21 @@ from typing import Any, NamedTuple
 from kodec.generator.plan import steps as plan
 from kodec.generator.plan.values import Type, Value
 
-__all__ = ["OPS", "Do", "Each", "EachTag", "If", "Let", "Local", "Op", "Part", "Set", "UnitCode", "Within"]
+__all__ = [
+    "OPS",
+    "Do",
+    "Each",
+    "EachTag",
+    "If",
+    "Let",
+    "Local",
+    "Op",
+    "Part",
+    "Set",
+    "UnitCode",
+    "Within",
+    "do",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +117,55 @@ OPS: Mapping[str, Operation] = {
     "unpack": _op("what is in bytes: PACKED, its BY, PLACE, WHEN", plan.Packed, Value, Value, _Optional),
     "refuse": _act("that `item` breaks a rule: NAME, REASON, AT, NEED", str, str, Local | Op, object),
     "no_case": _act("that a switch has no case: NAME, ON", str, Local),
+    # writing: what is not of its field's type is an error; SOLVED are the ways in which a value follows
+    "known": _act("an error unless the version is one of UNIT", plan.Unit),
+    "is_object": _act("an error unless VALUE is one of UNIT: NAME", Value, str, str),
+    "is_content": _op("whether VALUE is content, not bytes that are stored", Value),
+    "is_of": _op("whether an object is of UNIT: VALUE", str, Value | Local),
+    "pack": _op("DATA, compressed: PACKED, its BY, WHEN", plan.Packed, Value, _Optional, Op),
+    "follow": _op(
+        "what DERIVED is of OF, or of its bytes MADE: PLUS, WHEN",
+        *(plan.Derived, Value, _Optional, _Optional, _Optional),
+    ),
+    "open": _act("what follows is written elsewhere"),
+    "close": _op("the bytes since the last `open`"),
+    "since": _op("how many bytes were written since START", Local),
+    "length_of": _op("the size of DATA", Local),
+    "count_of": _op("the number of elements of VALUE: NAME", Value, str),
+    "put": _act("a number: WIRE, ORDER, VALUE, NAME", str, str, Value | Local, str),
+    "put_varint": _act("a number of variable width: WIRE, VALUE, NAME", str, Value | Local, str),
+    "as_bits": _op("a number in its place: SHIFT, WIDTH, VALUE, NAME", int, int, Value, str),
+    "put_bits": _act("SIZE bytes of bits: ORDER, PARTS", int, str, tuple),
+    "encoded": _op("the bytes of VALUE: ENCODING, or none, NAME", Value | Local, str, str),
+    "sized": _op("VALUE, which must be SIZE bytes: NAME", int, Value, str),
+    "append": _act("bytes: VALUE, NAME", Expression, str),
+    "write": _act("an object of UNIT: VALUE, ARGUMENTS, SOLVED of each", str, Value | Local, tuple, tuple),
+    "otherwise": _act(
+        "what is no case of a switch, VALUE: bytes if STORED, or nothing if LACKING: NAME",
+        *(Value | Local, bool, bool, str),
+    ),
+    "require": _act("an error unless TEST holds of `item`, now or when all is settled: NAME", Value, str),
+    "missing": _act(
+        "an error if VALUE is no default of FIELD, nor null if NULLABLE", Value, plan.FieldPlan, bool
+    ),
+    "settle": _act(
+        "a size is STATED, and has to be HAVE: NAME, HAVE, STATED, SOLVED, REASON, UNIT, NAMES to set",
+        *(str, Op, Value, tuple, str, str, str),
+    ),
+    "want": _act(
+        "TEST is whether one of FIELDS is given: whether they may be LACKING a case, SOLVED",
+        *(tuple, Value, bool, tuple),
+    ),
+    "choose": _act(
+        "ON is the one case of an object: NAME, VALUE, ON, CASES, SOLVED",
+        *(str, Value | Local, Value | Local, tuple, tuple),
+    ),
+    "distance": _op("how many bytes there are from START to END, and PLUS", Local, Expression, _Optional),
+    "checksum_of": _op("the checksum FUNCTION of the bytes from START to END", str, Local, Expression),
+    "late": _act(
+        "an error unless HELD is VALUE, or null: NAME, HELD, VALUE, COUNTED", str, Local, Value, bool
+    ),
+    "patch": _act("a number at PLACE: WIRE, ORDER, VALUE, NAME", Local, str, str, Local, str),
 }  # fmt: skip
 
 
@@ -161,6 +225,8 @@ class If:
 class Each:
     """A list: `body` reads one element into `item`, `count` times, until `until` holds of it, or to the end.
 
+    A writer has the elements; `body` writes `item`.
+
     Attributes:
         field: where the list goes; errors call it `name`.
         least: the fewest bytes of an element.
@@ -180,7 +246,7 @@ class Each:
 
 @dataclass(frozen=True, slots=True)
 class EachTag:
-    """A tagged section: what is known is read, and the rest goes into the field."""
+    """A tagged section: what is known is read, and the rest goes into the field; or both are written."""
 
     section: plan.Tagged
     tags: tuple[tuple[plan.TagPlan, tuple[Statement, ...]], ...]
@@ -196,6 +262,10 @@ class Within:
 
 
 Statement = Let | Set | Do | If | Each | EachTag | Within
+
+
+def do(name: str, *args: object) -> Do:
+    return Do(Op(name, args))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,20 @@ A unit's statements become functions of a frame when it is first read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 from kodec.generator.code import ir
-from kodec.generator.code.ir import Each, Expression, Local, Op, Part, Statement
+from kodec.generator.code.functions import VALUES, Block, Run, UnitFunctions
+from kodec.generator.code.ir import Each, EachTag, Expression, Op, Part, Statement
 from kodec.generator.code.lower_read import reader_of
 from kodec.generator.code.objects import Content, Defaults, Enough, Node, Object, Read, Stream
 from kodec.generator.code.operations import Frame
-from kodec.generator.code.values import Function, Values
+from kodec.generator.code.values import Function
 from kodec.generator.plan.steps import Bits, InstancePlan, Packed, Program, Unit
 from kodec.generator.plan.streams import asks_stream
-from kodec.generator.plan.values import Value, values_in
+from kodec.generator.plan.values import values_in
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import CrcMismatch, FormatError, LimitExceeded, Malformed, Truncated
 from kodec.runtime.fields import ReadOptions, ends_exactly, read_tags, too_many
@@ -26,11 +27,6 @@ __all__ = ["Code", "Machine"]
 
 _SPARE = 4096
 _READING = object()
-_VALUES = frozenset(get_args(Value))
-
-Run = Callable[[Frame], None]
-# executed in place, without a function around it: objects nest deep
-Block = tuple[Run, ...]
 
 
 class Code:
@@ -250,13 +246,15 @@ class Machine:
             raise Malformed(each.name, reason, at=node.start, need=need, have=have)
 
 
-class _UnitReader(Values):
+class _UnitReader(UnitFunctions):
     """The code of a unit as functions of a frame.
 
     Attributes:
         instances: those of the unit; `reads` are the functions of those that are read, `timed` those that
             depend on when they are asked for, `steps` what their values count as.
     """
+
+    frame = Frame
 
     def __init__(self, unit: Unit, units: dict[str, Unit]) -> None:
         super().__init__(unit)
@@ -273,43 +271,17 @@ class _UnitReader(Values):
 
     def block(self, code: Sequence[Statement]) -> Block:
         steps = sum(map(_steps_of, code))
-        return partial(_count, steps), *map(self.statement, code)
+        return partial(_count, steps), *super().block(code)
 
-    def statement(self, statement: Statement) -> Run:
-        match statement:
-            case ir.Let("item", value, part):
-                value_of = self.recorded(value, part)
-                return lambda f: setattr(f, "item", value_of(f))
-            case ir.Let(name, value, part):
-                value_of = self.recorded(value, part)
-                return lambda f: f.local.__setitem__(name, value_of(f))
-            case ir.Set(name, value, part):
-                value_of = self.recorded(value, part)
-                return lambda f: f.target.__setitem__(name, value_of(f))
-            case ir.Do(op):
-                do: Run = self.argument(op)
-                return do
-            case ir.If(cases, other):
-                tests = [(self.of(test), self.block(then)) for test, then in cases]
-                return partial(_if, tests, self.block(other))
-            case ir.Within(name, body, indexed):
-                return partial(_within, name, self.block(body), indexed)
-            case ir.Each(body=body, count=count, until=until):
-                return partial(_each, statement, self.block(body), self.argument(count), self.argument(until))
-            case ir.EachTag(section, tags):
-                return partial(_each_tag, section, [(tag, self.block(body)) for tag, body in tags])
+    def each(self, each: Each) -> Run:
+        return partial(
+            _each, each, self.block(each.body), self.argument(each.count), self.argument(each.until)
+        )
 
-    def argument(self, part: Any) -> Any:
-        """An argument of an operation: expressions are functions."""
-        match part:
-            case Op(name, args):
-                operation, parts = getattr(Frame, f"op_{name}"), tuple(map(self.argument, args))
-                return lambda f: operation(f, *parts)
-            case tuple():
-                return tuple(map(self.argument, part))
-        return self.of(part) if type(part) is Local or type(part) in _VALUES else part
+    def each_tag(self, each: EachTag) -> Run:
+        return partial(_each_tag, each.section, [(tag, self.block(body)) for tag, body in each.tags])
 
-    def recorded(self, value: Expression, part: Part | None) -> Function:
+    def expression(self, value: Expression, part: Part | None) -> Function:
         """The function of an expression that records what it has read."""
         value_of: Function = self.argument(value)
         if part is None:
@@ -337,19 +309,6 @@ def _recorded(value_of: Function, part: Part, f: Frame) -> Any:
 
 def _count(steps: int, f: Frame) -> None:
     f.machine.steps += steps
-
-
-def _if(tests: list[tuple[Function, Block]], other: Block, f: Frame) -> None:
-    for each in next((then for test, then in tests if test(f)), other):
-        each(f)
-
-
-def _within(name: str, body: Block, indexed: bool, f: Frame) -> None:
-    try:
-        for each in body:
-            each(f)
-    except FormatError as error:
-        raise error.within(name, f.index if indexed else None) from None
 
 
 def _each(each: Each, body: Block, count_of: Function | None, until: Function | None, f: Frame) -> None:
@@ -434,6 +393,6 @@ def _steps_of(part: object) -> int:
             return 1 + _steps_of(args)
         case tuple():
             return sum(map(_steps_of, part))
-        case _ if type(part) in _VALUES:
+        case _ if type(part) in VALUES:
             return len([*values_in(part)])  # type: ignore[arg-type]
     return 0

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from kodec.generator.code.ir import Local
 from kodec.generator.code.objects import Node, Stream
 from kodec.generator.plan import values as plan
-from kodec.generator.plan.steps import Case, Program, Unit
+from kodec.generator.plan.steps import Case, Unit
 from kodec.generator.plan.values import OCTETS, TEXT, ListOf, ObjectOf, Type, Value, Whole, bare
 from kodec.generator.wire import ENCODINGS
 from kodec.runtime.checksums import CHECKSUMS, unpacked
@@ -227,17 +227,15 @@ class Values:
 
 
 class Evaluator:
-    """Computes values of layouts without a machine: for writers and samples."""
+    """Computes values of layouts without a machine: for samples."""
 
-    def __init__(self, program: Program, *, checked: bool = True) -> None:
-        self._program = program
-        self._checked = checked
+    def __init__(self) -> None:
         self._units: dict[str, Values] = {}
 
     def value(self, value: Value, fields: Fields, item: Any = None) -> Any:
         unit = fields.unit
         if unit.name not in self._units:
-            self._units[unit.name] = Values(unit, checked=self._checked)
+            self._units[unit.name] = Values(unit)
         fields.item = item
         return self._units[unit.name].of(value)(fields)
 

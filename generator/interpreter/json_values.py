@@ -81,7 +81,7 @@ Make = Callable[[str, dict[str, Any]], Any]
 class JsonValues:
     """JSON to values, by the types of a program.
 
-    `make` gives the object of a unit from its fields; without it they stay what `PlanWriter` takes.
+    `make` gives the object of a unit from its fields; without it they stay what `Writer` takes.
     """
 
     def __init__(self, program: Program, make: Make = lambda unit, fields: Object(fields)) -> None:

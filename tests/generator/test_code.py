@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from kodec.generator.code.ir import OPS, Do, Let, Op, Set
 from kodec.generator.code.lower_read import reader_of
+from kodec.generator.code.lower_write import writer_of
 from kodec.generator.code.machine import Code, Machine
 from kodec.generator.code.operations import Frame
-from kodec.generator.driver import load
+from kodec.generator.code.writer import Frame as WritingFrame
+from kodec.generator.code.writer import Writer
+from kodec.generator.driver import load, render_all
+from kodec.generator.interpreter.json_values import JsonValues
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import values_of
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.schema.expression_types import Kinds
-from kodec.runtime.errors import LimitExceeded, Malformed
-from tests.data import ROOT
+from kodec.runtime.errors import EncodeError, LimitExceeded, Malformed
+from tests.data import ROOT, TESTS
 
 SCHEMAS = ROOT / "schemas"
 
@@ -27,7 +35,8 @@ def machine_of(model: Any, data: bytes) -> Machine:
 
 
 def test_the_machine_has_every_operation_and_no_other() -> None:
-    assert {name for name in vars(Frame) if name.startswith("op_")} == {f"op_{name}" for name in OPS}
+    methods = {*vars(Frame), *vars(WritingFrame)}
+    assert {name for name in methods if name.startswith("op_")} == {f"op_{name}" for name in OPS}
 
 
 @pytest.mark.parametrize("args", [(), ("le", "u4", 1), ("u4", "le", "a", "b")])
@@ -40,13 +49,54 @@ def test_results_are_used_and_only_results() -> None:
     program = program_of(load(SCHEMAS))
     seen = set()
     for unit in program.units.values():
-        for node in values_of(reader_of(unit, program.units).read):
+        for node in values_of((reader_of(unit, program.units).read, writer_of(unit))):
             if isinstance(node, Do):
                 assert not OPS[node.op.name].gives, node.op
             elif isinstance(node, (Let, Set)) and isinstance(node.value, Op):
                 assert OPS[node.value.name].gives, node.value
                 seen.add(node.value.name)
-    assert seen >= {"run", "load", "object", "text", "unpack"}
+    assert seen >= {"run", "load", "object", "text", "unpack", "encoded", "as_bits", "follow"}
+
+
+def test_what_is_written_of_any_value_is_read_and_written_the_same() -> None:
+    """Values that differ from right ones at one place, also in their type, are written so or refused."""
+    folder, draw, count = (
+        TESTS / "languages" / "formats",
+        random.Random(7),
+        Counter[str](),
+    )
+    program = program_of(load(folder))
+    writer, code, values = Writer(program), Code(program), JsonValues(program)
+    for text in render_all(folder, targets=("vectors",)).modules.values():
+        for each in json.loads(text)["vectors"] if "vectors" in text else ():
+            if "value" not in each:
+                continue
+            name, given = each["type"], each.get("arguments", {})
+            told = tuple(given.get(p.name, each.get("version")) for p in program.units[name].parameters)
+            for value in changed(values.of(name, each["value"]), draw):
+                before = copy.deepcopy(value)
+                try:
+                    data = writer.write(name, value, told)
+                except EncodeError as error:
+                    count["not given" if "not given" in error.reason else "refused"] += 1
+                else:
+                    count["written"] += 1
+                    assert writer.write(name, Machine(code, data).read(name, told), told) == data
+                # what was computed is taken back
+                assert value == before
+    assert min(count.values()) > 50 and len(count) == 3, count
+
+
+def changed(value: Any, draw: random.Random) -> Iterator[Any]:
+    for _ in range(4):
+        made = at = copy.deepcopy(value)
+        while keys := [*at] if isinstance(at, dict) else range(len(at)) if isinstance(at, list) else ():
+            key = draw.choice(keys)
+            if not isinstance(at[key], (dict, list)) or draw.random() < 0.3:
+                at[key] = draw.choice((None, 0, 7, -1, 1 << 70, "x", b"xy", [], True, {}, 0.5))
+                break
+            at = at[key]
+        yield made
 
 
 def test_bits_after_others_are_recorded_where_they_are(model: Callable[..., Any]) -> None:

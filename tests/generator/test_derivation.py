@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from kodec.generator.code.machine import Code, Machine
+from kodec.generator.code.writer import Writer
 from kodec.generator.driver import load, render_all
-from kodec.generator.interpreter.writer import PlanWriter
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.problems import SchemaError, SchemaProblem
@@ -530,7 +530,7 @@ def test_a_value_given_for_what_is_derived_is_compared_with_the_elements(
     schema = _OF_ELEMENTS % derive
     x = codec(schema)
     value = x.X(f=f, top=top, xs=[x.P(v=9), x.P(v=4)])
-    writer = PlanWriter(program_of(load(next(tmp_path.glob("*/schemas")))))
+    writer = Writer(program_of(load(next(tmp_path.glob("*/schemas")))))
     plain = {"f": f, "top": top, "xs": [{"v": 9}, {"v": 4}]}
     data = bytes([f, top, 9, 4])
     if right:

@@ -14,8 +14,8 @@ from kodec.generated.log.record import Record, RecordBody
 from kodec.generated.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 from kodec.generated.metadata.topic_record import TopicRecord
 from kodec.generator.code.objects import Object
+from kodec.generator.code.writer import Writer
 from kodec.generator.driver import generate, load, render_all
-from kodec.generator.interpreter.writer import PlanWriter
 from kodec.generator.plan.build import program_of
 from kodec.runtime.dataclass import fields
 from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
@@ -331,7 +331,7 @@ def test_the_plan_computes_the_same_of_layouts(codec: Codec, tmp_path: Path) -> 
         ],
     }
     for number, (schema, values) in enumerate(cases.items()):
-        writer = PlanWriter(program_of(load(write(tmp_path / f"plan{number}", schema))))
+        writer = Writer(program_of(load(write(tmp_path / f"plan{number}", schema))))
         for value in values:
             given = _plainly(value)
             before = copy.deepcopy(given)

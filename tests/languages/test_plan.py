@@ -9,8 +9,8 @@ from typing import Literal
 import pytest
 
 from kodec.generator.code.machine import Code, Machine
+from kodec.generator.code.writer import Writer
 from kodec.generator.driver import load
-from kodec.generator.interpreter.writer import PlanWriter
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.dump import from_json, to_json
 from kodec.generator.plan.places import Places
@@ -30,7 +30,7 @@ FOLDERS = {
 }
 
 
-def read(code: Code, case: Case) -> tuple[Case, object]:
+def read(code: Code, writer: Writer, case: Case) -> tuple[Case, object]:
     """What the plan makes of a case's bytes, and the value before it is plain."""
     told = () if case.version is None else (case.version,)
     try:
@@ -39,7 +39,7 @@ def read(code: Code, case: Case) -> tuple[Case, object]:
         found = (CODES[type(error).__name__], error.path, error.at)
         return Case(case.type, case.data, case.version, error=found), None
     try:
-        written = PlanWriter(code.program).write(case.type, value, told)
+        written = writer.write(case.type, value, told)
     except EncodeError:
         written = None
     return Case(case.type, case.data, case.version, plain(value), written), value
@@ -88,10 +88,10 @@ def numbers_stand_where_the_plan_says(program: Program, case: Case) -> int:
 @pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
 def test_a_plan_reads_and_writes_as_the_generated_python(folder: Path) -> None:
     program = program_of(load(folder))
-    code = Code(program)
+    code, writer = Code(program), Writer(program)
     count = refused = numbers = 0
     for case in cases(folder, changes=2 if folder != FOLDERS["versions"] else 20, seed=11):
-        found, _ = read(code, case)
+        found, _ = read(code, writer, case)
         assert found == case
         count += 1
         refused += case.error is not None

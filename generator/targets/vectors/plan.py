@@ -10,8 +10,8 @@ from typing import Any
 
 from kodec.generator.code.machine import Code, Machine
 from kodec.generator.code.objects import Read
+from kodec.generator.code.writer import Writer
 from kodec.generator.interpreter.json_values import lacking, to_json
-from kodec.generator.interpreter.writer import PlanWriter
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Unit
 from kodec.generator.plan.values import Whole
@@ -104,15 +104,17 @@ class SchemaVectors:
 def vectors(model: Model) -> Iterator[SchemaVectors]:
     """The vectors of every record schema that defines types."""
     program = program_of(model)
-    code = Code(program)
+    code, writer = Code(program), Writer(program)
     for schema in model.schemas:
         units = [program.units[each.name] for each in schema.structs if each.name in program.units]
         objects = [each for each in units if each.stands_for is None]
         if objects:
-            yield _of_schema(model, code, schema, objects)
+            yield _of_schema(model, code, writer, schema, objects)
 
 
-def _of_schema(model: Model, code: Code, schema: Schema, units: Iterable[Unit]) -> SchemaVectors:
+def _of_schema(
+    model: Model, code: Code, writer: Writer, schema: Schema, units: Iterable[Unit]
+) -> SchemaVectors:
     found: list[Vector] = []
     without: list[tuple[str, str]] = []
     for unit in units:
@@ -123,7 +125,7 @@ def _of_schema(model: Model, code: Code, schema: Schema, units: Iterable[Unit]) 
             continue
         valid, reason = 0, ""
         for given in arguments_of(own):
-            of = _OfType(model, code, unit, given)
+            of = _OfType(model, code, writer, unit, given)
             try:
                 of.make()
             except FormatError as error:
@@ -142,8 +144,9 @@ def _of_schema(model: Model, code: Code, schema: Schema, units: Iterable[Unit]) 
 class _OfType:
     """The vectors of one type, with the same arguments for its parameters other than the version."""
 
-    def __init__(self, model: Model, code: Code, unit: Unit, given: dict[str, Any]) -> None:
+    def __init__(self, model: Model, code: Code, writer: Writer, unit: Unit, given: dict[str, Any]) -> None:
         self.code = code
+        self.writer = writer
         self.unit = unit
         self.given = given
         self.samples = Samples(model, code.program)
@@ -335,7 +338,7 @@ class _OfType:
         return tuple(self.given.get(each.name, version) for each in self.unit.parameters)
 
     def _written(self, value: Any, version: int | None) -> bytes:
-        return PlanWriter(self.code.program).write(self.unit.name, value, self._told(version))
+        return self.writer.write(self.unit.name, value, self._told(version))
 
     def _read(self, data: bytes, version: int | None, exact: bool) -> tuple[Any, list[Read]]:
         machine = Machine(self.code, data)

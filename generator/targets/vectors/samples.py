@@ -84,12 +84,12 @@ class NoSample(Exception):
 
 
 class Samples:
-    """Values as returned by `Machine` and accepted by `PlanWriter`."""
+    """Values as returned by `Machine` and accepted by `Writer`."""
 
     def __init__(self, model: Model, program: Program) -> None:
         self._model = model
         self._program = program
-        self._values = Evaluator(program)
+        self._values = Evaluator()
         self._left = MOST
 
     def sample(
