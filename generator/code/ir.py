@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import UnionType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kodec.generator.plan import steps as plan
 from kodec.generator.plan.values import Type, Value
@@ -31,7 +31,7 @@ class Op:
     """An operation of `OPS`, and its arguments."""
 
     name: str
-    args: tuple[object, ...] = ()
+    args: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         takes = OPS[self.name].takes

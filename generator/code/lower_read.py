@@ -52,7 +52,7 @@ def reader_of(unit: Unit, units: dict[str, Unit]) -> UnitCode:
     """How a unit of a program and its instances are read."""
     instances = unit.streamed.instances if unit.streamed is not None else ()
     read = {
-        each.name: tuple(_Lowering(unit, units).step(each.step))
+        each.name: tuple(_Lowering(unit, units, instance=True).step(each.step))
         for each in instances
         if each.step is not None
     }
@@ -96,10 +96,12 @@ class _Target:
 
 
 class _Lowering:
-    def __init__(self, unit: Unit, units: dict[str, Unit]) -> None:
+    def __init__(self, unit: Unit, units: dict[str, Unit], *, instance: bool = False) -> None:
         self.unit = unit
         self.units = units
         self.streamed = unit.streamed is not None
+        # fields of streams that have no value stay unset
+        self.absent = instance or not self.streamed
         self.locals = 0
         # what is read in bytes begins with a whole one by itself, where types may end within a byte
         self.whole: Block = (_do("align"),) if unit.streamed is not None and unit.streamed.loose else ()
@@ -152,7 +154,7 @@ class _Lowering:
                 yield from self.fixed(step)
             case plan.One(name, kind, element, rules):
                 shown = self.shown(name)
-                target = _Target(shown, shown, name, kind, ruled=bool(rules), absent=not self.streamed)
+                target = _Target(shown, shown, name, kind, ruled=bool(rules), absent=self.absent)
                 at = yield from self.place(element, rules)
                 yield from self.element(element, target)
                 yield from self.rules(rules, name, at)
@@ -188,8 +190,6 @@ class _Lowering:
         run, units = self.local("run"), dict(step.objects)
         places = [each for group in step.groups for each in self.places(group)]
         yield Let(run.name, Op("run", (step.size, tuple(fields for _, _, fields in places))))
-        if any(each.order == "by" for each in step.slots):
-            yield _do("ordered")
         members: dict[tuple[str, ...], dict[str, Local]] = {path: {} for path in units}
         for slot, bits, _ in places:
             part = Part(slot.path, slot, unit=units.get(slot.path[:-1], ""), run=run, bits=bits)
@@ -250,7 +250,9 @@ class _Lowering:
         """Where a value begins of which rules speak; bits have no place but where they end."""
         if not rules or isinstance(element, plan.Bits):
             return Op("pos", (0,))
-        at = self.local("at")
+        if isinstance(element, plan.FixedNumber):
+            return Op("pos", (-WIRE[element.wire].least,))
+        at = self.local("before")
         yield Let(at.name, Op("pos", (0,)))
         return at
 
@@ -377,7 +379,7 @@ class _Lowering:
 
 def _choose(on: Local, cases: Iterable[tuple[Value, Block]], other: Block) -> If:
     """The statements of the first case that equals a local."""
-    return If(tuple((Binary("==", value, on, FLAG), then) for value, then in cases), other)  # type: ignore[arg-type]
+    return If(tuple((Binary("==", on, value, FLAG), then) for value, then in cases), other)  # type: ignore[arg-type]
 
 
 def _value_of(slot: Slot, run: Local) -> Op:

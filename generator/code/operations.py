@@ -52,6 +52,7 @@ class Frame:
 
     def _number(self, data: bytes, at: int, wire: str, order: str) -> Any:
         if order == "by":
+            self.op_ordered()
             order = "le" if self.node.little else "be"
         return _struct(wire, order)(data, at)[0]
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from kodec.generator.code.printing import StreamPackage
+from kodec.generator.code.typed import UnitCode
 from kodec.generator.driver import generate, load
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.steps import Program, Tagged, Unit, steps_in
-from kodec.generator.plan.stream_code import UnitCode
 from kodec.generator.plan.values import (
     FLAG,
     IDENTITY,

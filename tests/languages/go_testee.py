@@ -6,9 +6,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from kodec.generator.code.printing import StreamPackage
 from kodec.generator.driver import generate, load
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.steps import FieldPlan
 from kodec.generator.plan.values import Constant, ListOf, Maybe, OneOf, Type, bare
 from kodec.generator.targets.go.expressions import Types

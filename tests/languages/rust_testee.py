@@ -7,12 +7,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from kodec.generator.code.printing import StreamPackage
+from kodec.generator.code.typed import UnitCode
 from kodec.generator.driver import generate, load
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.printing import packing
 from kodec.generator.plan.steps import Unit
-from kodec.generator.plan.stream_code import UnitCode
 from kodec.generator.plan.values import STREAM, EnumOf, ListOf, Maybe, ObjectOf, OneOf, Type
 from kodec.generator.targets.rust.expressions import Types
 from kodec.generator.targets.rust.names import Names, member, method

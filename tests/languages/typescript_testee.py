@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from kodec.generator.code.printing import StreamPackage
 from kodec.generator.driver import generate, load
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.values import (
     FLAG,
     IDENTITY,

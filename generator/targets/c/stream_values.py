@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kodec.generator.plan.code_printing import CodePrinter, is_table, may_be_negative, upper_half
-from kodec.generator.plan.stream_code import LONG, ULONG, Code, UnitCode
+from kodec.generator.code.printing import CodePrinter, is_table, may_be_negative, upper_half
+from kodec.generator.code.typed import LONG, ULONG, Code, UnitCode, is_number
 from kodec.generator.plan.values import (
     FLAG,
     OBJECT,
@@ -39,7 +39,6 @@ __all__ = [
     "characters",
     "failing",
     "failing_if",
-    "is_number",
     "table_of",
     "unwrapped",
     "without_texts",
@@ -116,11 +115,6 @@ class StreamValues(CodePrinter):
 
     def is_called(self, code: Code) -> bool:
         return code.op == "op" and code.args[1].type in (OCTETS, TEXT)
-
-    def is_loose(self, code: Code) -> bool:
-        if code.op in ("choose", "is") or (code.op == "not" and code.args[0].op == "is"):
-            return True
-        return (code.op == "convert" and code.type == FLAG) or super().is_loose(code)
 
     def comparison(self, op: str, left: Code, right: Code) -> str:
         given = self.given((left, right))
@@ -682,7 +676,3 @@ def _opposite(test: str) -> str:
 
 def _is_like(op: str, code: Code) -> bool:
     return code.op == "op" and code.args[0] == op
-
-
-def is_number(kind: Type) -> bool:
-    return isinstance(kind, (Whole, Real, EnumOf)) or kind == FLAG

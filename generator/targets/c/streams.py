@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from kodec.generator.code.typed import Code, Each, If, InstanceCode, Statement, UnitCode, is_number
 from kodec.generator.plan.steps import Program
-from kodec.generator.plan.stream_code import Code, Each, If, InstanceCode, Statement, UnitCode
 from kodec.generator.plan.values import Type
 from kodec.generator.targets.c.expressions import Types, text
 from kodec.generator.targets.c.names import Names, member
@@ -14,7 +14,6 @@ from kodec.generator.targets.c.stream_values import (
     StreamValues,
     failing,
     failing_if,
-    is_number,
     unwrapped,
     without_texts,
 )
@@ -33,12 +32,9 @@ class StreamPrinter(StreamValues):
         self.is_held = is_held
         self.type = types.names.type(code.unit.name)
         self.kind = types.names.kind(code.unit.name)
-        self._comments = comments
+        self.comments = comments
 
     # -- for templates ----------------------------------------------------------------------------
-
-    def comment(self, name: str = "") -> str:
-        return self._comments.get(name, "")
 
     @property
     def members(self) -> list[tuple[str, str]]:
@@ -46,7 +42,7 @@ class StreamPrinter(StreamValues):
         all_ = (*self.code.parameters, *self.code.fields)
         found = [(self.comment(name), self.declared(kind, member(name))) for name, kind in all_]
         for each in self.code.instances:
-            if each.value is None or each.kept:
+            if each.kept:
                 held = self.declared(each.type, "value")
                 found.append(("", f"struct {{ {held}; bool known, reading; }} {self.kept(each.name)}"))
         return found
@@ -106,10 +102,10 @@ class StreamPrinter(StreamValues):
             ]
         return self._indented([*lines, *ends], deep)
 
-    def returned_unless(self, test: Code, null: str, deep: int = 1) -> str:
-        """The statements that return null unless a condition holds."""
+    def returned_if(self, test: Code, null: str, deep: int = 1) -> str:
+        """The statements that return null if a condition holds."""
         with self._captured() as lines:
-            shown = unwrapped(self.of_not(test, test))
+            shown = unwrapped(self(test))
         return self._indented([*lines, f"if ({shown}) {{", f"  *out = {null};", "  return true;", "}"], deep)
 
     def opened(self, instance: InstanceCode, deep: int = 1) -> str:
@@ -198,8 +194,9 @@ class StreamPrinter(StreamValues):
     def declare(self, name: str, kind: Type) -> str:
         return f"{self.declared(kind, name)} = {self.null(kind)};"
 
-    def seen(self, bit: int) -> str:
-        return f"v->_object.seen |= UINT64_C(1) << {bit};"
+    def of_seen(self, code: Code, bit: int) -> str:
+        self._before.append(f"v->_object.seen |= UINT64_C(1) << {bit};")
+        return ""
 
     def each(self, each: Each) -> Iterator[str]:
         target = self(each.target)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import ClassVar
 
+from kodec.generator.code.printing import StreamPackage
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.printing import Package, collisions, lacking, strict_texts, wide_bits
 from kodec.generator.plan.steps import Unit
 from kodec.generator.plan.values import exceeds_64_bits

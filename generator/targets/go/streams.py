@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kodec.generator.plan.code_printing import CodePrinter, camel, may_be_negative
-from kodec.generator.plan.stream_code import LONG, ULONG, Code, Each, Set, UnitCode, is_scalar
+from kodec.generator.code.printing import CodePrinter, camel, may_be_negative
+from kodec.generator.code.typed import LONG, ULONG, Code, Each, Set, UnitCode, is_scalar
 from kodec.generator.plan.values import (
     ANY,
     FLAG,
@@ -49,6 +49,7 @@ class StreamPrinter(CodePrinter):
     """One streamed unit for its template."""
 
     indent = "\t"
+    nil = "nil"
 
     def __init__(self, names: Names, code: UnitCode, comments: dict[str, str], *, is_held: bool) -> None:
         self.names = names
@@ -56,10 +57,7 @@ class StreamPrinter(CodePrinter):
         self.is_held = is_held
         self.go = StreamTypes(names).of
         self.type = names.type(code.unit.name)
-        self._comments = comments
-
-    def comment(self, name: str = "") -> str:
-        return self._comments.get(name, "")
+        self.comments = comments
 
     @property
     def members(self) -> list[tuple[str, str, str]]:
@@ -79,14 +77,10 @@ class StreamPrinter(CodePrinter):
 
     def about(self, name: str) -> str:
         """The comment of an instance."""
-        return self._comments[f"{name}()"]
+        return self.comments[f"{name}()"]
 
     def text(self, code: Code) -> str:
         return self(code).replace("\n", "\n\t")
-
-    def unless(self, test: Code) -> str:
-        """The test that a condition does not hold."""
-        return self.of_not(test, test).replace("\n", "\n\t")
 
     def is_pointer(self, kind: Type) -> bool:
         """Whether a value of the type can be nil."""
@@ -115,7 +109,7 @@ class StreamPrinter(CodePrinter):
     def declare(self, name: str, kind: Type) -> str:
         return f"var {name} {self.go(kind)}"
 
-    def seen(self, bit: int) -> str:
+    def of_seen(self, code: Code, bit: int) -> str:
         return f"x.seen |= 1 << {bit}"
 
     def each(self, each: Each) -> Iterator[str]:
@@ -237,19 +231,8 @@ class StreamPrinter(CodePrinter):
     def of_as(self, code: Code, of: Code) -> str:
         return f"as[{self.go(code.type)}]({self(of)})"
 
-    def of_not(self, code: Code, of: Code) -> str:
-        if of.op == "is":
-            return f"{self(of.args[0], tight=True)} == nil"
-        ordered = self.is_called(of) and of.args[0] not in ("==", "!=")
-        return f"!({self(of)})" if ordered else f"!{self(of, tight=True)}"
-
     def is_loose(self, code: Code) -> bool:
-        if code.op == "convert" and code.type == FLAG:
-            return True
-        return code.op == "is" or (code.op == "not" and code.args[0].op == "is") or super().is_loose(code)
-
-    def of_is(self, code: Code, of: Code) -> str:
-        return f"{self(of)} != nil"
+        return code.op != "choose" and super().is_loose(code)
 
     def of_choose(self, code: Code, test: Code, yes: Code, no: Code) -> str:
         kind = self.go(code.type)

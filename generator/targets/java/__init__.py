@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kodec.generator.code.printing import StreamPackage
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.code_printing import StreamPackage
 from kodec.generator.plan.printing import lacking, wide_bits
 from kodec.generator.plan.rows import rows_of
 from kodec.generator.plan.steps import Program, Unit, When, steps_in

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kodec.generator.plan.code_printing import CodePrinter, camel, may_be_negative
-from kodec.generator.plan.stream_code import LONG, ULONG, Code, Each, UnitCode
+from kodec.generator.code.printing import CodePrinter, camel, may_be_negative
+from kodec.generator.code.typed import LONG, ULONG, Code, Each, UnitCode
 from kodec.generator.plan.values import (
     ANY,
     FLAG,
@@ -113,8 +113,8 @@ class StreamPrinter(CodePrinter):
         zero = {"boolean": "false", "float": "0f"}.get(text, "0" if text in _PRIMITIVES else "null")
         return f"{text} {name} = {zero};"
 
-    def seen(self, bit: int) -> str:
-        return f"seen({bit});"
+    def of_seen(self, code: Code, bit: int) -> str:
+        return f"seen({bit})"
 
     def each(self, each: Each) -> Iterator[str]:
         target = self(each.target)
@@ -136,11 +136,9 @@ class StreamPrinter(CodePrinter):
         return kind in (OCTETS, TEXT) or (kind == ULONG and code.args[0] not in ("==", "!="))
 
     def is_loose(self, code: Code) -> bool:
-        if code.op in ("choose", "is") or (code.op == "not" and code.args[0].op == "is"):
-            return True
         if code.op in ("load", "number"):
             return "by" in code.args
-        return (code.op == "convert" and FLAG in (code.type, code.args[0].type)) or super().is_loose(code)
+        return (code.op == "convert" and code.args[0].type == FLAG) or super().is_loose(code)
 
     def comparison(self, op: str, left: Code, right: Code) -> str:
         given = self.given((left, right))
@@ -241,17 +239,6 @@ class StreamPrinter(CodePrinter):
 
     def of_as(self, code: Code, of: Code) -> str:
         return f"Streams.as({self.java(code.type)}.class, {self(of)})"
-
-    def of_not(self, code: Code, of: Code) -> str:
-        if of.op == "is":
-            return f"{self(of.args[0], tight=True)} == null"
-        return f"!{self(of, tight=True) if not self._is_comparison(of) else f'({self(of)})'}"
-
-    def _is_comparison(self, code: Code) -> bool:
-        return self.is_called(code) and not (code.args[1].type in (OCTETS, TEXT) and code.args[0] == "==")
-
-    def of_is(self, code: Code, of: Code) -> str:
-        return f"{self(of, tight=True)} != null"
 
     def of_list(self, code: Code, *items: Code) -> str:
         return f"Arrays.asList({self.given(items)})"

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from kodec.generator.plan.code_printing import CodePrinter, StreamPackage
-from kodec.generator.plan.stream_code import (
+from kodec.generator.code.printing import CodePrinter, StreamPackage
+from kodec.generator.code.typed import (
     LONG,
     ULONG,
     Code,
@@ -22,6 +22,7 @@ from kodec.generator.plan.stream_code import (
     Set,
     UnitCode,
     codes_in,
+    is_number,
     is_scalar,
 )
 from kodec.generator.plan.values import (
@@ -131,10 +132,7 @@ class StreamPrinter(CodePrinter):
         self.code = code
         self.is_held = is_held
         self.type = types.names.type(code.unit.name)
-        self._comments = comments
-
-    def comment(self, name: str = "") -> str:
-        return self._comments.get(name, "")
+        self.comments = comments
 
     @property
     def members(self) -> list[tuple[str, Type]]:
@@ -212,8 +210,8 @@ class StreamPrinter(CodePrinter):
     def declare(self, name: str, kind: Type) -> str:
         return f"let {name}: {self.types.of(kind)};"
 
-    def seen(self, bit: int) -> str:
-        return f"self._base.saw({bit});"
+    def of_seen(self, code: Code, bit: int) -> str:
+        return f"self._base.saw({bit})"
 
     def do(self, value: Code) -> str:
         if value.op == "on" and value.args[0] == "refuse":
@@ -395,7 +393,7 @@ class StreamPrinter(CodePrinter):
         have, want = of.type, code.type
         if isinstance(want, Maybe):
             return self._mapped(of, want.of)
-        if isinstance(have, ObjectOf) or not _is_number(want):
+        if isinstance(have, ObjectOf) or not is_number(want):
             return self._as(have, want, self(of))
         if of.op == "const" and isinstance(want, Real):
             return literal(float(of.args[0]))
@@ -501,9 +499,6 @@ class StreamPrinter(CodePrinter):
     def of_not(self, code: Code, of: Code) -> str:
         if of.op == "is":
             return f"{self.option(of.args[0])}.is_none()"
-        if of.op == "op" and of.args[0] in _OPPOSITE and not isinstance(of.args[1].type, Real):
-            op, *sides = of.args
-            return self.of_op(of, _OPPOSITE[op], *sides)
         return f"!{self(of, tight=True)}"
 
     def of_is(self, code: Code, of: Code) -> str:
@@ -607,9 +602,6 @@ class StreamPrinter(CodePrinter):
         return f"self._base.{name}({', '.join(parts)})?"
 
 
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-
-
 def lacking_of(types: StreamTypes, streams: StreamPackage) -> Iterator[tuple[str, str, str]]:
     """What cannot be printed: (unit, field or instance, why)."""
     for code in streams.codes.values():
@@ -618,7 +610,7 @@ def lacking_of(types: StreamTypes, streams: StreamPackage) -> Iterator[tuple[str
         for name, part in parts:
             try:
                 if isinstance(part, InstanceCode):
-                    for each in (part.test, part.value, part.stream, part.position):
+                    for each in (part.absent, part.value, part.stream, part.position):
                         if each is not None:
                             printer(each)
                     printer.body(part)
@@ -636,10 +628,6 @@ def processes_of(streams: StreamPackage) -> set[str]:
     """The functions of streams that are called."""
     parts = ((each.body, each.instances) for each in streams.codes.values())
     return {code.args[0] for each in parts for code in codes_in(each) if code.op == "on"}
-
-
-def _is_number(kind: Type) -> bool:
-    return isinstance(kind, (Whole, Real, EnumOf)) or kind == FLAG
 
 
 def _is_open(code: Code) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kodec.generator.plan.code_printing import CodePrinter, camel, may_be_negative
-from kodec.generator.plan.stream_code import ULONG, Code, Each, UnitCode
+from kodec.generator.code.printing import CodePrinter, camel, may_be_negative
+from kodec.generator.code.typed import ULONG, Code, Each, UnitCode, is_number
 from kodec.generator.plan.values import (
     ANY,
     COMPARISONS,
@@ -51,10 +51,7 @@ class StreamPrinter(CodePrinter):
         self.code = code
         self.ts = StreamTypes(names).of
         self.type = names.type(code.unit.name)
-        self._comments = comments
-
-    def comment(self, name: str = "") -> str:
-        return self._comments.get(name, "")
+        self.comments = comments
 
     @property
     def members(self) -> Iterator[tuple[str, str]]:
@@ -112,8 +109,8 @@ class StreamPrinter(CodePrinter):
         zero = self.zero(kind)
         return f"let {name}{'' if zero else '!'}: {self.ts(kind)}{f' = {zero}' if zero else ''};"
 
-    def seen(self, bit: int) -> str:
-        return f"this._seen |= {1 << bit}n;"
+    def of_seen(self, code: Code, bit: int) -> str:
+        return f"this._seen |= {1 << bit}n"
 
     def each(self, each: Each) -> Iterator[str]:
         target = self(each.target)
@@ -144,9 +141,7 @@ class StreamPrinter(CodePrinter):
         return kind == OCTETS or (kind == TEXT and code.args[0] not in ("==", "!="))
 
     def is_loose(self, code: Code) -> bool:
-        if code.op in ("choose", "is") or (code.op == "not" and code.args[0].op == "is"):
-            return True
-        return (code.op == "convert" and FLAG in (code.type, code.args[0].type)) or super().is_loose(code)
+        return (code.op == "convert" and code.args[0].type == FLAG) or super().is_loose(code)
 
     def of_op(self, code: Code, op: str, left: Code, right: Code) -> str:
         text = super().of_op(code, op, left, right)
@@ -193,7 +188,7 @@ class StreamPrinter(CodePrinter):
 
     def of_convert(self, code: Code, of: Code) -> str:
         have, want, text = of.type, code.type, self(of)
-        if not _is_number(want) or not _is_number(have):
+        if not is_number(want) or not is_number(have):
             return text
         if want == FLAG:
             return f"{self(of, tight=True)} !== {'0n' if is_big(have) else '0'}"
@@ -217,15 +212,6 @@ class StreamPrinter(CodePrinter):
 
     def of_as(self, code: Code, of: Code) -> str:
         return f"streams.as({self.ts(code.type)}, {self(of)})"
-
-    def of_not(self, code: Code, of: Code) -> str:
-        if of.op == "is":
-            return f"{self(of.args[0], tight=True)} === null"
-        ordered = self.is_called(of) and of.args[0] not in ("==", "!=")
-        return f"!({self(of)})" if ordered else f"!{self(of, tight=True)}"
-
-    def of_is(self, code: Code, of: Code) -> str:
-        return f"{self(of, tight=True)} !== null"
 
     def of_list(self, code: Code, *items: Code) -> str:
         return f"[{self.given(items)}]"
@@ -279,7 +265,3 @@ class StreamPrinter(CodePrinter):
         if name == "decoded":
             return f"streams.decoded(this, {self(given[0])}, {self.encoding(given[1])})"
         return f"streams.{camel(name)}(this, {self.given(given)})"
-
-
-def _is_number(kind: Type) -> bool:
-    return isinstance(kind, (Whole, Real, EnumOf)) or kind == FLAG

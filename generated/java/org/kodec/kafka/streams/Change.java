@@ -71,7 +71,7 @@ public final class Change extends StreamedObject {
             }
         }
         this.encodingFlag = Load.u1(io.buf, io.skip("encoding_flag", 1));
-        if (!((long) this.encodingFlag <= 5L)) {
+        if ((long) this.encodingFlag > 5L) {
             io.refuse("encoding_flag", io.ago(1L), "at most 5", this.encodingFlag);
         }
     }

@@ -58,10 +58,10 @@ public final class Subscription extends StreamedObject {
         this.isHashNull = Streams.bitsAt(bits2, 7, 1) != 0;
         this.version = (int) Streams.bitsAt(bits2, 0, 7);
         this.instruction = Load.u1(io.buf, run1 + 1);
-        if (!((long) this.version <= 1L)) {
+        if ((long) this.version > 1L) {
             io.refuse("version", io.ago(2L), "at most 1", this.version);
         }
-        if (!((long) this.instruction <= 3L)) {
+        if ((long) this.instruction > 3L) {
             io.refuse("instruction", io.ago(1L), "at most 3", this.instruction);
         }
         if (!this.isHashNull) {

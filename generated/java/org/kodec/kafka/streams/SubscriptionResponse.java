@@ -55,7 +55,7 @@ public final class SubscriptionResponse extends StreamedObject {
         long bits2 = (long) Load.u1(io.buf, run1);
         this.isHashNull = Streams.bitsAt(bits2, 7, 1) != 0;
         this.version = (int) Streams.bitsAt(bits2, 0, 7);
-        if (!((long) this.version == 0L)) {
+        if ((long) this.version != 0L) {
             io.refuse("version", io.ago(1L), "0", this.version);
         }
         if (!this.isHashNull) {

@@ -172,7 +172,7 @@ public final class SuppressedValue extends StreamedObject {
 
         private void read(Source io) {
             this.lenChange = Load.s4be(io.buf, io.skip("len_change", 4));
-            if (!((long) this.lenChange >= 0L)) {
+            if ((long) this.lenChange < 0L) {
                 io.refuse("len_change", io.ago(4L), "at least 0", this.lenChange);
             }
             this.change = ChangeParts.read(io.part("change", (long) this.lenChange), "change", -1, this, _root());
@@ -225,7 +225,7 @@ public final class SuppressedValue extends StreamedObject {
 
         private void read(Source io) {
             this.lenValue = Load.s4be(io.buf, io.skip("len_value", 4));
-            if (!((long) this.lenValue >= -2L)) {
+            if ((long) this.lenValue < -2L) {
                 io.refuse("len_value", io.ago(4L), "at least -2", this.lenValue);
             }
             if ((long) this.lenValue >= 0L) {
@@ -338,14 +338,14 @@ public final class SuppressedValue extends StreamedObject {
             this.timestamp = Load.s8be(io.buf, run1);
             this.offset = Load.s8be(io.buf, run1 + 8);
             this.lenTopic = Load.s4be(io.buf, run1 + 16);
-            if (!((long) this.lenTopic >= 0L)) {
+            if ((long) this.lenTopic < 0L) {
                 io.refuse("len_topic", io.ago(4L), "at least 0", this.lenTopic);
             }
             this.topic = io.text("topic", io.take("topic", (long) this.lenTopic), "UTF-8", "");
             int run2 = io.run(8, "partition", 4, "num_headers", 4);
             this.partition = Load.s4be(io.buf, run2);
             this.numHeaders = Load.s4be(io.buf, run2 + 4);
-            if (!((long) this.numHeaders >= -1L)) {
+            if ((long) this.numHeaders < -1L) {
                 io.refuse("num_headers", io.ago(4L), "at least -1", this.numHeaders);
             }
             if ((long) this.numHeaders > 0L) {
@@ -431,7 +431,7 @@ public final class SuppressedValue extends StreamedObject {
 
         private void read(Source io) {
             this.lenKey = Load.s4be(io.buf, io.skip("len_key", 4));
-            if (!((long) this.lenKey >= 0L)) {
+            if ((long) this.lenKey < 0L) {
                 io.refuse("len_key", io.ago(4L), "at least 0", this.lenKey);
             }
             this.key = io.text("key", io.take("key", (long) this.lenKey), "UTF-8", "");
@@ -490,7 +490,7 @@ public final class SuppressedValue extends StreamedObject {
 
         private void read(Source io) {
             this.lenValue = Load.s4be(io.buf, io.skip("len_value", 4));
-            if (!((long) this.lenValue >= -1L)) {
+            if ((long) this.lenValue < -1L) {
                 io.refuse("len_value", io.ago(4L), "at least -1", this.lenValue);
             }
             if ((long) this.lenValue >= 0L) {

@@ -1,4 +1,4 @@
-"""Statements and operations of streamed units as text: what languages with blocks and calls have in common.
+"""Typed code as text: what languages with blocks and calls have in common.
 
 A target derives from `CodePrinter` and defines how each statement and each operation is spelled.
 """
@@ -10,24 +10,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from kodec.generator.plan.steps import Chars, Nested, Program, Unit, values_of
-from kodec.generator.plan.stream_code import (
+from kodec.generator.code.typed import (
     LONG,
     Code,
-    Declare,
     Do,
     Each,
     If,
     InstanceCode,
     Let,
-    Seen,
     Set,
     Statement,
     UnitCode,
-    code_of,
 )
+from kodec.generator.code.typed_read import typed_of
+from kodec.generator.plan.steps import Chars, Nested, Program, Unit, values_of
 from kodec.generator.plan.streams import streams_of
-from kodec.generator.plan.values import COMPARISONS, Decoded, EnumOf, Type, Whole
+from kodec.generator.plan.values import COMPARISONS, FLAG, Decoded, EnumOf, Type, Whole
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.expression_types import Kinds
 from kodec.generator.schema.model import Model
@@ -50,7 +48,7 @@ class StreamPackage:
         if not any(schema.streamed for schema in model.schemas):
             return cls(model, Program(), {}, [])
         program = streams_of(model, Kinds(model))
-        return cls(model, program, *code_of(program))
+        return cls(model, program, *typed_of(program))
 
     def problems(self, language: str, *, tables_only: bool = True) -> Iterator[SchemaProblem]:
         """The constructs that a language does not have, with their places.
@@ -133,14 +131,18 @@ class CodePrinter(ABC):
 
     Attributes:
         code: what is printed.
+        comments: that of the unit, by "", of its fields, and of its instances, by their names and `()`.
         indent: what a block is indented by.
         end: what ends a statement.
+        nil: what a value is compared with that may be null.
         words: how operators are spelled where not as in the plan.
     """
 
     code: UnitCode
+    comments: Mapping[str, str]
     indent: ClassVar[str]
     end: ClassVar[str] = ""
+    nil: ClassVar[str] = "null"
     words: ClassVar[Mapping[str, str]] = {"and": "&&", "or": "||"}
 
     # -- for templates ----------------------------------------------------------------------------
@@ -167,9 +169,8 @@ class CodePrinter(ABC):
     def text(self, code: Code) -> str:
         return self(code)
 
-    def unless(self, test: Code) -> str:
-        """The test that a condition does not hold."""
-        return self.of_not(test, test)
+    def comment(self, name: str = "") -> str:
+        return self.comments.get(name, "")
 
     @abstractmethod
     def parameter(self, name: str) -> str:
@@ -188,14 +189,10 @@ class CodePrinter(ABC):
         match each:
             case Let(name, value):
                 yield self.let(name, value)
-            case Declare(name, kind):
-                yield self.declare(name, kind)
             case Set(target, value):
                 yield self.set(target, value)
             case Do(value):
                 yield self.do(value)
-            case Seen(bit):
-                yield self.seen(bit)
             case If():
                 yield from self._if(each)
             case Each():
@@ -227,10 +224,8 @@ class CodePrinter(ABC):
     def let(self, name: str, value: Code) -> str: ...
 
     @abstractmethod
-    def declare(self, name: str, kind: Type) -> str: ...
-
-    @abstractmethod
-    def seen(self, bit: int) -> str: ...
+    def declare(self, name: str, kind: Type) -> str:
+        """A local without a value, or with that of nothing."""
 
     @abstractmethod
     def each(self, each: Each) -> Iterator[str]: ...
@@ -244,7 +239,10 @@ class CodePrinter(ABC):
 
     def is_loose(self, code: Code) -> bool:
         """Whether an operation needs parentheses beside an operator."""
-        return code.op == "op" and not self.is_called(code)
+        if code.op == "convert":
+            return code.type == FLAG
+        is_test = code.op == "is" or (code.op == "not" and code.args[0].op == "is")
+        return is_test or code.op == "choose" or (code.op == "op" and not self.is_called(code))
 
     def is_called(self, code: Code) -> bool:
         """Whether the language has a call for an operator of these values."""
@@ -296,7 +294,19 @@ class CodePrinter(ABC):
         return f"{texts[0]} {self.words.get(op, op)} {texts[1]}"
 
     @abstractmethod
-    def of_not(self, code: Code, of: Code) -> str: ...
+    def of_seen(self, code: Code, bit: int) -> str: ...
+
+    def of_not(self, code: Code, of: Code) -> str:
+        if of.op == "is":
+            return self._compared_with_null("==", of)
+        is_ordered = self.is_called(of) and of.args[0] not in ("==", "!=")
+        return f"!({self(of)})" if is_ordered else f"!{self(of, tight=True)}"
+
+    def of_is(self, code: Code, of: Code) -> str:
+        return self._compared_with_null("!=", code)
+
+    def _compared_with_null(self, op: str, test: Code) -> str:
+        return f"{self(test.args[0], tight=True)} {self.words.get(op, op)} {self.nil}"
 
     @abstractmethod
     def comparison(self, op: str, left: Code, right: Code) -> str:
