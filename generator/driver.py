@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kodec.generator.interpreter.older import with_new_fields
-from kodec.generator.passes import check, run_passes
+from kodec.generator.passes import check, read_from_streams, run_passes
 from kodec.generator.plan.build import program_of
 from kodec.generator.problems import Problems, SchemaProblem
 from kodec.generator.schema.build import build
@@ -108,6 +108,10 @@ def render_all(
     for target in chosen:
         problems.found += target.lacks(request)
     problems.raise_if_any()
+    readers = [each.no_stream_writers for each in chosen if hasattr(each, "no_stream_writers")]
+    if readers and not streams:
+        what = f"a writer in {' or '.join(readers)}"
+        problems.notes += read_from_streams(model, model.schemas, what, severity="note")
     files: dict[tuple[bool, str], File] = {}
     for target in chosen:
         for file in target.emit(target.plan(request)):

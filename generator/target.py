@@ -113,8 +113,9 @@ class Target(Protocol[Plan]):
             the target no longer produces is deleted.
 
     It may have a `runtime`: the folder in `kodec.runtime` with the support code that its files need next to
-    them. And it may have `options`, a mapping of the names for `--option` to a line of help each. It reads
-    them by `Request.option`, and raises ValueError in `lacks` for an invalid value.
+    them. It may have `options`, a mapping of the names for `--option` to a line of help each. It reads
+    them by `Request.option`, and raises ValueError in `lacks` for an invalid value. And it may have
+    `no_stream_writers`: the name of its language, where streamed schemas have readers there and no writers.
     """
 
     name: str

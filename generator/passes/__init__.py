@@ -122,7 +122,9 @@ def layouts_needed(model: Model) -> frozenset[str]:
     return frozenset(each.id for group in groups if extension_key(group) is not None for each in group)
 
 
-def read_from_streams(model: Model, schemas: Iterable[Schema], what: str) -> Iterator[SchemaProblem]:
+def read_from_streams(
+    model: Model, schemas: Iterable[Schema], what: str, *, severity: str = "error"
+) -> Iterator[SchemaProblem]:
     """Report that streamed ones of `schemas` cannot have `what`, with the construct that is the reason."""
     for schema in schemas:
         if schema.streamed:
@@ -132,7 +134,8 @@ def read_from_streams(model: Model, schemas: Iterable[Schema], what: str) -> Ite
             first = next(iter(own or found), None)
             place = schema.root.place if first is None else first.place
             why = "its fields may be absent" if first is None else f"{first.path}: {first.text}"
-            yield SchemaProblem(place, schema.id, f"it cannot have {what}, as it is read from streams: {why}")
+            text = f"it cannot have {what}, as it is read from streams: {why}"
+            yield SchemaProblem(place, schema.id, text, severity=severity)
 
 
 def _layouts(model: Model, notes: list[SchemaProblem] | None = None) -> list[SchemaProblem]:

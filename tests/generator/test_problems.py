@@ -384,6 +384,27 @@ def test_keys_of_other_tools_are_noted_and_ignored(tmp_path: Path) -> None:
     assert with_them.splitlines()[1:] == without.splitlines()[1:]
 
 
+def test_what_takes_writers_from_languages_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(
+        "meta: {id: x, endian: be}\nseq: [{id: a, type: u2}]\ninstances:\n  b: {pos: 0, type: u1}\n"
+    )
+    (tmp_path / "y.ksy").write_text("meta: {id: y, endian: be}\nseq: [{id: a, type: u2}]\n")
+    notes: list[SchemaProblem] = []
+    render_all(tmp_path, targets=["python", "go", "rust"], notes=notes)
+    assert [(at(each), each.severity, each.path, each.text) for each in notes] == [
+        (
+            "4:12",
+            "note",
+            "x",
+            "it cannot have a writer in Go or Rust, as it is read from streams: "
+            "x.b: a parse instance at this `pos` is not supported",
+        )
+    ]
+    notes.clear()
+    render_all(tmp_path, targets=["python"], notes=notes)
+    assert not notes
+
+
 def test_all_problems_of_all_files_are_reported_together(problems: Find) -> None:
     found = problems(
         {

@@ -65,6 +65,7 @@ class _C:
     """A header of all types, a source for each schema, the runtime, and how all is built."""
 
     name = "c"
+    no_stream_writers = "C"
     files = tuple(f"{FOLDER}/*{end}" for end in (".c", ".h", "CMakeLists.txt", ".pc.in"))
 
     def lacks(self, request: Request) -> Iterator[SchemaProblem]:

@@ -35,6 +35,7 @@ class _Go:
     """A file for each schema, and the runtime next to them."""
 
     name = "go"
+    no_stream_writers = "Go"
     files = ("*.go",)
     options: ClassVar[dict[str, str]] = {"package": "the name of the Go package; `formats`"}
 

@@ -92,6 +92,7 @@ class _Java:
     """A class for each schema that defines types, in `java/`."""
 
     name = "java"
+    no_stream_writers = "Java"
     files = ("*.java",)
     runtime = "java"
     options: ClassVar[dict[str, str]] = {

@@ -60,6 +60,7 @@ class _Rust:
     """A module for each schema, the runtime next to them, and what Cargo asks for."""
 
     name = "rust"
+    no_stream_writers = "Rust"
     files = ("*.rs", "Cargo.toml")
     options: ClassVar[dict[str, str]] = {"crate": "the name of the Rust crate; `formats`"}
 

@@ -33,6 +33,7 @@ class _TypeScript:
     """An npm package: a module for each schema, the runtime and its tests next to them."""
 
     name = "typescript"
+    no_stream_writers = "TypeScript"
     files = ("*.ts", "package.json", "tsconfig.json")
     options: ClassVar[dict[str, str]] = {"package": "the name of the npm package; `kodec-formats`"}
 
