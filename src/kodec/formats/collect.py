@@ -9,8 +9,8 @@ from pathlib import Path
 
 from kodec.formats.index import Lookups
 from kodec.generator.problems import Problems, SchemaError
-from kodec.generator.schema.files import found_in, imported, opaque
-from kodec.generator.schema.load import load_file
+from kodec.generator.schema.files import found_in, imported, listed_imports, opaque
+from kodec.generator.schema.load import load_file, load_text
 from kodec.generator.schema.model import Model, Schema
 from kodec.generator.schema.overlay import SUFFIX, overlay_beside, overlay_files
 
@@ -57,13 +57,20 @@ def add_overlays(files: dict[str, bytes], overlays: Iterable[str], looked: Looku
     # a text is one name, not the letters of it
     chosen = [overlays] if isinstance(overlays, str) else list(overlays)
     for ident, place in overlay_files(chosen).items():
-        found = [name for name in files if posixpath.basename(name) == f"{ident}.ksy"]
+        schemas = (name for name in files if name.endswith(".ksy"))
+        found = [name for name in schemas if _id_of(name, files[name]) == ident]
         if not found:
             raise ValueError(f"{place} is an overlay of `{ident}`, which the schema does not use")
         name = posixpath.join(posixpath.dirname(found[0]), place.name)
         files[name] = place.read_bytes()
         if looked is not None:
             looked.files[name] = place
+
+
+def _id_of(name: str, data: bytes) -> object:
+    root = load_text(data.decode("utf-8", "replace"), name, Problems())
+    ident = root and (root.get("meta") or root).get("id")
+    return ident.value if ident else None
 
 
 def collected(
@@ -117,14 +124,14 @@ def _closure(
             overlay = posixpath.join(posixpath.dirname(name), beside.name)
             found[overlay], places[overlay] = beside.read_bytes(), beside
         meta = root.get("meta") if root else None
-        imports = meta.get("imports") if meta else None
-        paths = {str(item.value).rpartition("/")[2] for item in imports.items} if imports else set()
+        imports = listed_imports(meta) if meta else []
+        paths = {str(item.value).rpartition("/")[2] for item in imports}
         for each in sorted(opaque(root) - paths) if root else ():
             target = imported(name, each)
             there = folder_of(target) is not None
             todo += [target] if there else []
             whole = whole and there
-        for item in imports.items if imports else []:
+        for item in imports:
             path = str(item.value)
             target = imported(name, path)
             if folder_of(target) is None:

@@ -44,13 +44,15 @@ def violations(old: Path, new: Path) -> list[SchemaProblem]:
     Raises: SchemaError for schemas that cannot be used; OSError.
     """
     with tempfile.TemporaryDirectory(prefix="kodec-evolution-") as scratch:
-        before, after = _load(old, Path(scratch, "old")), _load(new, Path(scratch, "new"))
+        before, first = _load(old, Path(scratch, "old"))
+        after, second = _load(new, Path(scratch, "new"))
     problems = Problems()
     newer = {schema.path: schema for schema in after.schemas}
     pairs = [(schema, newer.get(schema.path)) for schema in before.schemas]
     if old.is_file():
         # the file, and of what it imports all that both have
-        one, other = (next(s for s in m.schemas if s.id == p.stem) for m, p in ((before, old), (after, new)))
+        one = next(each for each in before.schemas if each.path == first)
+        other = next(each for each in after.schemas if each.path == second)
         pairs = [(one, other), *(pair for pair in pairs if pair[0] != one and pair[1] is not None)]
     for schema, successor in pairs:
         if successor is None:
@@ -60,8 +62,9 @@ def violations(old: Path, new: Path) -> list[SchemaProblem]:
     return sorted(set(problems.found))
 
 
-def _load(path: Path, scratch: Path) -> Model:
-    folder = path
+def _load(path: Path, scratch: Path) -> tuple[Model, str]:
+    """The model, and the path in it of a schema that is given as a file."""
+    folder, name = path, ""
     if path.is_file():
         name, files = collect(path)
         # problems name the folder
@@ -70,7 +73,7 @@ def _load(path: Path, scratch: Path) -> Model:
             (folder / each).parent.mkdir(parents=True, exist_ok=True)
             (folder / each).write_bytes(data)
     problems = Problems()
-    return run_passes(build(folder, problems), problems)
+    return run_passes(build(folder, problems), problems), name
 
 
 class _Comparison:
