@@ -106,6 +106,9 @@ edits: node ## edit real files of public formats, and have other tools judge the
 foreign: node ## compile all public Kaitai schemas with stock ksc and with kodec; about ten minutes
 	@$(BIN)/python -m tests.foreign.run --table docs/foreign-schemas.md $(FOREIGN)
 
+wild: node ## compile the schemas of public repositories with stock ksc and with kodec; about an hour
+	@$(BIN)/python -m tests.foreign.wild --table docs/foreign-schemas.md $(WILD)
+
 docs: site ## make the site of the documentation in out/site; broken links, examples and undocumented names fail
 	@$(BIN)/pytest -q --no-header -n 2 -m "not thorough" tests/test_api.py
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --fresh-env --jobs 2 -c docs/site docs out/site

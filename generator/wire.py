@@ -5,8 +5,10 @@ Another wire type needs a row here, a reader and a writer in the runtime, and a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from encodings.aliases import aliases
 
 __all__ = [
     "CHECKSUMS",
@@ -182,6 +184,10 @@ class Encoding:
     form: str = "table"
 
 
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
 ENCODINGS: Mapping[str, Encoding] = {
     row.name: row
     for row in (
@@ -190,6 +196,7 @@ ENCODINGS: Mapping[str, Encoding] = {
         Encoding("ISO-8859-1", "latin-1", "strict", "binary", form="unicode"),
         Encoding("UTF-16LE", "utf-16-le", "strict", "binary", 2, form="unicode"),
         Encoding("UTF-16BE", "utf-16-be", "strict", "binary", 2, form="unicode"),
+        Encoding("UTF-16", "utf-16", "strict", "binary", 2, form="unicode"),
         Encoding("UTF-32LE", "utf-32-le", "strict", "binary", 4, form="unicode"),
         Encoding("UTF-32BE", "utf-32-be", "strict", "binary", 4, form="unicode"),
         Encoding("SHIFT_JIS", "shift_jis", "strict", "binary", form="sequences"),
@@ -207,23 +214,23 @@ ENCODINGS: Mapping[str, Encoding] = {
         ),
     )
 }
-"""Every encoding of text by its name in schemas."""
-_OTHER_NAMES = (
-    {
-        "us-ascii": "ASCII",
-        "utf8": "UTF-8",
-        "sjis": "SHIFT_JIS",
-        "cp437": "IBM437",
-        "latin1": "ISO-8859-1",
-    }
-    | {name.lower(): name for name in ENCODINGS}
-    | {f"cp{n}": f"WINDOWS-{n}" for n in range(1250, 1259)}
-)
+"""Every encoding of text by its name in schemas.
+
+`UTF-16` is in the order of its mark, which is no part of the text, and little-endian without one, as in ksc's
+Python. It is written without a mark.
+"""
+_NAMES = {_plain(each.python): each.name for each in ENCODINGS.values()}
+_NAMES |= {alias: _NAMES[codec] for alias, codec in aliases.items() if codec in _NAMES}
+_NAMES |= {_plain(name): name for name in ENCODINGS} | {"sjis": "SHIFT_JIS"}
 
 
 def encoding_named(name: str) -> str | None:
-    """The name in `ENCODINGS` of an encoding, in any case; None if it is not supported."""
-    return _OTHER_NAMES.get(name.lower())
+    """The name in `ENCODINGS` of an encoding; None if it is not supported.
+
+    `name` may be any that Python's registry has for it: IANA's and some more, in any case, with any signs
+    between the words.
+    """
+    return _NAMES.get(_plain(name))
 
 
 ELSEWHERE: Mapping[str, str] = {

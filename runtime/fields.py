@@ -394,7 +394,8 @@ def bit_field(name: str, value: int, width: int) -> int:
 def encode_text(name: str, text: str, encoding: str, errors: str) -> bytes:
     """The bytes of `text`. Raises EncodeError for a character that the encoding does not have."""
     try:
-        return text.encode(encoding, errors)
+        # Python would put a mark before the text
+        return text.encode("utf-16-le" if encoding == "utf-16" else encoding, errors)
     except UnicodeEncodeError as error:
         raise EncodeError(name, f"not {encoding}: {error.reason}", have=text) from None
 

@@ -135,12 +135,6 @@ class _Checker:
                 if index is not None:
                     # an element may receive the elements before it as an argument
                     self.later(field, "type", arg, index + (field.repeat is not None))
-            if not self.kinds.near(self.struct, kind) and self.kinds.needs_others(
-                self.kinds.struct(kind.target)
-            ):
-                name = kind.target.rpartition("::")[2]
-                text = f"`{name}` uses the objects around it, which another schema does not have"
-                self.bad(place, field.id, text, "pass what it needs as parameters")
             if isinstance(kind.parent, ex.Expr):
                 self.need(field.at("parent"), field.id, "parent", kind.parent, scope, ("type",))
         if isinstance(field.type, Switch):

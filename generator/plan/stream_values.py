@@ -324,6 +324,9 @@ class StreamBinder:
                 return Counter()
             case "_io":
                 return StreamOf(None, here.at_hand)
+            case "_root" if struct.name in self.kinds.rootless:
+                # another schema holds such objects, too: there the outermost one is of another type
+                return Cast(Around(None, "root", OBJECT), name, ObjectOf(struct.name.partition("::")[0]))
             case "_root" | "_parent":
                 return Around(None, name[1:], self._around(ex.Name(name), here))
             case "_sizeof":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kodec.generator.problems import Place, Problems, nearest
 from kodec.generator.schema import expr as ex
@@ -35,6 +35,7 @@ from kodec.generator.wire import INTRINSICS
 __all__ = ["build", "load_units", "model_of"]
 
 _PARAM = re.compile(r"([us][1248]|f[48]|b[1-9][0-9]?|bool|str|bytes|struct|io|any)(le|be)?\Z")
+_QUOTED_NUMBER = re.compile(r"-?([1-9][0-9]*|0|0x[0-9a-fA-F]+)\Z")
 _PARSED = frozenset(
     [
         "pos",
@@ -96,6 +97,9 @@ def load_units(
                 unit.root.place, unit.id, f"two files have the id: the other is {units[unit.id].path}"
             )
         units[unit.id] = unit
+    ids = {unit.path: unit.id for unit in units.values()}
+    for unit in units.values():
+        unit.imports = tuple(ids.get(each, PurePosixPath(each).stem) for each in unit.needs)
     for ident, overlay in (overlays or {}).items():
         if ident not in units:
             text = f"an overlay of `{ident}`, which is not in {folder.name}"
@@ -107,6 +111,12 @@ def model_of(units: dict[str, Unit], problems: Problems) -> Model:
     """The model of files."""
     builder = Builder(units, problems)
     schemas = [builder.schema(unit) for unit in units.values()]
+    modules: dict[str, Schema] = {}
+    for schema in schemas:
+        other = modules.setdefault(schema.module, schema)
+        if other is not schema:
+            text = f"`{schema.path}` and `{other.path}` would be one module"
+            problems.add(schema.root.place, schema.id, text, "rename one of the files")
     return Model(tuple(sorted(schemas, key=lambda schema: schema.path)))
 
 
@@ -349,6 +359,8 @@ class Builder(Fields):
             self.bad(node, path, "a mapping is expected here")
         seen: set[str] = set()
         for value, item in node.map.items():
+            if isinstance(value, str) and _QUOTED_NUMBER.match(value):
+                value = int(value, 0)
             if not isinstance(value, int) or isinstance(value, bool):
                 self.bad(item, path, f"`{value}` is not a whole number")
                 continue

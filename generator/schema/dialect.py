@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kodec.generator.schema.keys import IGNORED, KEYS
+from kodec.generator.schema.keys import KEYS, OWN
 from kodec.generator.schema.model import ARROW_TYPE
 from kodec.generator.schema.type_roles import TRANSPARENT
 from kodec.generator.wire import ENCODINGS, INTRINSICS
@@ -141,7 +141,10 @@ _IN: Mapping[tuple[str, str], tuple[_Shape, str]] = {
     ("meta", "ks-version"): (_TEXT, "The Kaitai Struct version that it needs."),
     ("meta", "ks-debug"): (_FLAG, "For other tools."),
     ("meta", "ks-opaque-types"): (_FLAG, "Types that it does not have are schemas beside it."),
-    ("meta", "imports"): (_list(_TEXT), "Schemas whose types are used, as paths without .ksy."),
+    ("meta", "imports"): (
+        _or({"type": "string"}, _list(_TEXT)),
+        "Schemas whose types are used, as paths without .ksy.",
+    ),
     ("meta", "endian"): (_or(_ORDER, _ref("switch")), "The byte order of numbers."),
     ("meta", "bit-endian"): (_ORDER, "The order of bit fields."),
     ("switch", "switch-on"): (_EXPR, "The value that chooses."),
@@ -223,7 +226,7 @@ def _mapping(kind: str) -> dict[str, Any]:
     found: dict[str, Any] = {
         "type": "object",
         "properties": properties,
-        "patternProperties": {f"^{IGNORED.pattern.replace(chr(92) + 'Z', '$')}": {}},
+        "patternProperties": {f"^-(?!({'|'.join(sorted(key[1:] for key in OWN))})$)": {}},
         "additionalProperties": False,
     }
     if kind in _REQUIRED:

@@ -160,6 +160,7 @@ class Kinds:
         self._outside: dict[str, tuple[bool, bool, list[str]]] = {}
         self.parents: dict[str, set[str]] = {}
         self._orphans: set[str] = set()
+        self.rootless: set[str] = set()
         self._moved = False
         for struct in self._structs.values():
             for spec in self.parsed(struct):
@@ -175,6 +176,20 @@ class Kinds:
                         self._parent_by(struct, kind)
                     elif isinstance(kind, Ref) and kind.parent is False:
                         self._orphans.add(kind.target)
+                    if isinstance(kind, Ref) and "::" in kind.target and not self.near(struct, kind):
+                        self._outside_of_root(kind.target)
+
+    def _outside_of_root(self, name: str) -> None:
+        """Note an inner type that another schema holds: there it has no parent, and nothing in it a root."""
+        self._orphans.add(name)
+        todo = [name]
+        while todo:
+            each = self._structs[todo.pop()]
+            if each.name in self.rootless:
+                continue
+            self.rootless.add(each.name)
+            kinds = (kind for spec in self.parsed(each) for kind in types_in(spec.type))
+            todo += [kind.target for kind in kinds if isinstance(kind, Ref) and self.near(each, kind)]
 
     def _parent_by(self, struct: Struct, kind: Ref) -> None:
         assert isinstance(kind.parent, ex.Expr)

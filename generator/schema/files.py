@@ -13,7 +13,7 @@ from kodec.generator.problems import Place, Problems
 from kodec.generator.schema.load import Node, load_file, word_of
 from kodec.generator.schema.overlay import apply_overlay, overlay_beside
 
-__all__ = ["IDENT", "Unit", "found_in", "imported", "load_unit", "opaque"]
+__all__ = ["IDENT", "Unit", "found_in", "imported", "listed_imports", "load_unit", "opaque"]
 
 IDENT = re.compile(r"[a-z][a-z0-9_]*\Z")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -23,16 +23,22 @@ _NONE = Node(None, Place("", 1, 1), {})
 
 @dataclass(slots=True)
 class Unit:
-    """One file while it is being built."""
+    """One file while it is being built.
+
+    Attributes:
+        id: the name of its outermost type.
+        needs: the files that it imports.
+        imports: the ids of these; the name of a file that cannot be read.
+    """
 
     id: str
     path: str
     digest: str
     root: Node
-    imports: tuple[str, ...]
     needs: tuple[str, ...]
     types: dict[str, Node]
     enums: dict[str, Node]
+    imports: tuple[str, ...] = ()
 
 
 def imported(importer: str, path: str) -> str:
@@ -89,20 +95,16 @@ def load_unit(
     meta = root.get("meta")
     ident = meta.get("id") if meta else None
     if meta is None or ident is None or not isinstance(ident.value, str):
-        problems.add((meta or root).place, "meta/id", "the schema has no id", _id_of(file, "its_id"))
+        hint = file.stem if IDENT.match(file.stem) else "lower_snake_case"
+        problems.add((meta or root).place, "meta/id", "the schema has no id", f"id: {hint}")
         return None
     if not IDENT.match(ident.value):
         problems.add(ident.place, "meta/id", f"`{ident.value}` is not a name", "lower_snake_case")
         return None
-    if ident.value != file.stem:
-        problems.add(
-            ident.place, "meta/id", f"`{ident.value}` is not the file's name", _id_of(file, ident.value)
-        )
-    imports, needs = [], []
-    listed = meta.get("imports")
-    if listed is not None and not isinstance(listed.value, list):
-        problems.add(listed.place, "meta/imports", "`imports` must be a list")
-    for item in listed.items if listed else []:
+    needs: list[str] = []
+    if isinstance((listed := meta.get("imports") or _NONE).value, dict):
+        problems.add(listed.place, "meta/imports", "`imports` must be a list", "imports: [other]")
+    for item in listed_imports(meta):
         path = str(item.value)
         target = imported(name, path)
         if found_in(target, folders) is None:
@@ -110,11 +112,10 @@ def load_unit(
             text = f"`{path}`: there is no {target} {where}"
             problems.add(item.place, "meta/imports", text, "-I DIR names a further folder of schemas")
         else:
-            imports.append(posixpath.basename(path))
             needs.append(target)
-    for each in sorted(opaque(root) - {*imports}):
+    stems = {posixpath.basename(each).removesuffix(".ksy") for each in needs}
+    for each in sorted(opaque(root) - stems):
         if found_in(imported(name, each), folders) is not None:
-            imports.append(each)
             needs.append(imported(name, each))
     types: dict[str, Node] = {}
     enums: dict[str, Node] = {}
@@ -125,12 +126,15 @@ def load_unit(
             place = Path(shown).with_name(overlay.name).as_posix() if beside else str(overlay)
             data += apply_overlay(root, ident.value, overlay, place, problems)
     digest = hashlib.sha256(data).hexdigest()
-    return Unit(ident.value, name, digest, root, tuple(imports), tuple(needs), types, enums)
+    return Unit(ident.value, name, digest, root, tuple(dict.fromkeys(needs)), types, enums)
 
 
-def _id_of(file: Path, ident: str) -> str:
-    """The hint that the id and the name of a file are one: not every name is an id."""
-    return f"id: {file.stem}" if IDENT.match(file.stem) else f"name the file {ident}.ksy"
+def listed_imports(meta: Node) -> list[Node]:
+    """What a schema imports: a list of paths, or one path."""
+    listed = meta.get("imports")
+    if listed is None or listed.value is None:
+        return []
+    return [listed] if isinstance(listed.value, str) else listed.items
 
 
 def _collect(

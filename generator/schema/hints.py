@@ -21,7 +21,7 @@ __all__ = [
 
 _BYTE_ORDERS = {"big": "be", "little": "le", "msb": "be", "lsb": "le", "network": "be"}
 _NULLS = ("null", "none", "nil", "undefined")
-_NEAR = 0.75
+_NEAR, _NEARER = 0.75, 0.8
 
 
 def of_word(key: str, text: str, words: Iterable[str]) -> str:
@@ -74,7 +74,9 @@ def like_name(name: str, known: Iterable[str], struct: Struct, model: Model, key
 
 def misspelled(word: str, known: Iterable[str]) -> str:
     """A hint for a word that is surely one of the known ones, with a mistake in it; else nothing."""
-    close = difflib.get_close_matches(word.lower().replace("_", "-"), sorted(known), n=1, cutoff=_NEAR)
+    # other tools have keys such as `-orig` and `-orig-type`
+    near = _NEARER if word.startswith("-") else _NEAR
+    close = difflib.get_close_matches(word.lower().replace("_", "-"), sorted(known), n=1, cutoff=near)
     return f"did you mean `{close[0]}`?" if close else ""
 
 

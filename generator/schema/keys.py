@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["IGNORED", "KEYS", "NEWEST", "Keys"]
+__all__ = ["IGNORED", "KEYS", "NEWEST", "OWN", "Keys"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,14 @@ KEYS: Mapping[str, Keys] = {
     "-message": _keys("kind number"),
     "-versions": _keys("field range"),
 }
-"""Any other key is reported as a problem at its place; none is ignored."""
+"""Any other key is reported as a problem at its place.
+
+But for one that begins with `-` and is not one of ours with a mistake in it: stock Kaitai leaves these to
+other tools, and so they are passed over with a note.
+"""
+
+OWN = frozenset(key for keys in KEYS.values() for key in keys.own)
+"""All of our extension keys."""
 
 IGNORED = re.compile(r"-((webide|imhex|vendor)(-.*)?|affected-by|license)\Z")
 """Extension keys of other tools, wherever they stand. Under `meta` any key may be another tool's."""

@@ -104,9 +104,36 @@ class TooDeep(yaml.MarkedYAMLError):
 
 
 class _Loader(yaml.SafeLoader):
-    """The pure parser, which reads no further than nodes that are too deep."""
+    """The pure parser, which reads no further than nodes that are too deep.
+
+    YAML allows tabs where they indent nothing: between words, before a comment, in an empty line. PyYAML
+    does not.
+    """
 
     _depth = 0
+
+    def scan_to_next_token(self) -> None:
+        scanner: Any = super()
+        scanner.scan_to_next_token()
+        while self.peek() == "\t" and self._indents_nothing():
+            self.forward()
+            scanner.scan_to_next_token()
+
+    def scan_plain_spaces(self, indent: int, start_mark: Any) -> Any:
+        length = 0
+        while self.peek(length) in " \t":
+            length += 1
+        spaces = self.prefix(length)
+        if "\t" in spaces:
+            self.forward(length)
+            if self.peek() not in "\0\r\n":
+                return [spaces]
+        scanner: Any = super()
+        return scanner.scan_plain_spaces(indent, start_mark)
+
+    def _indents_nothing(self) -> bool:
+        line = self.buffer[self.pointer - self.column :].partition("\n")[0].rstrip("\r\0")
+        return bool(line[: self.column].strip()) or line[self.column :].strip()[:1] in ("", "#")
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         self._depth += 1

@@ -10,7 +10,7 @@ from kodec.generator.problems import Place, Problems, cut, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.files import IDENT, Unit
 from kodec.generator.schema.hints import like_ident, misspelled, of_word
-from kodec.generator.schema.keys import IGNORED, KEYS
+from kodec.generator.schema.keys import IGNORED, KEYS, OWN, Keys
 from kodec.generator.schema.load import Node, Scalar, word_of
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.text import NO_TEXT, Text, not_text
@@ -47,14 +47,22 @@ class Values:
             name = str(key)
             if name in known or IGNORED.match(name):
                 continue
-            if kind == "meta" and not (hint := misspelled(name, [*known.plain, *known.own])):
-                self.problems.note(place, path, f"`{name}` is a key of another tool, and ignored")
-            elif kind == "meta":
-                self.bad(place, path, f"unknown key `{name}`", hint)
-            elif name.startswith("-"):
-                self.bad(place, path, f"unknown extension key `{name}`", nearest(name, known.own))
+            if kind == "meta" or name.startswith("-"):
+                if hint := self._meant(name, known, kind):
+                    what = "extension key" if name.startswith("-") else "key"
+                    self.bad(place, path, f"unknown {what} `{name}`", hint)
+                else:
+                    self.problems.note(place, path, f"`{name}` is a key of another tool, and ignored")
             else:
                 self.bad(place, path, f"unknown key `{name}`", nearest(name, known.plain))
+
+    @staticmethod
+    def _meant(name: str, known: Keys, kind: str) -> str:
+        """A hint for a key that is surely one of ours: misspelled, or in a place where it means nothing."""
+        if name in OWN:
+            places = [each for each, keys in KEYS.items() if name in keys]
+            return f"`{name}` is a key of a {' or a '.join(places)}"
+        return misspelled(name, [*known.plain, *known.own, *(OWN if name.startswith("-") else ())])
 
     def text(self, node: Node, key: str) -> str | None:
         child = node.get(key)
@@ -230,11 +238,32 @@ class Values:
                 return full
             around = around.rpartition("::")[0]
         first = name.partition("::")[0]
+        unit = self.units.get(first)
+        if unit is None or name not in table(unit):
+            return None
         if first == self.unit.id or first in self.unit.imports:
-            unit = self.units.get(first)
-            if unit is not None and name in table(unit):
-                return name
+            return name
+        if first in self._reached():
+            self.unit.imports += (first,)
+            return name
         return None
+
+    def _reached(self) -> set[str]:
+        """The schemas that stock Kaitai reads together with this one, whose types it knows, too: what this
+        one imports, what imports it, and what these import.
+        """
+        assert self.unit is not None
+        whole = {ident: self._closure(ident) for ident in self.units}
+        return set().union(*(found for found in whole.values() if self.unit.id in found))
+
+    def _closure(self, ident: str) -> set[str]:
+        found, todo = set[str](), [ident]
+        while todo:
+            each = todo.pop()
+            if each not in found and each in self.units:
+                found.add(each)
+                todo += self.units[each].imports
+        return found
 
     def unknown(self, what: str, name: str, known: Iterable[str], hint: str = "") -> tuple[str, str]:
         """Text and hint about a missing type or enum, or one whose file could not be read."""

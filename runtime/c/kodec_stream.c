@@ -611,6 +611,11 @@ static bool decode(ks_reading *r, kodec_bytes data, const char *encoding, const 
   size_t size = 0;
   uint32_t sign;
   *out = (kodec_bytes){0};
+  if (strcmp(encoding, "UTF-16") == 0) { /* in the order of its mark, and little-endian without one */
+    const uint32_t mark = data.size < 2 ? 0 : kd_load_u2be(data.data);
+    encoding = mark == 0xFEFF ? "UTF-16BE" : "UTF-16LE";
+    if (mark == 0xFEFF || mark == 0xFFFE) data = (kodec_bytes){.data = data.data + 2, .size = data.size - 2};
+  }
   for (size_t at = 0, width; at < data.size; at += width, size += put_utf8(NULL, sign))
     if ((width = next_character(data, at, encoding, upper, &sign)) == 0) return true;
   uint8_t *to = new_bytes(r, size, out);

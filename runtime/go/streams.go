@@ -796,6 +796,12 @@ func decode(data []byte, encoding string, upper string) (string, string) {
 		return string(data), ""
 	case "UTF-16LE", "UTF-16BE":
 		return decodeUTF16(data, encoding == "UTF-16LE")
+	case "UTF-16": // in the order of its mark, and little-endian without one
+		big := bytes.HasPrefix(data, []byte{0xFE, 0xFF})
+		if big || bytes.HasPrefix(data, []byte{0xFF, 0xFE}) {
+			data = data[2:]
+		}
+		return decodeUTF16(data, !big)
 	case "UTF-32LE", "UTF-32BE":
 		return decodeUTF32(data, encoding == "UTF-32LE")
 	case "ISO-8859-1":

@@ -1209,6 +1209,14 @@ fn decode(
 ) -> std::result::Result<Option<String>, &'static str> {
     match encoding {
         "UTF-8" | "ASCII" => return Ok(None),
+        // in the order of its mark, and little-endian without one
+        "UTF-16" => {
+            return match data {
+                [0xfe, 0xff, rest @ ..] => decode(rest, "UTF-16BE", upper),
+                [0xff, 0xfe, rest @ ..] => decode(rest, "UTF-16LE", upper),
+                _ => decode(data, "UTF-16LE", upper),
+            }
+        }
         "UTF-16LE" | "UTF-16BE" => {
             if data.len() % 2 != 0 {
                 return Err("truncated data");

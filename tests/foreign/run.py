@@ -255,7 +255,8 @@ def closure(files: dict[str, Path], name: str) -> list[str]:
             continue
         found.append(each)
         meta = oracle.load_yaml(files[each]).get("meta") or {}
-        for path in meta.get("imports") or []:
+        imports = meta.get("imports") or []
+        for path in [imports] if isinstance(imports, str) else imports:
             joined = posixpath.normpath(posixpath.join(posixpath.dirname(each), path))
             todo.append(path[1:] if path.startswith("/") else joined)
         if meta.get("ks-opaque-types"):

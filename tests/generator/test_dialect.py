@@ -49,7 +49,7 @@ def test_it_has_every_key_with_words_about_it() -> None:
 
 WRONG = {
     "unknown key": "meta: {id: x}\nseq:\n- {id: a, tpye: u1}\n",
-    "unknown extension key": "meta: {id: x}\nseq:\n- {id: a, type: u1, -derived: length_of(b)}\n",
+    "unknown extension key": "meta: {id: x}\nseq:\n- {id: a, type: u1, -row: true}\n",
     "unknown key of a type": "meta: {id: x}\ntypes:\n  t: {sequence: []}\n",
     "unknown key of valid": "meta: {id: x}\nseq:\n- {id: a, type: u1, valid: {minimum: 3}}\n",
     "unknown key of a switch": "meta: {id: x}\nseq:\n- {id: a, type: {switch: b, cases: {1: u1}}}\n",
@@ -70,5 +70,5 @@ def test_it_refuses_mistakes(case: str) -> None:
 
 
 def test_it_leaves_the_keys_of_other_tools_alone() -> None:
-    text = "meta: {id: x}\n-webide-representation: '{a}'\nseq:\n- {id: a, type: u1, -affected-by: 7}\n"
+    text = "meta: {id: x}\n-webide-representation: '{a}'\nseq:\n- {id: a, type: u1, -orig: b}\n"
     assert wrong(text) == []

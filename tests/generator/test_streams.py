@@ -734,14 +734,6 @@ def test_a_wrong_case_of_the_byte_order_is_a_problem(case: str, text: str, probl
     assert text in found.text
 
 
-def test_a_part_of_another_schema_that_needs_its_root(problems: Find) -> None:
-    inner = "meta: {id: y, endian: be}\nseq:\n- {id: n, type: u1}\n- {id: i, type: inner}\ntypes:\n  inner: {seq: [{id: c, size: _root.n, terminator: 0}]}\n"
-    outer = "meta: {id: x, imports: [y]}\nseq:\n- {id: a, type: 'y::inner'}\n"
-    (found,) = problems({"x.ksy": outer, "y.ksy": inner})
-    assert (found.place.file.rpartition("/")[2], found.place.line) == ("x.ksy", 3)
-    assert "uses the objects around it" in found.text
-
-
 def test_a_kernel_is_refused_where_a_schema_is_streamed(tmp_path: Path) -> None:
     (tmp_path / "x.ksy").write_text("meta: {id: x}\nseq:\n- {id: n, type: u1}\n- {id: a, terminator: 0}\n")
     with pytest.raises(SchemaError, match=r"x\.ksy:4:23: x: it cannot have a native kernel.*`terminator`"):

@@ -48,7 +48,7 @@ LOCK = ROOT / "tools" / "node"
 TARGETS = ("python", "java", "javascript", "go", "cpp_stl")
 
 
-class CoreLoader(yaml.SafeLoader):
+class CoreLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # libyaml is quicker
     """YAML 1.2's core schema, as ksc reads it: `yes`, `no` and `on` are strings, and so are dates."""
 
 

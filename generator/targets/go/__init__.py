@@ -11,7 +11,7 @@ from kodec.generator.code.printing import StreamPackage
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.printing import Package, collisions, lacking, strict_texts, wide_bits
 from kodec.generator.plan.steps import Unit
-from kodec.generator.plan.values import exceeds_64_bits
+from kodec.generator.plan.values import Value, exceeds_64_bits
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Model
 from kodec.generator.target import File, Request, documentation, mark
@@ -94,7 +94,7 @@ class _Go:
 
 def _beyond(part: object) -> str:
     """Why a part of a unit cannot be printed; nothing if it can."""
-    beyond = hasattr(part, "type") and exceeds_64_bits(part)  # type: ignore[arg-type]  # it is a value
+    beyond = isinstance(part, Value) and exceeds_64_bits(part)
     return "it computes beyond 64 bits, which Go types do not" if beyond else ""
 
 

@@ -613,6 +613,11 @@ function decode(data: Uint8Array, encoding: string, upper: string): string | und
   if (encoding === "UTF-8" || encoding === "ASCII") {
     return new Reader(data).chars("", data.length, encoding === "ASCII");
   }
+  if (encoding === "UTF-16") {
+    // in the order of its mark, and little-endian without one
+    const big = data[0] === 0xfe && data[1] === 0xff;
+    return decodeUnits(big || (data[0] === 0xff && data[1] === 0xfe) ? data.subarray(2) : data, 2, !big);
+  }
   if (encoding.startsWith("UTF-16")) return decodeUnits(data, 2, encoding.endsWith("LE"));
   if (encoding.startsWith("UTF-32")) return decodeUnits(data, 4, encoding.endsWith("LE"));
   const text = Array.from(data, (each) => {

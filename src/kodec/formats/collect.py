@@ -9,8 +9,8 @@ from pathlib import Path
 
 from kodec.formats.index import Lookups
 from kodec.generator.problems import Problems, SchemaError
-from kodec.generator.schema.files import found_in, imported, opaque
-from kodec.generator.schema.load import load_file
+from kodec.generator.schema.files import found_in, imported, listed_imports, opaque
+from kodec.generator.schema.load import load_file, load_text
 from kodec.generator.schema.model import Model, Schema
 from kodec.generator.schema.overlay import SUFFIX, overlay_beside, overlay_files
 
@@ -57,13 +57,20 @@ def add_overlays(files: dict[str, bytes], overlays: Iterable[str], looked: Looku
     # a text is one name, not the letters of it
     overlay_list = [overlays] if isinstance(overlays, str) else list(overlays)
     for ident, overlay_path in overlay_files(overlay_list).items():
-        matches = [name for name in files if posixpath.basename(name) == f"{ident}.ksy"]
+        schemas = (name for name in files if name.endswith(".ksy"))
+        matches = [name for name in schemas if _id_of(name, files[name]) == ident]
         if not matches:
             raise ValueError(f"{overlay_path} is an overlay of `{ident}`, which the schema does not use")
         name = posixpath.join(posixpath.dirname(matches[0]), overlay_path.name)
         files[name] = overlay_path.read_bytes()
         if looked is not None:
             looked.files[name] = overlay_path
+
+
+def _id_of(name: str, data: bytes) -> object:
+    root = load_text(data.decode("utf-8", "replace"), name, Problems())
+    ident = root and (root.get("meta") or root).get("id")
+    return ident.value if ident else None
 
 
 def collected(
@@ -117,14 +124,14 @@ def _closure(
             overlay = posixpath.join(posixpath.dirname(name), beside.name)
             contents[overlay], places[overlay] = beside.read_bytes(), beside
         meta = root.get("meta") if root else None
-        imports = meta.get("imports") if meta else None
-        paths = {str(item.value).rpartition("/")[2] for item in imports.items} if imports else set()
+        imports = listed_imports(meta) if meta else []
+        paths = {str(item.value).rpartition("/")[2] for item in imports}
         for type_path in sorted(opaque(root) - paths) if root else ():
             target = imported(name, type_path)
             exists = folder_of(target) is not None
             todo += [target] if exists else []
             whole = whole and exists
-        for item in imports.items if imports else []:
+        for item in imports:
             path = str(item.value)
             target = imported(name, path)
             if folder_of(target) is None:

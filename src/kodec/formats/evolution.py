@@ -44,16 +44,16 @@ def violations(old: Path, new: Path) -> list[SchemaProblem]:
     Raises: SchemaError for schemas that cannot be used; OSError.
     """
     with tempfile.TemporaryDirectory(prefix="kodec-evolution-") as scratch:
-        before, after = _load(old, Path(scratch, "old")), _load(new, Path(scratch, "new"))
+        before, first = _load(old, Path(scratch, "old"))
+        after, second = _load(new, Path(scratch, "new"))
     problems = Problems()
     newer = {schema.path: schema for schema in after.schemas}
     pairs = [(schema, newer.get(schema.path)) for schema in before.schemas]
     if old.is_file():
         # the file, and of what it imports all that both have
-        first, other = (
-            next(s for s in m.schemas if s.id == p.stem) for m, p in ((before, old), (after, new))
-        )
-        pairs = [(first, other), *(pair for pair in pairs if pair[0] != first and pair[1] is not None)]
+        root = next(schema for schema in before.schemas if schema.path == first)
+        other = next(schema for schema in after.schemas if schema.path == second)
+        pairs = [(root, other), *(pair for pair in pairs if pair[0] != root and pair[1] is not None)]
     for schema, successor in pairs:
         if successor is None:
             problems.add(schema.root.place, schema.id, "the schema is gone")
@@ -62,8 +62,9 @@ def violations(old: Path, new: Path) -> list[SchemaProblem]:
     return sorted(set(problems.found))
 
 
-def _load(path: Path, scratch: Path) -> Model:
-    folder = path
+def _load(path: Path, scratch: Path) -> tuple[Model, str]:
+    """The model, and the path in it of a schema that is given as a file."""
+    folder, name = path, ""
     if path.is_file():
         name, files = collect(path)
         # problems name the folder
@@ -72,7 +73,7 @@ def _load(path: Path, scratch: Path) -> Model:
             (folder / file_name).parent.mkdir(parents=True, exist_ok=True)
             (folder / file_name).write_bytes(data)
     problems = Problems()
-    return run_passes(build(folder, problems), problems)
+    return run_passes(build(folder, problems), problems), name
 
 
 class _Comparison:

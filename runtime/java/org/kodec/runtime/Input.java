@@ -434,9 +434,14 @@ public final class Input {
         return found;
     }
 
+    /** How an encoding is decoded: UTF-16 in the order of its mark, and little-endian without one. */
+    static Charset decoding(String charset) {
+        return Charset.forName(charset.equals("UTF-16") ? "x-UTF-16LE-BOM" : charset);
+    }
+
     /** Text of another encoding up to {@code stop}. Throws if it is invalid. */
     public String text(int stop, String path, String charset) {
-        CharsetDecoder decoder = Charset.forName(charset).newDecoder();
+        CharsetDecoder decoder = decoding(charset).newDecoder();
         decoder.onMalformedInput(CodingErrorAction.REPORT).onUnmappableCharacter(CodingErrorAction.REPORT);
         try {
             CharBuffer found = decoder.decode(ByteBuffer.wrap(buf, pos, stop - pos));

@@ -363,7 +363,8 @@ public final class Output {
 
     private static byte[] strictly(String path, String value, String charset) {
         try {
-            ByteBuffer found = Charset.forName(charset).newEncoder()
+            // Java would write UTF-16 with a mark, and the high byte first
+            ByteBuffer found = Charset.forName(charset.equals("UTF-16") ? "UTF-16LE" : charset).newEncoder()
                     .onMalformedInput(CodingErrorAction.REPORT)
                     .onUnmappableCharacter(CodingErrorAction.REPORT)
                     .encode(CharBuffer.wrap(value));

@@ -2,7 +2,6 @@ package org.kodec.runtime;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
-import java.nio.charset.Charset;
 import java.nio.charset.CodingErrorAction;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -396,7 +395,7 @@ public final class Source {
             return text.toString();
         }
         try {
-            return Charset.forName(encoding)
+            return Input.decoding(encoding)
                     .newDecoder()
                     .onMalformedInput(CodingErrorAction.REPORT)
                     .onUnmappableCharacter(CodingErrorAction.REPORT)
