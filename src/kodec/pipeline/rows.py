@@ -140,9 +140,9 @@ class SegmentRows:
         self._replaced = self._relisted = True
         for _ in range(MOST_LISTINGS):
             try:
-                files = self._now()
+                files = self._current_segments()
                 if files is None:
-                    self._gone(gone)
+                    self._report_missing(gone)
                     return
                 self._readers = [self._reader(segment) for segment in files]
                 return
@@ -151,9 +151,9 @@ class SegmentRows:
                 continue
         if isinstance(part.segment.log, StorePath) or os.path.lexists(part.segment.log.parent):
             raise gone
-        self._gone(gone)
+        self._report_missing(gone)
 
-    def _gone(self, error: FileNotFoundError) -> None:
+    def _report_missing(self, error: FileNotFoundError) -> None:
         """Report offsets whose segment is gone, and neither for retention nor for compaction."""
         if self._fail_on_loss:
             raise error
@@ -212,7 +212,7 @@ class SegmentRows:
             drops=self._drops,
         )
 
-    def _now(self) -> list[SegmentFiles] | None:
+    def _current_segments(self) -> list[SegmentFiles] | None:
         """The segments that may now hold the records of one that is gone.
 
         [] if retention has deleted it, None if neither retention nor compaction can have.
@@ -239,7 +239,7 @@ class SegmentRows:
     def batches(self, first_rows: int | None = None) -> Iterator[pa.RecordBatch]:
         """Decode; the first batch has at most `first_rows` rows."""
         try:
-            for decoded in self._found():
+            for decoded in self._decoded():
                 batch = self._batch(decoded)
                 if first_rows is not None and batch.num_rows > first_rows:
                     yield batch.slice(0, first_rows)
@@ -255,7 +255,7 @@ class SegmentRows:
                 error.in_source(shown(error.source or self.part.segment.log))
             self._unreachable(error)
 
-    def _found(self) -> Iterator[pa.RecordBatch]:
+    def _decoded(self) -> Iterator[pa.RecordBatch]:
         for reader in self._readers:
             with reader:
                 yield from reader

@@ -74,7 +74,7 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
         begin, known = _parsed(start), _parsed_ids(start)
         for owner, position in begin.items():
             if owner not in logs or not logs[owner].pieces:
-                self._gone(owner, position, position, omissions)
+                self._report_deleted(owner, position, position, omissions)
                 ends[owner], ids[owner] = position, known.get(owner)
         self._forget_replaced(begin, known, ids, logs, omissions)
         self._fresh(omissions, say=True)
@@ -124,16 +124,16 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
         ids = _ids_of(logs)
         for owner, known in _parsed_ids(end).items():
             if owner in logs and _differ(known, ids.get(owner)):
-                self._gone(owner, first.get(owner, 0), last[owner], omissions)
+                self._report_deleted(owner, first.get(owner, 0), last[owner], omissions)
                 del logs[owner]
         pieces: list[SourceSegment] = []
         for owner in sorted(set(first) - set(last)):
-            self._gone(owner, first[owner], first[owner], omissions)
+            self._report_deleted(owner, first[owner], first[owner], omissions)
         for owner, stop in sorted(last.items()):
             if owner in logs:
                 pieces += logs[owner].between(first.get(owner), stop)
             elif first.get(owner, 0) < stop:
-                self._gone(owner, first.get(owner, 0), stop, omissions)
+                self._report_deleted(owner, first.get(owner, 0), stop, omissions)
         return self.planned(pieces, self._fresh(omissions))
 
     def _logs(self, omissions: Omissions) -> dict[TopicPartition, Log]:
@@ -143,7 +143,7 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
     def _ends(self, logs: Mapping[TopicPartition, Log]) -> dict[TopicPartition, int]:
         return {owner: log.stable_end(committed=self.options.committed) for owner, log in logs.items()}
 
-    def _gone(self, owner: TopicPartition, first: int, stop: int, omissions: Omissions) -> None:
+    def _report_deleted(self, owner: TopicPartition, first: int, stop: int, omissions: Omissions) -> None:
         """Report a log that has no segment any more, and was read up to `first`. Raises DataLoss."""
         what = "; the query had read" if first == stop else ", with offsets"
         text = f"{owner} is gone{what} up to {stop}"

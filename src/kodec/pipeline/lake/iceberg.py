@@ -118,7 +118,7 @@ class IcebergTable:
             table = self._table = self._opened(columns)
             table_schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
             require_fit(self.name, table_schema, columns, widens=True)
-            require_kept(self.name, _gone(table, columns))
+            require_kept(self.name, _dropped_columns(table, columns))
             self._progress = _progress(self.name, table)
             if not (self._progress or OFFSETS in table.properties or add_columns):
                 is_empty = table.metadata.current_snapshot_id is None
@@ -250,7 +250,7 @@ def _field(name: str, kind: pa.DataType, table_type: IcebergType, number: int) -
     return pa.field(name, kind, metadata={"PARQUET:field_id": str(number)})
 
 
-def _gone(table: Table, columns: pa.Schema) -> list[str]:
+def _dropped_columns(table: Table, columns: pa.Schema) -> list[str]:
     """Our columns that an earlier schema of a table had, and its current one has not."""
     before = {name for schema in table.metadata.schemas for name in schema.column_names}
     gone = before.difference(table.schema().column_names)
