@@ -23,17 +23,17 @@ demo: java ## regenerate the codecs, export a real broker's log with Spark, show
 	@echo "== 4. the same log as a table of Spark's"
 	@$(BIN)/python tools/query.py $(LOGS)
 
-test: java node ## every check: lint, format, contracts, types, words, generated code, and all tests but thorough ones
+test: java node ## every check: lint, format, contracts, types, words, names, generated code, and all tests but thorough ones
 	@$(BIN)/python tools/check.py
 
 thorough: java node ## long tests: many inputs, faults at each call, memory limits, other languages' examples
 	@$(BIN)/python tools/check.py thorough thorough-pure
 
-quick: setup ## after every change: lint, types, words, and quick tests of every folder; about a minute
-	@$(BIN)/python tools/check.py lint format contracts types words quick
+quick: setup ## after every change: lint, types, words, names, and quick tests of every folder; about a minute
+	@$(BIN)/python tools/check.py lint format contracts types words nouns quick
 
-lint: setup ## the checks that run no code of the project: lint, format, contracts, types, words
-	@$(BIN)/python tools/check.py lint format contracts types words
+lint: setup ## the checks that run no code of the project: lint, format, contracts, types, words, names
+	@$(BIN)/python tools/check.py lint format contracts types words nouns
 
 generate: setup ## regenerate generated/ from schemas/
 	@$(BIN)/kodec generate

@@ -44,6 +44,7 @@ STEPS = {
     "contracts": ["lint-imports"],
     "types": ["mypy"],
     "words": ["python", "tools/words.py"],
+    "nouns": ["python", "tools/nouns.py"],
     "generated": ["kodec", "generate", "--check"],
     "tests-pure": ["pytest", "--quiet", "--no-header", *SPREAD, *READS],
     "tests": ["pytest", "--quiet", "--no-header", *SPREAD],

@@ -50,8 +50,8 @@ else:
             raise _unknown(name)
         from kodec.runtime.public import published
 
-        found = globals()[name] = published(getattr(import_module(_PLACES[name]), name), __name__)
-        return found
+        public_object = globals()[name] = published(getattr(import_module(_PLACES[name]), name), __name__)
+        return public_object
 
     def _unknown(name: str) -> AttributeError:
         """The error for a name that is not here: it may be in a module of public names."""

@@ -45,7 +45,7 @@ class ShowRecovery(LogShow[RecoveryPlan, StepReport[Step]]):
         super().__init__()
         self._total = Counter(dict.fromkeys(_COUNTED, 0))
         self._logs = 0
-        self._kept: set[Path] = set()
+        self._quarantines: set[Path] = set()
 
     def before(self, plan: RecoveryPlan) -> None:
         super().before(plan)
@@ -83,7 +83,7 @@ class ShowRecovery(LogShow[RecoveryPlan, StepReport[Step]]):
         return Shown(facts | step.facts(), [f"{step.path}: {step.text}"])
 
     def report(self, plan: RecoveryPlan, report: StepReport[Step]) -> Iterable[Shown]:
-        self._kept.update(path.parent for path in report.kept)
+        self._quarantines.update(path.parent for path in report.kept)
         return (self.step(plan, step, report.applied) for step in report.steps)
 
     def end(self, apply: bool) -> Iterable[Shown]:
@@ -105,7 +105,7 @@ class ShowRecovery(LogShow[RecoveryPlan, StepReport[Step]]):
         text = [f"{output.count(total['partitions'], 'topic-partition')}, {logs}: {ending}"]
         if total["goodBatchesAfterCuts"]:
             text.append(_good(total["goodBatchesAfterCuts"], total["goodRecordsAfterCuts"]))
-        folders = sorted(map(str, self._kept))
+        folders = sorted(map(str, self._quarantines))
         applied = apply and completed == changes and not total["refused"]
         yield Shown(
             {**total, "applied": applied, "kept": folders},

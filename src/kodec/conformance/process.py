@@ -57,7 +57,7 @@ class Testee:
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
-        self._rest = b""
+        self._unread = b""
         self._number = 0
         self.starts = 0
 
@@ -85,7 +85,7 @@ class Testee:
                 "programs are tested on Linux and macOS only: this system cannot end one with its children"
             )
             raise OSError(errno.ENOTSUP, reason, self._command[0])
-        self._rest = b""
+        self._unread = b""
         self.starts += 1
         with contextlib.ExitStack() as opened:
             self._errors = opened.enter_context(tempfile.TemporaryFile())
@@ -123,7 +123,7 @@ class Testee:
         source, sink = process.stdout.fileno(), process.stdin.fileno()
         os.set_blocking(sink, False)
         until = time.monotonic() + seconds
-        buffer, self._rest = bytearray(self._rest), b""
+        buffer, self._unread = bytearray(self._unread), b""
         with selectors.DefaultSelector() as selector:
             selector.register(source, selectors.EVENT_READ)
             selector.register(sink, selectors.EVENT_WRITE)
@@ -148,7 +148,7 @@ class Testee:
                     buffer += part
                     if len(buffer) > _MOST_LINE:
                         raise Failed("protocol", f"a line of more than {_MOST_LINE} bytes")
-        self._rest = bytes(buffer[end + 1 :])
+        self._unread = bytes(buffer[end + 1 :])
         return bytes(buffer[:end])
 
     def _answer(self, line: bytes) -> dict[str, Any]:

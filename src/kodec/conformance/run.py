@@ -159,7 +159,7 @@ class _Checks:
 
     def _decode(self, vector: Vector, answer: dict[str, Any]) -> str | None:
         if "error" in answer:
-            return f"refused: {_said(answer['error'])}"
+            return f"refused: {_error_text(answer['error'])}"
         if "value" not in answer:
             return "neither a value nor an error"
         return difference(vector.value, answer["value"], vector.lacking)
@@ -176,7 +176,7 @@ class _Checks:
 
     def _encode(self, vector: Vector, answer: dict[str, Any]) -> str | None:
         if "error" in answer:
-            return f"refused: {_said(answer['error'])}"
+            return f"refused: {_error_text(answer['error'])}"
         if not isinstance(answer.get("bytes"), str):
             return "neither bytes nor an error"
         if vector.encodes == "same":
@@ -188,13 +188,13 @@ class _Checks:
         answer = self._ask("decode", vector, bytes=data)
         value = answer.get("value")
         if not isinstance(value, dict):
-            return f"its own output cannot be read: {_said(answer.get('error'))}"
+            return f"its own output cannot be read: {_error_text(answer.get('error'))}"
         known_fields = {name: member for name, member in value.items() if name in vector.value}
         return difference(vector.value, known_fields, vector.lacking)
 
     def _round_trip(self, vector: Vector, answer: dict[str, Any]) -> str | None:
         if "encode_error" in answer:
-            return f"not written: {_said(answer['encode_error'])}"
+            return f"not written: {_error_text(answer['encode_error'])}"
         wrong = self._decode(vector, answer)
         return wrong if wrong is not None else _other_bytes(vector.data or "", str(answer.get("bytes")))
 
@@ -215,7 +215,7 @@ class _Checks:
                     return f"{where}: accepted"
                 wrong = _wrong_error(right["error"], have["error"])
             elif "error" in have:
-                return f"{where}: refused: {_said(have['error'])}"
+                return f"{where}: refused: {_error_text(have['error'])}"
             else:
                 wrong = difference(right["value"], have["value"], vector.lacking, where)
             if wrong is not None:
@@ -265,7 +265,7 @@ def _other_bytes(expected: str, actual: str) -> str | None:
     return f"other bytes from byte {position} on: {actual[shown]}, not {expected[shown]}"
 
 
-def _said(error: Any) -> str:
+def _error_text(error: Any) -> str:
     if not isinstance(error, dict):
         return f"{error!r:.80}"
     return ", ".join(f"{key} {error[key]!r:.80}" for key in ("code", "path", "at") if key in error)

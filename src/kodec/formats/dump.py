@@ -83,14 +83,14 @@ def plain(value: Any, *, instances: bool = False, as_base64: bool = False) -> An
 class _Plain:
     def __init__(self, instances: bool, as_base64: bool) -> None:
         self.instances, self.as_base64 = instances, as_base64
-        self.seen: dict[int, str] = {}
+        self.paths: dict[int, str] = {}
 
     def of(self, value: Any, path: str) -> Any:
         if is_object(value):
             if self.instances:
-                if id(value) in self.seen:
-                    return {"see": self.seen[id(value)] or "the file"}
-                self.seen[id(value)] = path
+                if id(value) in self.paths:
+                    return {"see": self.paths[id(value)] or "the file"}
+                self.paths[id(value)] = path
             return {
                 name: self.member(get, f"{path}.{name}".lstrip("."))
                 for name, get in members(value, instances=self.instances)

@@ -206,7 +206,7 @@ class _Braces:
         for match in _FLOW.finditer(self.outline.lines[number], start):
             sign, position = match[0], match.start()
             if sign in ("{", "["):
-                path = self.here()
+                path = self.current_path()
                 self.open.append((path, "" if sign == "{" else f"-{number}{position:04}", sign == "{"))
             elif not self.open:
                 return
@@ -230,7 +230,9 @@ class _Braces:
             else:
                 continue
             self.word = None
-            self.spot(number, position + 1, self.here(), is_value=bool(self.open and self.open[-1][1]))
+            self.spot(
+                number, position + 1, self.current_path(), is_value=bool(self.open and self.open[-1][1])
+            )
 
     def valued(self, word: str) -> None:
         """Put a word to the value of the key before it."""
@@ -239,7 +241,7 @@ class _Braces:
         if is_mapping and key and last is not None and last.path == (*path, key):
             self.outline.entries[-1] = replace(last, value=f"{last.value} {word}".strip())
 
-    def here(self) -> tuple[str, ...]:
+    def current_path(self) -> tuple[str, ...]:
         if not self.open:
             return self.path
         path, key, _ = self.open[-1]

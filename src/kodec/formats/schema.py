@@ -691,7 +691,7 @@ class Format:
         def pure(after: int) -> Iterator[pa.RecordBatch]:
             return _pure(lambda: islice(objects(), after, None), columns, name, batch_rows)
 
-        def left(after: int) -> Iterator[pa.RecordBatch]:
+        def remaining(after: int) -> Iterator[pa.RecordBatch]:
             yield from pure(after)
             # no error was raised: the bytes were right
             reader.through_objects = f"`{target}`: a value that the kernel does not support"
@@ -699,7 +699,9 @@ class Format:
         kernel = None if os.environ.get("KODEC_PURE") == "1" else self._modules.kernel(self.id)
         backend = "pure" if kernel is None else "native"
         reader = FormatReader(_schema_of(columns[:shown]), path, {}, backend, iter(()))
-        batches = pure(0) if kernel is None else _native(kernel, data, columns, options, batch_rows, left)
+        batches = (
+            pure(0) if kernel is None else _native(kernel, data, columns, options, batch_rows, remaining)
+        )
         reader._batches = _filtered(batches, test, shown)
         return reader
 

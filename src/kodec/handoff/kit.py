@@ -227,7 +227,7 @@ _ABOUT = {
 def _readme(
     name: str, version: str, files: Iterable[str], without: Mapping[str, Mapping[str, str]], model: Model
 ) -> str:
-    folders = sorted({path.partition("/")[0] for path in files if "/" in path}, key=_place)
+    folders = sorted({path.partition("/")[0] for path in files if "/" in path}, key=_rank)
     languages = sorted({path.split("/")[1] for path in files if path.startswith("code/")})
     lines = [
         f"# {name}, format version {version}",
@@ -252,7 +252,7 @@ def _readme(
     return "\n".join(lines) + "\n"
 
 
-def _place(folder: str) -> tuple[int, str]:
+def _rank(folder: str) -> tuple[int, str]:
     known_ones = list(_ABOUT)
     return (known_ones.index(folder) if folder in _ABOUT else len(known_ones), folder)
 

@@ -114,7 +114,6 @@ class KaitaiReader(DataSourceReader):
         self.options = options
         self.settings = _settings(options)
         self.names = schema.names
-        self.wanted = schema
         format = _format(options)
         self.plan = packed(format._name, format._modules)
         self.types = _types(format, self.settings, self.names)

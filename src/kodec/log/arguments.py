@@ -23,7 +23,7 @@ def require_integer(name: str, value: object, least: int | None = None) -> None:
         raise ArgumentError(f"{name}={value}: expected at least {least}")
 
 
-def chosen_names(name: str, given: Iterable[str] | str | None) -> list[str] | None:
+def chosen_names(name: str, value: Iterable[str] | str | None) -> list[str] | None:
     """The names that a caller chooses, of topics, groups and the like; None: all of them.
 
     The one rule for every argument that takes several names: a text is one name, not the letters of it, and
@@ -35,14 +35,14 @@ def chosen_names(name: str, given: Iterable[str] | str | None) -> list[str] | No
 
     Raises: ArgumentError.
     """
-    if given is None:
+    if value is None:
         return None
-    if isinstance(given, str):
-        return [given]
-    if not isinstance(given, Iterable) or isinstance(given, (bytes, bytearray, memoryview)):
-        raise ArgumentError(f"{name}: expected a name or a list of names, not {type(given).__name__}")
-    names = list(given)
-    for each in names:
-        if not isinstance(each, str):
-            raise ArgumentError(f"{name}: expected names, not {type(each).__name__}")
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, Iterable) or isinstance(value, (bytes, bytearray, memoryview)):
+        raise ArgumentError(f"{name}: expected a name or a list of names, not {type(value).__name__}")
+    names = list(value)
+    for item in names:
+        if not isinstance(item, str):
+            raise ArgumentError(f"{name}: expected names, not {type(item).__name__}")
     return names

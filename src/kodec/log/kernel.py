@@ -44,7 +44,7 @@ __all__ = [
 Backend = Literal["native", "pure"]
 T = TypeVar("T")
 
-_KERNELS = tuple(dict.fromkeys(each.kernel for each in KAFKA.kinds))
+_KERNELS = tuple(dict.fromkeys(kind.kernel for kind in KAFKA.kinds))
 
 
 @cache
@@ -133,9 +133,9 @@ def flattened(items: Iterator[Iterable[T]]) -> tuple[Iterator[T], Callable[[], i
     if backend() == "native":
         from kodec.runtime.native import bindings
 
-        found = bindings.Flattened(items)
-        return found, found.left
-    return (item for found in items for item in found), lambda: 0
+        flat = bindings.Flattened(items)
+        return flat, flat.left
+    return (item for group in items for item in group), lambda: 0
 
 
 def row_decoder(scan: Scan, options: LogReadOptions) -> Decoder[Any]:

@@ -33,23 +33,23 @@ def as_keywords(
         function: Callable[[_First, _Options], _Result],
     ) -> Callable[Concatenate[_First, _Keywords], _Result]:
         @functools.wraps(function)
-        def called(first: _First, /, *args: _Keywords.args, **given: _Keywords.kwargs) -> _Result:
+        def called(first: _First, /, *args: _Keywords.args, **kwargs: _Keywords.kwargs) -> _Result:
             for option, others in alone.items():
-                wrong = set(given) - {option, *others}
-                if given.get(option) is not None and wrong:
+                wrong = set(kwargs) - {option, *others}
+                if kwargs.get(option) is not None and wrong:
                     need = f"no other option than {' and '.join(others)}"
                     raise EncodeError(min(wrong), f"comes from `{option}`", need=need)
-            for name in given:
+            for name in kwargs:
                 if name not in known:
                     error = f"{function.__name__}() got an unexpected keyword argument {name!r}"
                     raise TypeError(error + meant(name, known))
-            return function(first, make(*args, **given))
+            return function(first, make(*args, **kwargs))
 
-        own = inspect.signature(function)
+        signature = inspect.signature(function)
         fields = [*inspect.signature(make).parameters.values()]
-        parameters = [next(iter(own.parameters.values())), *fields]
-        known = [each.name for each in fields]
-        called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        parameters = [next(iter(signature.parameters.values())), *fields]
+        known = [parameter.name for parameter in fields]
+        called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return called
 
     return decorate

@@ -142,26 +142,26 @@ class Omissions:
     @property
     def is_whole(self) -> bool:
         """Whether the result has everything that it should have."""
-        return not self.more_losses and not any(each.cause.is_loss for each in self.items)
+        return not self.more_losses and not any(item.cause.is_loss for item in self.items)
 
     @property
     def losses(self) -> list[Omission]:
         """The items that should be in the result."""
-        return [each for each in self.items if each.cause.is_loss]
+        return [item for item in self.items if item.cause.is_loss]
 
     @property
     def unread(self) -> list[Omission]:
         """The losses but for records whose message is not known, which a later Kafka wrote."""
-        return [each for each in self.losses if each.cause is not Cause.UNKNOWN or each.records is None]
+        return [loss for loss in self.losses if loss.cause is not Cause.UNKNOWN or loss.records is None]
 
     @property
     def skipped_bytes(self) -> int:
         """The number of bytes of files that were skipped, as far as it is known."""
-        return sum(each.size or 0 for each in self.items if each.cause.is_loss)
+        return sum(item.size or 0 for item in self.items if item.cause.is_loss)
 
     def facts(self) -> dict[str, object]:
         """The items as JSON has them."""
-        return {"leftOut": [each.facts() for each in self], "more": self.more}
+        return {"leftOut": [item.facts() for item in self], "more": self.more}
 
     def add(self, omission: Omission) -> bool:
         """Keep a further item, or count it; False for one that is known: a log may be read twice.
@@ -172,11 +172,11 @@ class Omissions:
             omission: the item.
         """
         key = omission if omission.records is None else replace(omission, records=0)
-        place = self._places.get(key)
-        if place is not None:
+        index = self._places.get(key)
+        if index is not None:
             if omission.records is not None:
-                known = self.items[place]
-                self.items[place] = replace(known, records=(known.records or 0) + omission.records)
+                known = self.items[index]
+                self.items[index] = replace(known, records=(known.records or 0) + omission.records)
             return False
         if len(self.items) < self.MOST:
             self._places[key] = len(self.items)
@@ -192,8 +192,8 @@ class Omissions:
         Args:
             omissions: the items, or another account.
         """
-        for each in omissions:
-            self.add(each)
+        for omission in omissions:
+            self.add(omission)
         if isinstance(omissions, Omissions):
             self.more += omissions.more
             self.more_losses += omissions.more_losses
@@ -241,8 +241,8 @@ class Omissions:
             skipped, tail: as the reader has them.
             is_last: as in `torn_tail`.
         """
-        for each in skipped:
-            self.skipped(path, each)
+        for skipped_range in skipped:
+            self.skipped(path, skipped_range)
         if skipped.omitted:
             text = f"{skipped.omitted} further ranges were skipped, {skipped.omitted_bytes} bytes"
             self.add(Omission(Cause.DAMAGED, path, text, size=skipped.omitted_bytes))

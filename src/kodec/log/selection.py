@@ -132,19 +132,23 @@ class Selection:
         )
 
 
-def _both(one: Range, other: Range) -> Range:
-    return Range(max(one.first, other.first), min(one.last, other.last))
+def _both(bounds: Range, other: Range) -> Range:
+    return Range(max(bounds.first, other.first), min(bounds.last, other.last))
 
 
-def chosen_partitions(given: Partitions) -> frozenset[int] | None:
+def chosen_partitions(partitions: Partitions) -> frozenset[int] | None:
     """The numbers that a caller chooses; None: all. Raises ArgumentError."""
-    if given is None:
+    if partitions is None:
         return None
-    several = given if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else [given]
+    several = (
+        partitions
+        if isinstance(partitions, Iterable) and not isinstance(partitions, (str, bytes))
+        else [partitions]
+    )
     try:
-        return frozenset(_whole(each) for each in several)
+        return frozenset(_whole(number) for number in several)
     except TypeError:
-        have = f"partitions={given!r}"
+        have = f"partitions={partitions!r}"
         raise ArgumentError(f"{have}: expected a number, a list of numbers, or None") from None
 
 
@@ -155,40 +159,40 @@ def _whole(number: object) -> int:
     return index(number)  # type: ignore[arg-type]  # which is refused
 
 
-def offset_range(given: Bounds, name: str = "offsets") -> Range:
+def offset_range(bounds: Bounds, name: str = "offsets") -> Range:
     """The offsets that a caller selects. Raises ArgumentError."""
-    if given is None:
+    if bounds is None:
         return EVERY
     try:
-        if isinstance(given, range):
-            if given.step != 1:
+        if isinstance(bounds, range):
+            if bounds.step != 1:
                 raise TypeError
-            first: int | None = given.start
-            last: int | None = given.stop - 1
-        elif isinstance(given, tuple):
-            first, last = given
+            first: int | None = bounds.start
+            last: int | None = bounds.stop - 1
+        elif isinstance(bounds, tuple):
+            first, last = bounds
         else:
-            first = last = _whole(given)
+            first = last = _whole(bounds)
         low = EVERY.first if first is None else max(_whole(first), EVERY.first)
         high = EVERY.last if last is None else min(_whole(last), EVERY.last)
     except (TypeError, ValueError):
         need = "(first, last), both included, where None is unbounded, or a range, or one number"
-        raise ArgumentError(f"{name}={given!r}: expected {need}") from None
-    if None not in (first, last) and low > high + 1 and not isinstance(given, range):
-        raise ArgumentError(f"{name}={given!r}: the first is after the last")
+        raise ArgumentError(f"{name}={bounds!r}: expected {need}") from None
+    if None not in (first, last) and low > high + 1 and not isinstance(bounds, range):
+        raise ArgumentError(f"{name}={bounds!r}: the first is after the last")
     return Range(low, high) if low <= high else Range(0, -1)
 
 
-def time_range(given: TimeBounds, name: str = "timestamps") -> Range:
+def time_range(bounds: TimeBounds, name: str = "timestamps") -> Range:
     """The times that a caller selects, in whole ms since 1970-01-01 UTC. Raises ArgumentError."""
-    if given is None:
+    if bounds is None:
         return EVERY
     need = "(first, last), both included: datetimes with a zone, ms since 1970, or None"
-    if not isinstance(given, tuple) or len(given) != 2:
-        raise ArgumentError(f"{name}={given!r}: expected {need}")
-    if given == (None, None):
+    if not isinstance(bounds, tuple) or len(bounds) != 2:
+        raise ArgumentError(f"{name}={bounds!r}: expected {need}")
+    if bounds == (None, None):
         return EVERY
-    first, last = given
+    first, last = bounds
     # a record has whole milliseconds: the first one after a time, the last one before
     if isinstance(first, datetime):
         first = -(-_since_start(first, name) // _MILLISECOND)
@@ -202,7 +206,7 @@ def time_range(given: TimeBounds, name: str = "timestamps") -> Range:
     except ArgumentError:
         is_reversed = isinstance(first, int) and isinstance(last, int) and first > last
         reason = "the first is after the last" if is_reversed else f"expected {need}"
-        raise ArgumentError(f"{name}={given!r}: {reason}") from None
+        raise ArgumentError(f"{name}={bounds!r}: {reason}") from None
 
 
 def _since_start(time: datetime, name: str) -> timedelta:
@@ -214,24 +218,26 @@ def _since_start(time: datetime, name: str) -> timedelta:
     return time - _START
 
 
-def require_isolation(given: Isolation) -> Isolation:
+def require_isolation(isolation: Isolation) -> Isolation:
     """The value, if it is one. Raises ArgumentError."""
-    if given not in get_args(Isolation):
+    if isolation not in get_args(Isolation):
         expected = " or ".join(map(repr, get_args(Isolation)))
-        raise ArgumentError(f"isolation={given!r}: expected {expected}{meant(given, get_args(Isolation))}")
-    return given
+        raise ArgumentError(
+            f"isolation={isolation!r}: expected {expected}{meant(isolation, get_args(Isolation))}"
+        )
+    return isolation
 
 
-def chosen_keys(given: Keys) -> frozenset[bytes] | None:
+def chosen_keys(keys: Keys) -> frozenset[bytes] | None:
     """The keys that a caller chooses; None: all. Raises ArgumentError."""
-    if given is None:
+    if keys is None:
         return None
-    several = [given] if isinstance(given, (bytes, str)) else given
+    several = [keys] if isinstance(keys, (bytes, str)) else keys
     if not isinstance(several, Iterable):
-        raise ArgumentError(f"keys: expected a key or a list of keys, not {type(given).__name__}")
-    found = []
-    for each in several:
-        if not isinstance(each, (bytes, str)):
-            raise ArgumentError(f"keys: expected bytes or texts, not {type(each).__name__}")
-        found.append(each.encode("utf-8", "surrogateescape") if isinstance(each, str) else each)
-    return frozenset(found)
+        raise ArgumentError(f"keys: expected a key or a list of keys, not {type(keys).__name__}")
+    encoded = []
+    for key in several:
+        if not isinstance(key, (bytes, str)):
+            raise ArgumentError(f"keys: expected bytes or texts, not {type(key).__name__}")
+        encoded.append(key.encode("utf-8", "surrogateescape") if isinstance(key, str) else key)
+    return frozenset(encoded)

@@ -55,13 +55,13 @@ else:
         if name not in _MODULES:
             raise unknown(__name__, name, __all__)
         try:
-            found: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+            published_object: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
         except ImportError as missing:
             extra = "lake" if "lake" in _MODULES[name] else "spark"
             text = f"`kodec.pipeline.{name}` needs `{missing.name}`: {install_command(extra)}"
             raise MissingDependency(text, name=missing.name) from missing
-        globals()[name] = published(found, __name__)
-        return found
+        globals()[name] = published(published_object, __name__)
+        return published_object
 
     def __dir__() -> list[str]:
         return sorted(__all__)

@@ -73,7 +73,7 @@ COLUMNS = (
     SparkColumn("batchPosition", "bigint", ("position",), _BATCH),
     SparkColumn("batchSize", "bigint", ("size",), _BATCH),
     SparkColumn("file", "string", (), _BATCH),
-    *(SparkColumn(each.label, _TYPES.get(each.code, "binary"), (each.name,), _BATCH) for each in EXTRA),
+    *(SparkColumn(field.label, _TYPES.get(field.code, "binary"), (field.name,), _BATCH) for field in EXTRA),
 )
 """The first eight in the order and with the types of Spark's own Kafka source.
 
@@ -130,10 +130,12 @@ def chosen_columns(
     typed: `key`, `value` or both: those of keyFormat and valueFormat; names: these alone, in their order.
     """
     options = {"", *(f"{part}Format" for part in typed)} | {
-        name for name, there in ((_HEADERS, headers), (_DECODED, decoded), (_BATCH, batch)) if there
+        name
+        for name, is_selected in ((_HEADERS, headers), (_DECODED, decoded), (_BATCH, batch))
+        if is_selected
     }
-    found = {c.name: c for c in COLUMNS if names is not None or c.option in options}
-    return [found[name] for name in (found if names is None else names)]
+    by_name = {c.name: c for c in COLUMNS if names is not None or c.option in options}
+    return [by_name[name] for name in (by_name if names is None else names)]
 
 
 def arrow_columns(columns: Iterable[SparkColumn]) -> pa.Schema:

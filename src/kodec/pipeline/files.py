@@ -75,7 +75,7 @@ class FileFormat:
         guard_formulas: bool = False,
     ) -> FileFormat:
         """A format by its name, with its default compression for None. Raises ArgumentError."""
-        known = next((each for each in FILE_FORMATS if each == name), None)
+        known = next((known_format for known_format in FILE_FORMATS if known_format == name), None)
         if known is None:
             raise ArgumentError(
                 f"format is one of {', '.join(FILE_FORMATS)}, not {name!r}{meant(name, FILE_FORMATS)}"
@@ -84,13 +84,13 @@ class FileFormat:
         if compression is not None and compression not in codecs:
             text = f"compression is one of {', '.join(codecs)} for {known}, not {compression!r}"
             raise ArgumentError(f"{text}{meant(compression, codecs)}")
-        for option, given in (("key_format", key), ("value_format", value)):
-            if given not in FORMATS:
+        for option, form in (("key_format", key), ("value_format", value)):
+            if form not in FORMATS:
                 raise ArgumentError(
-                    f"{option} is one of {', '.join(FORMATS)}, not {given!r}{meant(given, FORMATS)}"
+                    f"{option} is one of {', '.join(FORMATS)}, not {form!r}{meant(form, FORMATS)}"
                 )
-            if known in ("parquet", "arrow") and given not in ("auto", *TYPED):
-                raise ArgumentError(f"{option}={given!r} is for csv and jsonl: {known} stores the bytes")
+            if known in ("parquet", "arrow") and form not in ("auto", *TYPED):
+                raise ArgumentError(f"{option}={form!r} is for csv and jsonl: {known} stores the bytes")
         if guard_formulas and known != "csv":
             raise ArgumentError(f"formulas are guarded in csv, not in {known}")
         return cls(known, compression or codecs[0], key, value, values, guard_formulas)
@@ -138,26 +138,26 @@ def _readable(table: pa.Table, form: FileFormat) -> list[list[ReadableValue | No
         lists = _headers(table) if "headers" in table.schema.names else [None] * table.num_rows
         return [
             [
-                readable(data, each, headers)
+                readable(data, part_format, headers)
                 for data, headers in zip(table[name].to_pylist(), lists, strict=True)
             ]
-            for name, each in (("key", form.key), ("value", form.value))
+            for name, part_format in (("key", form.key), ("value", form.value))
         ]
     decoder, topic = form.values.decoder(), table["topic"][0].as_py()
-    found: list[list[ReadableValue | None]] = [[], []]
+    values: list[list[ReadableValue | None]] = [[], []]
     headers = _headers(table) if "headers" in table.schema.names else [()] * table.num_rows
     for key, value, pairs in zip(table["key"].to_pylist(), table["value"].to_pylist(), headers, strict=True):
         shown = readable_record(
             topic, Record(key=key, value=value, headers=pairs), form.key, form.value, decoder
         )
-        found[0].append(shown.key)
-        found[1].append(shown.value)
-    return found
+        values[0].append(shown.key)
+        values[1].append(shown.value)
+    return values
 
 
 def _headers(table: pa.Table) -> list[tuple[tuple[str, bytes | None], ...]]:
     lists = table["headers"].to_pylist()
-    return [tuple((each["key"], each["value"]) for each in named or ()) for named in lists]
+    return [tuple((header["key"], header["value"]) for header in named or ()) for named in lists]
 
 
 def _millis(table: pa.Table) -> pa.ChunkedArray:
@@ -178,22 +178,22 @@ class _Csv:
         self._options = csv.WriteOptions(include_header=True)
 
     def write_table(self, table: pa.Table) -> None:
-        found = {name: table[name] for name in ("topic", "partition", "offset")}
-        found |= {"timestamp": _millis(table), "timestampType": table["timestampType"]}
+        columns = {name: table[name] for name in ("topic", "partition", "offset")}
+        columns |= {"timestamp": _millis(table), "timestampType": table["timestampType"]}
         for name, shown in zip(("key", "value"), _readable(table, self._form), strict=True):
-            found[name] = pa.array([None if each is None else each.text for each in shown], pa.string())
-            found[f"{name}Format"] = pa.array(
-                [None if each is None else each.format for each in shown], pa.string()
+            columns[name] = pa.array([None if value is None else value.text for value in shown], pa.string())
+            columns[f"{name}Format"] = pa.array(
+                [None if value is None else value.format for value in shown], pa.string()
             )
         if "headers" in table.schema.names:
-            lists = [None if each is None else _pairs(each) for each in table["headers"].to_pylist()]
-            found["headers"] = pa.array(lists, pa.string())
-        found |= {name: table[name] for name in _decoded(table)}
+            lists = [None if pairs is None else _pairs(pairs) for pairs in table["headers"].to_pylist()]
+            columns["headers"] = pa.array(lists, pa.string())
+        columns |= {name: table[name] for name in _decoded(table)}
         if self._form.guard_formulas:
-            for name, column in found.items():
+            for name, column in columns.items():
                 if pa.types.is_string(column.type):
-                    found[name] = compute.replace_substring_regex(column, FORMULA, GUARDED)
-        csv.write_csv(pa.table(found), self._stream, write_options=self._options)
+                    columns[name] = compute.replace_substring_regex(column, FORMULA, GUARDED)
+        csv.write_csv(pa.table(columns), self._stream, write_options=self._options)
         self._options = csv.WriteOptions(include_header=False)
 
     def close(self) -> None:
@@ -201,7 +201,7 @@ class _Csv:
 
 
 def _pairs(headers: list[dict[str, Any]]) -> str:
-    shown = [(each["key"], readable(each["value"])) for each in headers]
+    shown = [(header["key"], readable(header["value"])) for header in headers]
     return json.dumps([[key, None if value is None else value.text] for key, value in shown])
 
 
@@ -213,7 +213,7 @@ class _JsonLines:
         self._form = form
 
     def write_table(self, table: pa.Table) -> None:
-        kinds = {each.value: str(each) for each in TimestampType}
+        kinds = {kind.value: str(kind) for kind in TimestampType}
         columns: dict[str, list[str]] = {
             "topic": _dumped(table["topic"]),
             "partition": _dumped(table["partition"]),
@@ -226,14 +226,14 @@ class _JsonLines:
             for row in zip(*columns.values(), strict=True)
         ]
         more: list[list[str]] = [
-            [_member(name, each) for each in shown]
+            [_member(name, value) for value in shown]
             for name, shown in zip(("key", "value"), _readable(table, self._form), strict=True)
         ]
         if "headers" in table.schema.names:
-            more.append([f'"headers": {_objects(each or [])}' for each in table["headers"].to_pylist()])
+            more.append([f'"headers": {_objects(headers or [])}' for headers in table["headers"].to_pylist()])
         for name in _decoded(table):
             # they are JSON already
-            more.append([f'"{name}": {each or "null"}' for each in table[name].to_pylist()])
+            more.append([f'"{name}": {text or "null"}' for text in table[name].to_pylist()])
         text = "".join(f"{{{', '.join(row)}}}\n" for row in zip(lines, *more, strict=True))
         self._stream.write(text.encode())
 
@@ -243,7 +243,7 @@ class _JsonLines:
 
 def _dumped(column: pa.ChunkedArray) -> list[str]:
     dump: Callable[[Any], str] = partial(json.dumps, ensure_ascii=False)
-    return [dump(each) for each in column.to_pylist()]
+    return [dump(value) for value in column.to_pylist()]
 
 
 def _member(name: str, shown: ReadableValue | None) -> str:
@@ -256,7 +256,7 @@ def _member(name: str, shown: ReadableValue | None) -> str:
 
 def _objects(headers: list[dict[str, Any]]) -> str:
     parts = (
-        f'{{"key": {json.dumps(each["key"])}, {_member("value", readable(each["value"]))}}}'
-        for each in headers
+        f'{{"key": {json.dumps(header["key"])}, {_member("value", readable(header["value"]))}}}'
+        for header in headers
     )
     return f"[{', '.join(parts)}]"

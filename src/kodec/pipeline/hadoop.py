@@ -22,32 +22,34 @@ _NAMES = {
 _ANONYMOUS = "AnonymousAWSCredentialsProvider"
 
 
-def use_hadoop_settings(given: Mapping[str, str]) -> None:
+def use_hadoop_settings(settings: Mapping[str, str]) -> None:
     """Open stores as these settings of Hadoop say, in this process; without any, as the environment says.
 
     Args:
-        given: `fs.s3a.access.key` and others, with lowercase names; unknown ones have no effect.
+        settings: `fs.s3a.access.key` and others, with lowercase names; unknown ones have no effect.
     """
-    use_s3_settings(_OfBucket(tuple(sorted(given.items()))) if given else None)
+    use_s3_settings(_OfBucket(tuple(sorted(settings.items()))) if settings else None)
 
 
 @dataclass(frozen=True)
 class _OfBucket:
     """The settings of a bucket: its own (`fs.s3a.bucket.NAME.endpoint`), else those of all."""
 
-    given: tuple[tuple[str, str], ...] = field(repr=False)
+    settings: tuple[tuple[str, str], ...] = field(repr=False)
 
     def __call__(self, bucket: str) -> Mapping[str, str | bool]:
-        known = dict(self.given)
+        known = dict(self.settings)
 
         def get(name: str) -> str:
-            own = known.get(f"fs.s3a.bucket.{bucket}.{name}")
-            return (own or known.get(f"fs.s3a.{name}", "")).strip()
+            bucket_value = known.get(f"fs.s3a.bucket.{bucket}.{name}")
+            return (bucket_value or known.get(f"fs.s3a.{name}", "")).strip()
 
-        found: dict[str, str | bool] = {ours: value for name, ours in _NAMES.items() if (value := get(name))}
+        options: dict[str, str | bool] = {
+            ours: value for name, ours in _NAMES.items() if (value := get(name))
+        }
         if endpoint := get("endpoint"):
             scheme = "http" if get("connection.ssl.enabled").lower() == "false" else "https"
-            found["endpoint"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
+            options["endpoint"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
         if _ANONYMOUS in get("aws.credentials.provider"):
-            found["skip_signature"] = True
-        return found
+            options["skip_signature"] = True
+        return options

@@ -40,10 +40,10 @@ exec {java} "$@"
 
 def _ask(java: Path, *arguments: str) -> str:
     try:
-        done = subprocess.run([java, *arguments], capture_output=True, text=True, timeout=60, check=True)
+        process = subprocess.run([java, *arguments], capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout + done.stderr
+    return process.stdout + process.stderr
 
 
 def _home_if_supported(java: Path) -> Path | None:
@@ -60,8 +60,8 @@ def system_java() -> Path | None:
     candidates = []
     if home := os.environ.get("JAVA_HOME"):
         candidates.append(Path(home, "bin", "java"))
-    if found := shutil.which("java"):
-        candidates.append(Path(found))
+    if executable := shutil.which("java"):
+        candidates.append(Path(executable))
     return next((home for home in map(_home_if_supported, candidates) if home is not None), None)
 
 

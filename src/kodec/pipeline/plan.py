@@ -163,8 +163,8 @@ class SourceSegment(NamedTuple):
 Task = tuple[SourceSegment, ...]
 
 
-def _earlier(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else min(one, other)
+def _earlier(first: int | None, other: int | None) -> int | None:
+    return other if first is None else first if other is None else min(first, other)
 
 
 def shown(path: str | os.PathLike[str]) -> str:
@@ -182,10 +182,10 @@ class _Root(LogRoot):
     @cached_property
     def known_ends(self) -> dict[TopicPartition, int]:
         """Offsets that the logs had reached, by the broker's checkpoints. Raises OSError, Malformed."""
-        found = self.recovery_points()
+        ends = self.recovery_points()
         for owner, offset in self.high_watermarks().items():
-            found[owner] = max(offset, found.get(owner, 0))
-        return found
+            ends[owner] = max(offset, ends.get(owner, 0))
+        return ends
 
 
 @dataclass
@@ -295,19 +295,19 @@ class FoundLog:
                 raise
             self.omissions.failed(self.path / LEADER_EPOCHS, error)
             epochs = []
-        written = [each.epoch for each in epochs if each.start_offset < end]
+        written = [epoch.epoch for epoch in epochs if epoch.start_offset < end]
         return max(written, default=-1), end
 
     def pieces(self, end: int | None = None) -> list[SourceSegment]:
         """Its segments, from the log start offset on, and below `end`."""
-        following = [*(each.base_offset for each in self.segments[1:]), None]
-        found = []
+        following = [*(segment.base_offset for segment in self.segments[1:]), None]
+        selected = []
         # Without a segment there is none after it either.
         for segment, after in zip(self.segments, following, strict=False):
             whole = SourceSegment(self.topic_partition, segment, after, tiered=self.tiered is not None)
             if end is None or segment.base_offset < end:
-                found.append(whole.within(self.start, end))
-        return [piece for piece in found if piece is not None]
+                selected.append(whole.within(self.start, end))
+        return [piece for piece in selected if piece is not None]
 
 
 def _end_of(files: SegmentFiles, reading: LogReadOptions, *, whole: bool = False) -> int:
@@ -360,7 +360,7 @@ def _pinned(piece: SourceSegment, reading: LogReadOptions) -> SourceSegment:
             return piece._replace(end=segment.end_of(last), tail=segment.torn_tail is not None)
     except FormatError:
         batches = read_batches(files.log, check_crc=reading.check_crc, on_error="skip", limits=reading.limits)
-        end = max((each.next_offset for each in batches), default=0)
+        end = max((batch.next_offset for batch in batches), default=0)
         return piece._replace(end=max(end, files.base_offset), tail=True)
     except FileNotFoundError:
         raise
@@ -383,10 +383,10 @@ class _Finder:
         """Find the logs at the paths. Raises OptionError for one without a log; OSError."""
         options = self.options
         with one_look():
-            there = [what for text in options.paths for what in self._logs_at(text)]
-            for what in there if options.tier is None else _with_tier(there, options.tier):
+            locations = [what for text in options.paths for what in self._logs_at(text)]
+            for what in locations if options.tier is None else _with_tier(locations, options.tier):
                 self._choose(what)
-            for what in there:
+            for what in locations:
                 if isinstance(what, LogDirectoryPath):
                     self._note_others(what)
 
@@ -424,11 +424,11 @@ class _Finder:
     def _note_others(self, what: LogDirectoryPath) -> None:
         """Note what in a log directory is read by nobody, or only by who selects it."""
         options = self.options
-        for each in left_out_of(what.path):
-            if options.may_mean(each.path.name):
-                self.omissions.add(each)
+        for omission in left_out_of(what.path):
+            if options.may_mean(omission.path.name):
+                self.omissions.add(omission)
         if options.subscribe is None and options.assign is None and not options.include_internal:
-            for topic in sorted({each.topic for each, _ in what.partitions if each.is_internal}):
+            for topic in sorted({owner.topic for owner, _ in what.partitions if owner.is_internal}):
                 text = f"{topic} is an internal topic: not read without --internal (includeInternal)"
                 self.omissions.lose(what.path, text, Cause.ABSENT)
 
@@ -458,38 +458,38 @@ class _Finder:
         log.reading, log.omissions = self.options.reading, self.omissions
         known = self.logs.setdefault(log.topic_partition, [])
         # The same folder by two paths, or by a link, is one log.
-        place = real_path(log.path)
-        if place not in self._folders:
-            self._folders.add(place)
+        folder = real_path(log.path)
+        if folder not in self._folders:
+            self._folders.add(folder)
             known.append(log)
 
 
 def _expanded(text: str) -> list[Path]:
     """The paths that a glob names; an existing path is not a glob."""
     try:
-        found = named_paths(text)
+        paths = named_paths(text)
     except NotALog as error:
         raise OptionError("path", shown(str(error))) from None
-    if not found:
+    if not paths:
         raise OptionError("path", f"{shown(text)}: nothing is called so")
-    if found == [path_of(text)] and not found[0].exists():
+    if paths == [path_of(text)] and not paths[0].exists():
         raise NoSuchPath("path", f"there is no {shown(text)}")
-    return found
+    return paths
 
 
-def _with_tier(there: Sequence[LogPath], tier: str) -> list[LogPath]:
+def _with_tier(locations: Sequence[LogPath], tier: str) -> list[LogPath]:
     """Log directories, and topic-partitions' folders, together with remote storage. Raises OptionError."""
     if not path_of(tier).exists():
         raise NoSuchPath("tier", f"there is no {shown(tier)}")
     try:
-        views = with_remote_storage(*(what.path for what in there), tier=tier)
+        views = with_remote_storage(*(what.path for what in locations), tier=tier)
     except ArgumentError as error:
         raise OptionError("tier", str(error)) from None
     return [what for view in views for what in find_logs(view)]
 
 
 def _content(path: Path) -> str:
-    names = sorted(each.name for each in path.iterdir())
+    names = sorted(entry.name for entry in path.iterdir())
     more = f" and {len(names) - 4} more" if len(names) > 4 else ""
     return f"{', '.join(map(shown, names[:4]))}{more}" if names else "nothing"
 
@@ -515,7 +515,7 @@ def found_logs(options: Options, omissions: Omissions | None = None) -> dict[Top
     _check_found(options, finder)
     for logs in finder.logs.values():
         if len(logs) > 1:
-            logs.sort(key=lambda each: (each.rank, each.path), reverse=True)
+            logs.sort(key=lambda log: (log.rank, log.path), reverse=True)
     return dict(sorted(finder.logs.items()))
 
 
@@ -534,19 +534,19 @@ def _check_found(options: Options, finder: _Finder) -> None:
     if missing:
         name = "subscribe" if options.assign is None else "assign"
         where = f"not in the log directory: {', '.join(sorted(missing))}"
-        there = (owner.topic if name == "subscribe" else str(owner) for owner in finder.seen)
-        raise OptionError(name, where + meant(min(missing), there, f"there are {_some(finder.seen)}"))
+        known = (owner.topic if name == "subscribe" else str(owner) for owner in finder.seen)
+        raise OptionError(name, where + meant(min(missing), known, f"there are {_some(finder.seen)}"))
     if not finder.logs:
-        here = f"there are {_some(finder.seen)}" if finder.seen else "there is no topic-partition"
+        summary = f"there are {_some(finder.seen)}" if finder.seen else "there is no topic-partition"
         raise OptionError(
             "path",
-            f"{', '.join(map(shown, options.paths))}: of {options.chosen} {here}; "
+            f"{', '.join(map(shown, options.paths))}: of {options.chosen} {summary}; "
             "set allowEmpty=true if no rows are expected",
         )
 
 
-def _some(seen: Iterable[TopicPartition]) -> str:
-    names = sorted(map(str, seen))
+def _some(owners: Iterable[TopicPartition]) -> str:
+    names = sorted(map(str, owners))
     return f"{', '.join(names[:10])}{f' and {len(names) - 10} more' if len(names) > 10 else ''}" or "none"
 
 
@@ -569,8 +569,8 @@ class Log:
         pieces: list[SourceSegment] = []
         for log in logs:
             lowest = pieces[0].segment.base_offset if pieces else None
-            found = [piece.within(start, None) for piece in log.pieces(lowest)]
-            pieces[:0] = [piece for piece in found if piece is not None]
+            within_bounds = [piece.within(start, None) for piece in log.pieces(lowest)]
+            pieces[:0] = [piece for piece in within_bounds if piece is not None]
         self.pieces = pieces
         self._start = start
 
@@ -582,7 +582,7 @@ class Log:
     @cached_property
     def latest(self) -> int:
         """The offset after the last one. Opens the last segment."""
-        return max([self.earliest, *(_end_of(each.segment, self._reading) for each in self.pieces[-1:])])
+        return max([self.earliest, *(_end_of(piece.segment, self._reading) for piece in self.pieces[-1:])])
 
     def pinned(self) -> list[SourceSegment]:
         """The pieces, of which the last one ends at its current end. Raises FileNotFoundError."""
@@ -636,20 +636,20 @@ class Log:
 
         Returns: whether there are none. Raises DataLoss unless the options say to go on without them.
         """
-        found, options = self.logs[0], self.options
-        if found.root is None or found.alone is not None or not found.is_local or found.is_unread:
+        base, options = self.logs[0], self.options
+        if base.root is None or base.alone is not None or not base.is_local or base.is_unread:
             return True
-        if any(each.tiered is not None for each in self.logs):
+        if any(log.tiered is not None for log in self.logs):
             # which is read too
             return True
-        log, account = PartitionLog(found.path, limits=options.reading.limits), Omissions()
-        place = account if options.reading.skips_unreachable else None
+        log, account = PartitionLog(base.path, limits=options.reading.limits), Omissions()
+        sink = account if options.reading.skips_unreachable else None
         try:
             # what another replica has is there
-            log.require_start(first, self.earliest - 1, place)
+            log.require_start(first, self.earliest - 1, sink)
         except OffsetsMissing as error:
             raise DataLoss(f"{self.owner}: {error}, or begin at a later offset") from None
-        found.omissions.extend(account)
+        base.omissions.extend(account)
         return account.is_whole
 
     def lost_end(self, end: int) -> Omission | None:
@@ -657,20 +657,20 @@ class Log:
 
         Raises OSError, FormatError.
         """
-        found, reading = self.logs[0], self.options.reading
-        if found.root is None or found.alone is not None or not found.is_local:
+        log, reading = self.logs[0], self.options.reading
+        if log.root is None or log.alone is not None or not log.is_local:
             return None
         try:
-            if found.is_unread or found.root.known_ends.get(self.owner, 0) <= end:
+            if log.is_unread or log.root.known_ends.get(self.owner, 0) <= end:
                 return None
             lost = Omissions()
-            PartitionLog(found.path, limits=reading.limits).require_end(lost)
-            for each in lost:
-                return replace(each, reason=f"{self.owner}: {each.reason}")
+            PartitionLog(log.path, limits=reading.limits).require_end(lost)
+            for omission in lost:
+                return replace(omission, reason=f"{self.owner}: {omission.reason}")
         except FormatError as error:
             if not reading.skips:
                 raise
-            found.omissions.failed(found.root.path, error)
+            log.omissions.failed(log.root.path, error)
         return None
 
     def resolved(self, edge: Edge, *, whole: bool = False) -> int:
@@ -685,12 +685,12 @@ class Log:
             hint = "give each topic-partition a time" if edge.timed else "use -2 for earliest, -1 for latest"
             raise OptionError(edge.option, f"it does not set where {self.owner} is; {hint}")
         if edge.timed:
-            found = self.of_time(of)
-            if found == self.earliest and edge.is_start:
+            offset = self.of_time(of)
+            if offset == self.earliest and edge.is_start:
                 # those before may not be older either
                 self.require_start()
-            if found is not None:
-                return found
+            if offset is not None:
+                return offset
             if edge.is_start and not options.latest_if_none:
                 raise OptionError(
                     edge.option,
@@ -716,9 +716,9 @@ class Log:
             with Segment(piece.segment, self._reading.limits) as segment:
                 # a piece may be a part of a segment, as the next one
                 if not segment.is_older(timestamp, None if after == segment.base_offset else after):
-                    found = segment.find_timestamp(timestamp, start_offset=piece.start)
-                    if found is not None:
-                        return found.offset
+                    match = segment.find_timestamp(timestamp, start_offset=piece.start)
+                    if match is not None:
+                        return match.offset
         return None
 
 
@@ -747,15 +747,15 @@ def list_segments(options: Options, omissions: Omissions | None = None) -> list[
     logs = found_logs(options, omissions)
     _check_named(options.start, logs)
     _check_named(options.end, logs)
-    found: list[SourceSegment] = []
+    segments: list[SourceSegment] = []
     for owner, replicas in logs.items():
         try:
-            found += _selected(_pieces_of(Log(owner, replicas, options)), options)
+            segments += _selected(_pieces_of(Log(owner, replicas, options)), options)
         except OSError as error:
             if isinstance(error, FileNotFoundError) or not options.reading.skips_unreachable:
                 raise
             replicas[0].leave(error)
-    return found
+    return segments
 
 
 def _selected(pieces: list[SourceSegment], options: Options) -> Iterator[SourceSegment]:
@@ -783,16 +783,16 @@ def _pieces_of(log: Log) -> list[SourceSegment]:
         end = _earlier(end, _last_stable(log.logs[0]))
     # The current state defines the result, however late or often it is read.
     pieces = log.pieces if end is not None else log.pinned()
-    found = [part._replace(is_requested=True) for part in _cut(pieces, first, end)]
+    selected = [part._replace(is_requested=True) for part in _cut(pieces, first, end)]
     if options.end.plain == LATEST:
         reached = pieces[-1].stop if pieces and end is None else log.latest
         # reading the last segment says why its end is not known
         lost = None if reached is None else log.lost_end(reached)
-        if lost is not None and found:
-            found[-1] = found[-1]._replace(lost=lost)
+        if lost is not None and selected:
+            selected[-1] = selected[-1]._replace(lost=lost)
         elif lost is not None:
             lose(options, log.logs[0].omissions, lost)
-    return found
+    return selected
 
 
 def _cut(pieces: Iterable[SourceSegment], first: int | None, end: int | None) -> Iterator[SourceSegment]:
@@ -812,10 +812,10 @@ def _last_stable(log: FoundLog) -> int | None:
     with PartitionLog(folder, limits=log.reading.limits) as whole:
         snapshots = dict(whole.files.snapshots)
         last = len(whole.segments) - 1
-        found = find_transactions(whole.segments, snapshots, last, whole.end_offset, log.reading)
-        stable = found.last_stable_offset
-        if (why := found.undecided(folder)) is not None:
-            log.omissions.add(why)
+        transactions = find_transactions(whole.segments, snapshots, last, whole.end_offset, log.reading)
+        stable = transactions.last_stable_offset
+        if (omission := transactions.undecided(folder)) is not None:
+            log.omissions.add(omission)
     # what lies after a segment that was asked for alone was not
     return stable if log.alone is None else min(stable, _end_of(log.alone, log.reading))
 

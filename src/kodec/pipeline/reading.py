@@ -46,15 +46,15 @@ def _all_columns(options: Options, typed: TypedSource | None) -> StructType:
     return schema(headers=True, decoded=True, batch=True, typed=types)
 
 
-def _check_columns(wanted: StructType, there: StructType) -> None:
+def _check_columns(schema: StructType, source_columns: StructType) -> None:
     """Refuse a schema that names other columns, or other types, than the source has.
 
     Raises: OptionError.
     """
-    types = {field.name: field.dataType.simpleString() for field in there}
+    types = {field.name: field.dataType.simpleString() for field in source_columns}
     wrong = [
         f"{field.name} {field.dataType.simpleString()}"
-        for field in wanted
+        for field in schema
         if types.get(field.name) != field.dataType.simpleString()
     ]
     if wrong:
@@ -79,13 +79,13 @@ def warn(omissions: Iterable[Omission], more: int = 0) -> None:
     driver's log for what planning leaves out, and for a task in that of its executor, which with a local
     master is the same.
     """
-    left = iter(omissions)
+    remaining = iter(omissions)
     # a name of a file may hold a line's end, after which it would forge lines
     lines = [
-        "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in shown(str(each)))
-        for each in islice(left, _MOST_WARNINGS)
+        "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in shown(str(omission)))
+        for omission in islice(remaining, _MOST_WARNINGS)
     ]
-    more += sum(1 for _ in left)
+    more += sum(1 for _ in remaining)
     if more:
         lines.append(f"{more} further ranges; a load with mode=quarantine lists them")
     now = time.strftime("%y/%m/%d %H:%M:%S")
@@ -129,10 +129,10 @@ def _left_in_silence() -> Iterator[None]:
 class TaskReader:
     """Decodes the segments of one task."""
 
-    def __init__(self, wanted: StructType, options: Options) -> None:
+    def __init__(self, schema: StructType, options: Options) -> None:
         self.typed = TypedSource.of(options)
-        _check_columns(wanted, _all_columns(options, self.typed))
-        self.wanted = wanted
+        _check_columns(schema, _all_columns(options, self.typed))
+        self.schema = schema
         self.options = options
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -152,16 +152,16 @@ class TaskReader:
 
     def planned(self, pieces: list[SourceSegment], omissions: Omissions) -> list[InputPartition]:
         """The tasks for pieces, and for what planning has left out: a row each, or a warning."""
-        made: list[InputPartition] = [TaskPartition(task) for task in tasks_of(self.options, pieces)]
+        partitions: list[InputPartition] = [TaskPartition(task) for task in tasks_of(self.options, pieces)]
         lost = omissions.losses
         if self.options.mode != "quarantine":
             warn(lost, omissions.more_losses)
         elif lost:
-            made.append(TaskPartition((), lost))
-        return made
+            partitions.append(TaskPartition((), lost))
+        return partitions
 
     def _read(self, task: Task) -> Iterator[pa.RecordBatch]:
-        columns = arrow_schema(self.wanted, None if self.typed is None else self.typed.types)
+        columns = arrow_schema(self.schema, None if self.typed is None else self.typed.types)
         first_rows: int | None = FIRST_ROWS
         omissions = Omissions()
         for part in task:
@@ -184,7 +184,7 @@ class TaskReader:
 
     def _quarantine(self, partition: TaskPartition) -> Iterator[pa.RecordBatch]:
         """What is not among the rows, which are decoded as for a query but only counted."""
-        columns = arrow_schema(self.wanted)
+        columns = arrow_schema(self.schema)
         if partition.left_out:
             yield _rows_of(partition.left_out, columns)
         for part in partition.task:
@@ -197,21 +197,21 @@ class TaskReader:
 
 
 def _rows_of(omissions: Iterable[Omission], columns: pa.Schema) -> pa.RecordBatch:
-    found = []
-    for left in omissions:
+    rows = []
+    for omission in omissions:
         # the path is that of a segment, of a topic-partition's folder, or of another one
-        name = parse_folder_name(left.path.name) or parse_folder_name(left.path.parent.name)
-        found.append(
+        name = parse_folder_name(omission.path.name) or parse_folder_name(omission.path.parent.name)
+        rows.append(
             {
                 "topic": None if name is None else name.topic_partition.topic,
                 "partition": None if name is None else name.topic_partition.partition,
-                "file": shown(left.path),
-                "position": left.position,
-                "size": left.size,
-                "firstOffset": left.first_offset,
-                "lastOffset": left.last_offset,
-                "kind": left.cause.value,
-                "message": shown(left.reason),
+                "file": shown(omission.path),
+                "position": omission.position,
+                "size": omission.size,
+                "firstOffset": omission.first_offset,
+                "lastOffset": omission.last_offset,
+                "kind": omission.cause.value,
+                "message": shown(omission.reason),
             }
         )
-    return pa.RecordBatch.from_pylist(found, schema=columns)
+    return pa.RecordBatch.from_pylist(rows, schema=columns)

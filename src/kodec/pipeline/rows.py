@@ -102,9 +102,9 @@ class SegmentRows:
         # that columns cannot hold are named by theirs.
         by_offset = part.tail or "timestamp" in schema.names
         more = ("offset",) if by_offset and schema.names else ()
-        wanted = dict.fromkeys(chain(more, chain.from_iterable(map(source_columns, schema.names))))
+        source_names = dict.fromkeys(chain(more, chain.from_iterable(map(source_columns, schema.names))))
         self._scan = Scan(
-            columns_of(headed_schema(), wanted),
+            columns_of(headed_schema(), source_names),
             _range(part),
             timestamps,
             batch_rows=BATCH_ROWS,
@@ -140,20 +140,20 @@ class SegmentRows:
         self._replaced = self._relisted = True
         for _ in range(MOST_LISTINGS):
             try:
-                found = self._now()
-                if found is None:
-                    self._gone(gone)
+                files = self._current_segments()
+                if files is None:
+                    self._report_missing(gone)
                     return
-                self._readers = [self._reader(each) for each in found]
+                self._readers = [self._reader(segment) for segment in files]
                 return
             except FileNotFoundError:
                 # Deleted since it was listed a moment ago.
                 continue
         if isinstance(part.segment.log, StorePath) or os.path.lexists(part.segment.log.parent):
             raise gone
-        self._gone(gone)
+        self._report_missing(gone)
 
-    def _gone(self, error: FileNotFoundError) -> None:
+    def _report_missing(self, error: FileNotFoundError) -> None:
         """Report offsets whose segment is gone, and neither for retention nor for compaction."""
         if self._fail_on_loss:
             raise error
@@ -170,10 +170,10 @@ class SegmentRows:
     def _last(self) -> int | None:
         return None if self.part.stop is None else self.part.stop - 1
 
-    def _require_start(self, found: list[SegmentFiles]) -> None:
+    def _require_start(self, files: list[SegmentFiles]) -> None:
         """If offsets were requested by number, report those that a broker has deleted. Raises DataLoss."""
         part = self.part
-        start = min((each.base_offset for each in found), default=part.stop or part.start + 1)
+        start = min((segment.base_offset for segment in files), default=part.stop or part.start + 1)
         if part.is_requested and start > part.start:
             self._lose("were deleted meanwhile", part.start, start - 1)
 
@@ -200,46 +200,47 @@ class SegmentRows:
         # A file that replaces the listed one may contain the records of the next one.
         after = part.after if files is part.segment and not (self._replaced or part.tiered) else None
         ends = self.part.end is not None
-        found = part_of(files, Range(first, last), self._options, after=after, ends=ends)
+        segment_part = part_of(files, Range(first, last), self._options, after=after, ends=ends)
         return scan_rows(
             files.log,
-            replace(scan, offsets=found.offsets),
+            replace(scan, offsets=segment_part.offsets),
             self._options,
-            order=found.order,
-            start=found.start,
-            stop=files.size if tail else found.stop,
+            order=segment_part.order,
+            start=segment_part.start,
+            stop=files.size if tail else segment_part.stop,
             last=None if tail else last,
             drops=self._drops,
         )
 
-    def _now(self) -> list[SegmentFiles] | None:
+    def _current_segments(self) -> list[SegmentFiles] | None:
         """The segments that may now hold the records of one that is gone.
 
         [] if retention has deleted it, None if neither retention nor compaction can have.
         """
         base = self.part.segment.base_offset
         log = PartitionLog(self.part.segment.log.parent)
-        found = _covering(log, base, self.part.after)
-        if found and found[-1].base_offset < base and Segment(found[-1]).next_offset <= base:
+        files = _covering(log, base, self.part.after)
+        if files and files[-1].base_offset < base and Segment(files[-1]).next_offset <= base:
             # Compaction may have left nothing of it, but not of the last one; nothing else deletes from the
             # middle of a log.
             after = min(
-                (each.base_offset for each in log.files.segments if each.base_offset > base), default=None
+                (segment.base_offset for segment in log.files.segments if segment.base_offset > base),
+                default=None,
             )
             if after is None or self.part.after is None:
                 return None
             with log:
                 return [] if explain_gap(log, base, after - 1).is_explained else None
-        self._require_start(found)
-        return found
+        self._require_start(files)
+        return files
 
     # -- rows -------------------------------------------------------------------------------------
 
     def batches(self, first_rows: int | None = None) -> Iterator[pa.RecordBatch]:
         """Decode; the first batch has at most `first_rows` rows."""
         try:
-            for found in self._found():
-                batch = self._batch(found)
+            for decoded in self._decoded():
+                batch = self._batch(decoded)
                 if first_rows is not None and batch.num_rows > first_rows:
                     yield batch.slice(0, first_rows)
                     batch = batch.slice(first_rows)
@@ -254,7 +255,7 @@ class SegmentRows:
                 error.in_source(shown(error.source or self.part.segment.log))
             self._unreachable(error)
 
-    def _found(self) -> Iterator[pa.RecordBatch]:
+    def _decoded(self) -> Iterator[pa.RecordBatch]:
         for reader in self._readers:
             with reader:
                 yield from reader
@@ -267,47 +268,53 @@ class SegmentRows:
     def _aborted(self) -> Callable[[Batch], bool] | None:
         """A function that tests whether a batch is of an aborted transaction; None if none is."""
         part = self.part
-        found = _transactions(part.segment.log.parent, part.tiered, part.start, part.stop, self._options)
+        transactions = _transactions(
+            part.segment.log.parent, part.tiered, part.start, part.stop, self._options
+        )
         stop = 2**63 if part.stop is None else part.stop
-        if not any(each.first_offset < stop and each.last_offset >= part.start for each in found.aborted):
+        if not any(
+            transaction.first_offset < stop and transaction.last_offset >= part.start
+            for transaction in transactions.aborted
+        ):
             return None
 
         def drops(batch: Batch) -> bool:
             data = batch.is_transactional and not batch.is_control
-            return data and found.drops(batch.producer_id, batch.base_offset)
+            return data and transactions.drops(batch.producer_id, batch.base_offset)
 
         return drops
 
-    def _batch(self, found: pa.RecordBatch) -> pa.RecordBatch:
+    def _batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if not self.schema.names:
-            return found
-        if self.part.tail and (last := pc.max(found["offset"]).as_py()) is not None and last >= self.part.end:
-            found = found.filter(pc.less(found["offset"], self.part.end))
+            return batch
+        if self.part.tail and (last := pc.max(batch["offset"]).as_py()) is not None and last >= self.part.end:
+            batch = batch.filter(pc.less(batch["offset"], self.part.end))
         try:
-            times = self._micros(found) if "timestamp" in self.schema.names else None
+            times = self._micros(batch) if "timestamp" in self.schema.names else None
         except pa.ArrowInvalid:
-            found = self._in_range(found)
-            times = self._micros(found)
+            batch = self._in_range(batch)
+            times = self._micros(batch)
         topic = self.part.topic_partition.topic
-        typed = {} if self._typed is None else self._typed.of(found, topic, self.schema.names)
-        made = typed if times is None else {**typed, "timestamp": times}
+        typed = {} if self._typed is None else self._typed.of(batch, topic, self.schema.names)
+        converted = typed if times is None else {**typed, "timestamp": times}
         arrays = [
-            made[field.name] if field.name in made else self._column(field, found) for field in self.schema
+            converted[field.name] if field.name in converted else self._column(field, batch)
+            for field in self.schema
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def _column(self, field: pa.Field, found: pa.RecordBatch) -> pa.Array:
+    def _column(self, field: pa.Field, batch: pa.RecordBatch) -> pa.Array:
         match field.name:
             case "topic":
-                return self._same(field, self.part.topic_partition.topic, found.num_rows)
+                return self._same(field, self.part.topic_partition.topic, batch.num_rows)
             case "partition":
-                return self._same(field, self.part.topic_partition.partition, found.num_rows)
+                return self._same(field, self.part.topic_partition.partition, batch.num_rows)
             case "file":
-                return self._same(field, shown(self.part.segment.log), found.num_rows)
+                return self._same(field, shown(self.part.segment.log), batch.num_rows)
             case "headers":
-                return _headers(found["headers"], field.type)
+                return _headers(batch["headers"], field.type)
             case name:
-                values = found[source_columns(name)[0]]
+                values = batch[source_columns(name)[0]]
                 return values if values.type == field.type else values.cast(field.type)
 
     def _same(self, field: pa.Field, value: str | int, rows: int) -> pa.Array:
@@ -317,18 +324,18 @@ class SegmentRows:
             filled = self._filled[field.name] = pa.repeat(pa.scalar(value, field.type), rows)
         return filled.slice(0, rows)
 
-    def _micros(self, found: pa.RecordBatch) -> pa.Array:
+    def _micros(self, batch: pa.RecordBatch) -> pa.Array:
         """The timestamps, in the unit of the column. Raises pa.ArrowInvalid."""
-        return found["timestamp"].cast(self.schema.field("timestamp").type)
+        return batch["timestamp"].cast(self.schema.field("timestamp").type)
 
-    def _in_range(self, found: pa.RecordBatch) -> pa.RecordBatch:
+    def _in_range(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows whose timestamps can be microseconds. Raises TimestampOutOfRange."""
-        millis = found["timestamp"].cast(pa.int64())
+        millis = batch["timestamp"].cast(pa.int64())
         most = (2**63 - 1) // 1000
         beyond = pc.or_(pc.less(millis, -most), pc.greater(millis, most))
         log = self.part.segment.log
         for offset, time in zip(
-            found["offset"].filter(beyond).to_pylist(), millis.filter(beyond).to_pylist(), strict=True
+            batch["offset"].filter(beyond).to_pylist(), millis.filter(beyond).to_pylist(), strict=True
         ):
             text = f"the timestamp {time} ms at offset {offset} does not fit a column of microseconds"
             if not self._options.skips:
@@ -337,7 +344,7 @@ class SegmentRows:
             self.omissions.add(
                 Omission(Cause.UNKNOWN, log, text, first_offset=offset, last_offset=offset, records=1)
             )
-        return found.filter(pc.invert(beyond))
+        return batch.filter(pc.invert(beyond))
 
     # -- what is not among the rows ---------------------------------------------------------------
 
@@ -359,8 +366,8 @@ class SegmentRows:
             return []
         if skipped and skipped.end >= reader.position:
             return []
-        wanted = self._scan.offsets
-        first, last = max(order.last + 1, part.start, wanted.first), min(part.stop - 1, wanted.last)
+        offsets = self._scan.offsets
+        first, last = max(order.last + 1, part.start, offsets.first), min(part.stop - 1, offsets.last)
         if first > last:
             return []
         tail = reader.torn_tail
@@ -369,12 +376,14 @@ class SegmentRows:
             # before.
             log = PartitionLog(part.segment.log.parent)
             base = part.segment.base_offset
-            if found := [each for each in _covering(log, first, last + 1) if each.base_offset > base]:
-                return [self._reader(each, first) for each in found]
-            if not part.is_requested and all(each.base_offset > last for each in log.files.segments):
+            if later := [
+                segment for segment in _covering(log, first, last + 1) if segment.base_offset > base
+            ]:
+                return [self._reader(segment, first) for segment in later]
+            if not part.is_requested and all(segment.base_offset > last for segment in log.files.segments):
                 return []
             # An end moves back by truncation alone: compaction leaves the last segment as it is.
-            shrunk = part.after is None and all(each.base_offset <= base for each in log.files.segments)
+            shrunk = part.after is None and all(segment.base_offset <= base for segment in log.files.segments)
             if tail is None and not shrunk:
                 with log:
                     first = explain_gap(log, first, last).lost
@@ -390,11 +399,11 @@ class SegmentRows:
 def _covering(log: PartitionLog, first: int, stop: int | None) -> list[SegmentFiles]:
     """The segments that may hold offsets from `first` on and below `stop`."""
     segments = log.files.segments
-    following = [*(each.base_offset for each in segments[1:]), None]
+    following = [*(segment.base_offset for segment in segments[1:]), None]
     return [
-        each
-        for each, after in zip(segments, following, strict=False)
-        if (stop is None or each.base_offset < stop) and (after is None or after > first)
+        segment
+        for segment, after in zip(segments, following, strict=False)
+        if (stop is None or segment.base_offset < stop) and (after is None or after > first)
     ]
 
 
@@ -413,7 +422,7 @@ def _transactions(
         files = list_tiered(tiered_folders(folder.tier if isinstance(folder, TierPath) else folder)[0])
     else:
         files = PartitionLog(folder, limits=options.limits).files.segments
-    segments = [Segment(each, options.limits) for each in files]
+    segments = [Segment(file, options.limits) for file in files]
     stop = 2**63 - 1 if stop is None else stop
     try:
         return Transactions(find_aborted(segments, start, stop, options), stop)

@@ -42,23 +42,23 @@ def log_columns(batch: pa.RecordBatch, now: int) -> pa.RecordBatch:
     Raises: KodecError for an offset that is null or negative.
     """
     names = set(batch.schema.names)
-    found = {name: batch[name] for name in ("key", "value", "headers", "offset") if name in names}
-    if "headers" in found and found["headers"].null_count:
-        found["headers"] = pc.coalesce(found["headers"], pa.scalar([], found["headers"].type))
-    if "offset" in found and (found["offset"].null_count or pc.min(found["offset"]).as_py() < 0):
+    columns = {name: batch[name] for name in ("key", "value", "headers", "offset") if name in names}
+    if "headers" in columns and columns["headers"].null_count:
+        columns["headers"] = pc.coalesce(columns["headers"], pa.scalar([], columns["headers"].type))
+    if "offset" in columns and (columns["offset"].null_count or pc.min(columns["offset"]).as_py() < 0):
         raise KodecError("kafka-log: offset is null or negative: leave the column out, or give them all")
     millis = pa.int64()
     if "timestamp" in names:
         # Spark has microseconds.
         times = pc.floor_temporal(batch["timestamp"], unit="millisecond").cast(pa.timestamp("ms", "UTC"))
-        found["timestamp"] = pc.fill_null(times.cast(millis), -1)
+        columns["timestamp"] = pc.fill_null(times.cast(millis), -1)
     else:
-        found["timestamp"] = pa.repeat(pa.scalar(now, millis), batch.num_rows)
-    kinds = pc.if_else(pc.equal(found["timestamp"], -1), -1, 0)
+        columns["timestamp"] = pa.repeat(pa.scalar(now, millis), batch.num_rows)
+    kinds = pc.if_else(pc.equal(columns["timestamp"], -1), -1, 0)
     if "timestampType" in names:
         kinds = pc.coalesce(batch["timestampType"].cast(millis), kinds)
-    found["timestamp_type"] = kinds.cast(pa.int32())
-    return pa.RecordBatch.from_pydict(found)
+    columns["timestamp_type"] = kinds.cast(pa.int32())
+    return pa.RecordBatch.from_pydict(columns)
 
 
 class PartitionRows:
@@ -122,21 +122,21 @@ class PartitionRows:
         except EncodeError as error:
             raise self._located(error, table) from None
         batches = list(read_batches(data, check_crc=False))
-        left = 0
+        carried_over = 0
         if not last:
             # It may have room for rows that are still to come.
-            left = batches.pop().count
-        self._pending = table.slice(table.num_rows - left).to_batches() if left else []
-        self._weight = sum(each.nbytes for each in self._pending)
+            carried_over = batches.pop().count
+        self._pending = table.slice(table.num_rows - carried_over).to_batches() if carried_over else []
+        self._weight = sum(batch.nbytes for batch in self._pending)
         for batch in batches:
             self._append(batch)
 
     def _located(self, error: EncodeError, table: pa.Table) -> EncodeError:
         """The error with the topic-partition, and the record's offset, if rows have one."""
-        number, bracket, rest = error.path.removeprefix("records[").partition("]")
+        number, bracket, suffix = error.path.removeprefix("records[").partition("]")
         if bracket and self._keep:
             offset = table["offset"][int(number)].as_py()
-            error.path = f"record at offset {offset}: {rest.removeprefix('.')}"
+            error.path = f"record at offset {offset}: {suffix.removeprefix('.')}"
         return error.in_source(str(self.owner))
 
     def _append(self, batch: Batch) -> None:

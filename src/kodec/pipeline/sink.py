@@ -139,12 +139,12 @@ class WriteOptions:
     checkpoint: str | None
 
     @classmethod
-    def parse(cls, given: Mapping[str, str]) -> WriteOptions:
+    def parse(cls, options: Mapping[str, str]) -> WriteOptions:
         """Read the options of a query. Raises OptionError for one that is not known or cannot be followed."""
         known = {name.lower(): name for name in (*WRITE_OPTIONS, "path")}
         values: dict[str, str] = {}
         checkpoint = None
-        for name, value in given.items():
+        for name, value in options.items():
             if (lower := name.lower()) in known:
                 values[known[lower]] = value
             elif lower == "checkpointlocation":
@@ -232,27 +232,27 @@ def _check_columns(columns: StructType, options: WriteOptions) -> None:
 
     Raises OptionError.
     """
-    found = {field.name: field.dataType.simpleString() for field in columns}
-    for name, kind in found.items():
+    types = {field.name: field.dataType.simpleString() for field in columns}
+    for name, kind in types.items():
         if name not in _TYPES:
             raise OptionError("columns", f"{name}: not one of {', '.join(_TYPES)}; leave it out")
         if kind not in _TYPES[name]:
             raise OptionError("columns", f"{name} is {kind}; expected {' or '.join(_TYPES[name])}")
-    if "value" not in found:
+    if "value" not in types:
         raise OptionError("columns", "there is no column value")
-    if "topic" not in found and options.topic is None:
+    if "topic" not in types and options.topic is None:
         raise OptionError("topic", "there is no column topic: name one with this option")
-    if "partition" not in found and options.partition is None and options.partitions is None:
+    if "partition" not in types and options.partition is None and options.partitions is None:
         text = "there is no column partition: name one, or say with the option partitions how many there are"
         raise OptionError("partition", text)
-    if "offset" in found and options.partitions is not None:
+    if "offset" in types and options.partitions is not None:
         raise OptionError("partitions", "rows with offsets have a partition: there is nothing to choose")
-    if "timestampType" in found and "timestamp" not in found:
+    if "timestampType" in types and "timestamp" not in types:
         raise OptionError("columns", "timestampType goes with timestamp")
 
 
-class _Made(NamedTuple):
-    """What one task has made."""
+class _TaskResult(NamedTuple):
+    """What one task has written."""
 
     staging: Path
     batch: tuple[str, int] | None
@@ -262,7 +262,7 @@ class _Made(NamedTuple):
 
 @dataclass
 class _Message(WriterCommitMessage):
-    made: _Made
+    result: _TaskResult
 
 
 class _Partitioner:
@@ -323,15 +323,15 @@ class _Sink:
             raise KodecError(f"kafka-log: there is no {staging}: {text}") from None
         keeps: bool | None = None
         try:
-            for each in batches:
-                if self.keep_offsets and each.num_rows:
+            for input_batch in batches:
+                if self.keep_offsets and input_batch.num_rows:
                     # SQL has no way to leave a column out: it is null then
-                    some = each["offset"].null_count < each.num_rows
+                    some = input_batch["offset"].null_count < input_batch.num_rows
                     keeps = some if keeps is None else keeps
                     if keeps is not some:
                         raise KodecError(_SOME_OFFSETS)
-                    each = each if keeps else each.drop_columns(["offset"])
-                for owner, part in self._parts(each, partitioner):
+                    input_batch = input_batch if keeps else input_batch.drop_columns(["offset"])
+                for owner, part in self._parts(input_batch, partitioner):
                     if owner not in rows:
                         rows[owner] = PartitionRows(
                             owner, attempt / str(owner), self.options.cut, keep_offsets=bool(keeps)
@@ -347,7 +347,7 @@ class _Sink:
                     # other attempts are in it, or it has gone
                     staging.rmdir()
             raise
-        return _Message(_Made(staging, batch, segments, bool(keeps)))
+        return _Message(_TaskResult(staging, batch, segments, bool(keeps)))
 
     def _parts(
         self, batch: pa.RecordBatch, partitioner: _Partitioner
@@ -357,52 +357,55 @@ class _Sink:
             return
         columns = log_columns(batch, self.now)
         names = set(batch.schema.names)
-        given = self.options
+        options = self.options
         # As in Spark's Kafka sink an option goes before a column.
-        if given.topic is not None and given.partition is not None:
-            yield _require_name(given.topic, given.partition), columns
+        if options.topic is not None and options.partition is not None:
+            yield _require_name(options.topic, options.partition), columns
             return
-        topics = batch["topic"] if given.topic is None else pa.repeat(given.topic, batch.num_rows)
+        topics = batch["topic"] if options.topic is None else pa.repeat(options.topic, batch.num_rows)
         numbers = (
             batch["partition"].cast(pa.int64())
-            if "partition" in names and given.partition is None
-            else pa.repeat(pa.scalar(given.partition, pa.int64()), batch.num_rows)
+            if "partition" in names and options.partition is None
+            else pa.repeat(pa.scalar(options.partition, pa.int64()), batch.num_rows)
         )
-        if given.partitions is not None and numbers.null_count:
+        if options.partitions is not None and numbers.null_count:
             keys = batch["key"] if "key" in names else pa.nulls(batch.num_rows, pa.binary())
             without = keys.filter(numbers.is_null())
             numbers = pc.replace_with_mask(numbers, numbers.is_null(), partitioner.chosen(without))
-        most = given.partitions
+        most = options.partitions
         if most is not None and (largest := pc.max(numbers).as_py()) is not None and largest >= most:
             raise KodecError(f"kafka-log: partition {largest}: the option partitions says there are {most}")
         owners = pa.table({"topic": topics, "partition": numbers}).group_by(["topic", "partition"])
-        found = sorted(
-            _require_name(each["topic"], each["partition"]) for each in owners.aggregate([]).to_pylist()
+        topic_partitions = sorted(
+            _require_name(row["topic"], row["partition"]) for row in owners.aggregate([]).to_pylist()
         )
-        if len(found) == 1:
-            yield found[0], columns
+        if len(topic_partitions) == 1:
+            yield topic_partitions[0], columns
             return
-        for owner in found:
-            mine = pc.and_(pc.equal(topics, owner.topic), pc.equal(numbers, owner.partition))
-            yield owner, columns.filter(mine)
+        for owner in topic_partitions:
+            mask = pc.and_(pc.equal(topics, owner.topic), pc.equal(numbers, owner.partition))
+            yield owner, columns.filter(mask)
 
     def _commit(self, messages: Iterable[WriterCommitMessage | None]) -> None:
-        made = [message.made for message in messages if isinstance(message, _Message)]
-        segments = [segment for each in made for segment in each.segments]
-        batch = made[0].batch if made else None
+        results = [message.result for message in messages if isinstance(message, _Message)]
+        segments = [segment for result in results for segment in result.segments]
+        batch = results[0].batch if results else None
         if segments or batch is not None:
-            keeps = {each.keeps for each in made if each.segments}
+            keeps = {result.keeps for result in results if result.segments}
             if len(keeps) > 1:
                 raise KodecError(_SOME_OFFSETS)
             add_segments(self.options.root, segments, keep_offsets=keeps == {True}, batch=batch)
-        _remove([self.options.staging(self.name), *(each.staging for each in made)])
+        _remove([self.options.staging(self.name), *(result.staging for result in results)])
 
     def _abort(self, messages: Iterable[WriterCommitMessage | None]) -> None:
         if is_unfinished(self.options.root):
             # The recorded work is completed, here or by the next writer: these folders contain it.
             finish_additions(self.options.root)
         _remove(
-            [self.options.staging(self.name), *(m.made.staging for m in messages if isinstance(m, _Message))]
+            [
+                self.options.staging(self.name),
+                *(m.result.staging for m in messages if isinstance(m, _Message)),
+            ]
         )
 
 
@@ -459,8 +462,8 @@ class StreamSink(_Sink, DataSourceStreamArrowWriter):
     def _staged(self, number: int) -> str | None:
         """The name of a micro-batch's staging folder, which the driver can compute too; None if there is
         none."""
-        place = self.options.checkpoint
-        return place and f"{hashlib.sha256(place.encode()).hexdigest()[:32]}-{number}"
+        checkpoint = self.options.checkpoint
+        return checkpoint and f"{hashlib.sha256(checkpoint.encode()).hexdigest()[:32]}-{number}"
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Add the segments of a micro-batch; nothing if that was done before."""

@@ -93,8 +93,8 @@ def register(spark: SparkSession, *, jvm: bool = True) -> SparkSession:
 def _registered(spark: SparkSession, jvm: bool, known: bool) -> SparkSession:
     """The session with the sources; `known` if its workers certainly have this kodec."""
     connect = type(spark).__module__.startswith("pyspark.sql.connect")
-    there = not connect and _has_jar(spark)
-    if not (there or (jvm and JAR.is_file())):
+    is_registered = not connect and _has_jar(spark)
+    if not (is_registered or (jvm and JAR.is_file())):
         if jvm:
             logger().warning(
                 "%s is not there: the source in Python serves kafka-log, at three times the cost, from local "
@@ -106,7 +106,7 @@ def _registered(spark: SparkSession, jvm: bool, known: bool) -> SparkSession:
         return spark
     if connect:
         spark.addArtifacts(str(JAR))
-    elif not there:
+    elif not is_registered:
         spark.sql(f"ADD JAR '{JAR.as_uri()}'")
     spark.conf.set(*_CATALOG)
     try:
@@ -138,7 +138,7 @@ def served_by(frame: DataFrame) -> Literal["jvm", "python"]:
 
 
 def _has_jar(spark: SparkSession) -> bool:
-    return any(JAR.name in each[0] for each in spark.sql("LIST JARS").collect())
+    return any(JAR.name in row[0] for row in spark.sql("LIST JARS").collect())
 
 
 def _look(*_: object) -> str:
@@ -174,17 +174,17 @@ def _require_python_source(spark: SparkSession, known: bool) -> None:
 def _require_workers(spark: SparkSession) -> None:
     """Check the version of kodec on the workers. Raises MissingDependency."""
     if hasattr(spark, "_jsparkSession"):
-        found = set(spark.sparkContext.parallelize(range(_LOOKS), _LOOKS).map(_look).collect())
+        versions = set(spark.sparkContext.parallelize(range(_LOOKS), _LOOKS).map(_look).collect())
     else:
         rows = spark.range(0, _LOOKS, 1, _LOOKS).select(udf(_look, "string")("id")).collect()
-        found = {row[0] for row in rows}
-    here = _look().split(" ", 1)[0]
-    for version, python in sorted(each.split(" ", 1) for each in found):
-        if version == here:
+        versions = {row[0] for row in rows}
+    driver_version = _look().split(" ", 1)[0]
+    for version, python in sorted(text.split(" ", 1) for text in versions):
+        if version == driver_version:
             continue
-        has = "no kodec" if version == "-" else f"kodec {version}, and here is {here}"
+        has = "no kodec" if version == "-" else f"kodec {version}, and here is {driver_version}"
         raise MissingDependency(
-            f"Spark's workers run {python}, which has {has}: install kodec {here} there, or set "
+            f"Spark's workers run {python}, which has {has}: install kodec {driver_version} there, or set "
             "PYSPARK_PYTHON to a Python that has it before the session starts"
         )
 
@@ -192,12 +192,12 @@ def _require_workers(spark: SparkSession) -> None:
 def running() -> SparkSession | None:
     """The running session, of any thread: `getActiveSession` knows only that of its own thread."""
     try:
-        found = SparkSession.active()
+        active = SparkSession.active()
     except PySparkException:
         return None
     # Over Connect there is no context; a context that was stopped alone leaves its session.
-    context = getattr(found, "_sc", None)
-    return None if context is not None and context._jsc is None else found
+    context = getattr(active, "_sc", None)
+    return None if context is not None and context._jsc is None else active
 
 
 def quiet_session(
@@ -209,8 +209,8 @@ def quiet_session(
     """
     home = os.environ.get("SPARK_HOME")
     folder = os.environ.get("SPARK_CONF_DIR") or (home and f"{home}/conf")
-    own = folder is not None and any(Path(folder).glob("log4j2.*"))
-    quiet = {name: value for name, value in QUIET.items() if not (own and name in _LOG_LEVEL)}
+    is_configured = folder is not None and any(Path(folder).glob("log4j2.*"))
+    quiet = {name: value for name, value in QUIET.items() if not (is_configured and name in _LOG_LEVEL)}
     settings = quiet | _OVER_TCP | dict(config or {})
     with _without_lines(_OF_THE_JVM):
         return session(master, app_name=app_name, config=settings, jvm=jvm)
@@ -236,16 +236,16 @@ def _without_lines(start: bytes) -> Iterator[None]:
 
 def _pass_on(source: int, target: int, start: bytes) -> None:
     """Copy lines until the last process that writes to `source` has ended."""
-    rest = b""
+    tail = b""
     while data := os.read(source, 1 << 16):
-        *lines, rest = (rest + data).split(b"\n")
+        *lines, tail = (tail + data).split(b"\n")
         for line in lines:
             if not line.startswith(start):
                 with contextlib.suppress(OSError):
                     os.write(target, line + b"\n")
-    if rest:
+    if tail:
         with contextlib.suppress(OSError):
-            os.write(target, rest)
+            os.write(target, tail)
     os.close(source)
     os.close(target)
 
@@ -288,10 +288,10 @@ def session(
     for key, value in (settings | dict(config or {})).items():
         builder = builder.config(key, value)
     if jvm and JAR.is_file():
-        others = [each for each in (config or {}).get("spark.jars", "").split(",") if each]
+        others = [jar for jar in (config or {}).get("spark.jars", "").split(",") if jar]
         builder = builder.config("spark.jars", ",".join([*others, str(JAR)]))
     spark = builder.getOrCreate()
-    own = os.environ.get("PYSPARK_PYTHON") == sys.executable
+    same_python = os.environ.get("PYSPARK_PYTHON") == sys.executable
     # The workers run the same Python as this process, so they need not be checked.
-    known = started and own and master is not None and master.startswith("local")
+    known = started and same_python and master is not None and master.startswith("local")
     return _registered(spark, jvm, known)

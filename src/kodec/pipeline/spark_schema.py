@@ -73,17 +73,17 @@ def schema(
     """
     typed = typed or {}
     parts = [part for part in get_args(Part) if f"{part}Typed" in typed]
-    found = chosen_columns(headers=headers, decoded=decoded, batch=batch, typed=parts, names=names)
-    return _struct(found, typed)
+    columns = chosen_columns(headers=headers, decoded=decoded, batch=batch, typed=parts, names=names)
+    return _struct(columns, typed)
 
 
 def quarantine_schema(names: Iterable[str] | None = None) -> StructType:
     """The columns of a load with `mode=quarantine`, or these alone, in this order."""
-    found = {column.name: column for column in QUARANTINE}
-    return _struct([found[name] for name in (found if names is None else names)], {})
+    by_name = {column.name: column for column in QUARANTINE}
+    return _struct([by_name[name] for name in (by_name if names is None else names)], {})
 
 
-def arrow_schema(wanted: StructType, typed: Mapping[str, pa.DataType] | None = None) -> pa.Schema:
+def arrow_schema(schema: StructType, typed: Mapping[str, pa.DataType] | None = None) -> pa.Schema:
     """The Arrow schema that Spark requires of a batch with these columns: the result of its
     `to_arrow_schema`.
 
@@ -97,7 +97,7 @@ def arrow_schema(wanted: StructType, typed: Mapping[str, pa.DataType] | None = N
                 known[column.name] if column.name in known else ARROW_TYPES[column.dataType.simpleString()],
                 column.nullable,
             )
-            for column in wanted
+            for column in schema
         ]
     )
 
@@ -115,7 +115,9 @@ def arrow_type(kind: pa.DataType) -> pa.DataType:
     """
     types = pa.types
     if types.is_struct(kind):
-        return kind if kind == VARIANT else pa.struct([(each.name, arrow_type(each.type)) for each in kind])
+        return (
+            kind if kind == VARIANT else pa.struct([(field.name, arrow_type(field.type)) for field in kind])
+        )
     if types.is_map(kind):
         return pa.map_(arrow_type(kind.key_type), arrow_type(kind.item_type))
     if types.is_list(kind):

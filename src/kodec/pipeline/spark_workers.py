@@ -68,9 +68,9 @@ class SparkWorkers(Workers):
             if isinstance(error, PySparkException):
                 raise
             # of a worker that died, for one
-            raise PySparkException(_told(error)) from error
-        found = {row["piece"]: pickle.loads(row["result"]) for row in rows}
-        return [found[number] for number in range(len(pieces))]
+            raise PySparkException(_message(error)) from error
+        results = {row["piece"]: pickle.loads(row["result"]) for row in rows}
+        return [results[number] for number in range(len(pieces))]
 
     def run_in_turn(self, work: Callable[[P], R], pieces: Sequence[P], sizes: Sequence[int]) -> Iterator[R]:
         """As in `Workers`; Spark returns all results at the end."""
@@ -94,14 +94,14 @@ def spark_workers(
     try:
         spark = quiet_session(master, app_name=f"kodec {name}", config=config, jvm=False)
     except (PySparkException, Py4JError) as error:
-        raise KodecError(f"Spark does not start on {master}: {_told(error)}") from error
+        raise KodecError(f"Spark does not start on {master}: {_message(error)}") from error
     try:
         yield SparkWorkers(spark, say)
     finally:
         spark.stop()
 
 
-def _told(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """Spark's message, without the stack trace."""
     return str(getattr(error, "java_exception", error)).partition("\n")[0]
 

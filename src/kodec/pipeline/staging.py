@@ -55,24 +55,24 @@ class Staging:
 
     def finish(self, attempt: Path, key: str) -> Path:
         """Keep an attempt's folder for a job that resumes; returns its new path. Raises OSError."""
-        kept = self.finished(key)
-        shutil.rmtree(kept, ignore_errors=True)
+        target = self.finished(key)
+        shutil.rmtree(target, ignore_errors=True)
         try:
-            return attempt.rename(kept)
+            return attempt.rename(target)
         except FileExistsError:
             # another attempt at the same task came first
             return attempt
 
-    def take(self, made: Path, name: str | Path) -> None:
+    def take(self, source: Path, name: str | Path) -> None:
         """Move a file or folder that an attempt has made into the result. Raises OSError."""
         target = self.result / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        if not made.exists():
-            text = f"{made}: written by a worker, not seen here: share the file system"
+        if not source.exists():
+            text = f"{source}: written by a worker, not seen here: share the file system"
             raise FileNotFoundError(text)
         if target.exists():
             raise FileExistsError(f"{target.relative_to(self.result)} was made by two tasks")
-        made.rename(target)
+        source.rename(target)
 
     def publish(self, target: Path) -> None:
         """Make the result the target; an existing one is exchanged for it, and deleted last.
@@ -127,7 +127,7 @@ def _staged(target: Path, resume: bool) -> Iterator[Staging]:
     target.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{target.name}.kodec-"
     # what others have put there might become a part of this output
-    others = [each for each in target.parent.glob(f"{glob.escape(prefix)}*") if is_own_folder(each)]
+    others = [folder for folder in target.parent.glob(f"{glob.escape(prefix)}*") if is_own_folder(folder)]
     for attempt in range(_TRIES):
         path = target.parent / f"{prefix}{uuid.uuid4().hex}"
         path.mkdir()
@@ -140,20 +140,20 @@ def _staged(target: Path, resume: bool) -> Iterator[Staging]:
                 raise
             continue
         break
-    done = False
+    is_complete = False
     try:
         for name in ("attempts", "result", _FINISHED):
             (path / name).mkdir()
-        for left in others:
+        for other in others:
             with suppress(BlockingIOError, FileNotFoundError, NotADirectoryError):
                 # a lock of this process would not block
-                if not is_locked(left):
-                    with locked_staging(left):
-                        _remove(left, target, path / _FINISHED if resume else None)
+                if not is_locked(other):
+                    with locked_staging(other):
+                        _remove(other, target, path / _FINISHED if resume else None)
         yield Staging(path, resumable=resume)
-        done = True
+        is_complete = True
     finally:
-        if done or not resume or not any((path / _FINISHED).iterdir()):
+        if is_complete or not resume or not any((path / _FINISHED).iterdir()):
             _remove(path, target)
         else:
             _give_back(path, target)
@@ -178,8 +178,8 @@ def _remove(path: Path, target: Path, heir: Path | None = None) -> None:
     """Remove a staging folder; its finished output moves to `heir`."""
     _give_back(path, target)
     if heir is not None and (path / _FINISHED).is_dir():
-        for each in (path / _FINISHED).iterdir():
-            each.rename(heir / each.name)
+        for item in (path / _FINISHED).iterdir():
+            item.rename(heir / item.name)
     shutil.rmtree(path, ignore_errors=True)
 
 
@@ -205,11 +205,11 @@ def require_free(
         return
     if target.exists() and not target.is_dir():
         raise FileExistsError(f"{target} is a file")
-    found = sorted(each.name for each in target.iterdir()) if target.is_dir() else []
-    if found and not overwrite:
+    names = sorted(path.name for path in target.iterdir()) if target.is_dir() else []
+    if names and not overwrite:
         hint = "" if overwrite is None else "; overwrite=True replaces it"
         raise FileExistsError(f"{target} is not empty{hint}")
-    if found and (other := next((name for name in _files_in(target) if not ours(name)), None)) is not None:
+    if names and (other := next((name for name in _files_in(target) if not ours(name)), None)) is not None:
         raise FileExistsError(f"{target} holds {other}, which is not of an export: it is not replaced")
 
 

@@ -42,8 +42,8 @@ TOPIC_IDS = "#topicIds"
 class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reports the ends of the logs, and reads the records between two such offsets."""
 
-    def __init__(self, wanted: StructType, options: Options) -> None:
-        super().__init__(wanted, options)
+    def __init__(self, schema: StructType, options: Options) -> None:
+        super().__init__(schema, options)
         # The end of a query that ends, as with `availableNow`.
         self._last: dict[TopicPartition, int] | None = None
         # When the last micro-batch that did not wait was created.
@@ -74,7 +74,7 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
         begin, known = _parsed(start), _parsed_ids(start)
         for owner, position in begin.items():
             if owner not in logs or not logs[owner].pieces:
-                self._gone(owner, position, position, omissions)
+                self._report_deleted(owner, position, position, omissions)
                 ends[owner], ids[owner] = position, known.get(owner)
         self._forget_replaced(begin, known, ids, logs, omissions)
         self._fresh(omissions, say=True)
@@ -84,8 +84,8 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
                 return start
             if isinstance(limit, ReadMaxRows):
                 ends = _limited(begin, ends, logs, limit.max_rows)
-        found = _json(ends, ids)
-        return start if found == start else found
+        latest = _json(ends, ids)
+        return start if latest == start else latest
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """That of maxOffsetsPerTrigger, or of minOffsetsPerTrigger; `latestOffset` knows both."""
@@ -124,26 +124,26 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
         ids = _ids_of(logs)
         for owner, known in _parsed_ids(end).items():
             if owner in logs and _differ(known, ids.get(owner)):
-                self._gone(owner, first.get(owner, 0), last[owner], omissions)
+                self._report_deleted(owner, first.get(owner, 0), last[owner], omissions)
                 del logs[owner]
         pieces: list[SourceSegment] = []
         for owner in sorted(set(first) - set(last)):
-            self._gone(owner, first[owner], first[owner], omissions)
+            self._report_deleted(owner, first[owner], first[owner], omissions)
         for owner, stop in sorted(last.items()):
             if owner in logs:
                 pieces += logs[owner].between(first.get(owner), stop)
             elif first.get(owner, 0) < stop:
-                self._gone(owner, first.get(owner, 0), stop, omissions)
+                self._report_deleted(owner, first.get(owner, 0), stop, omissions)
         return self.planned(pieces, self._fresh(omissions))
 
     def _logs(self, omissions: Omissions) -> dict[TopicPartition, Log]:
-        found = found_logs(self.options, omissions)
-        return {owner: Log(owner, each, self.options) for owner, each in found.items()}
+        listed = found_logs(self.options, omissions)
+        return {owner: Log(owner, replicas, self.options) for owner, replicas in listed.items()}
 
     def _ends(self, logs: Mapping[TopicPartition, Log]) -> dict[TopicPartition, int]:
         return {owner: log.stable_end(committed=self.options.committed) for owner, log in logs.items()}
 
-    def _gone(self, owner: TopicPartition, first: int, stop: int, omissions: Omissions) -> None:
+    def _report_deleted(self, owner: TopicPartition, first: int, stop: int, omissions: Omissions) -> None:
         """Report a log that has no segment any more, and was read up to `first`. Raises DataLoss."""
         what = "; the query had read" if first == stop else ", with offsets"
         text = f"{owner} is gone{what} up to {stop}"
@@ -177,7 +177,7 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
     def _fresh(self, omissions: Omissions, *, say: bool = False) -> Omissions:
         """Of what is left out, what this query has not reported yet."""
         fresh = Omissions()
-        fresh.extend(each for each in omissions.losses if self._omissions.add(each))
+        fresh.extend(loss for loss in omissions.losses if self._omissions.add(loss))
         if say:
             warn(fresh)
         return fresh
@@ -194,16 +194,16 @@ def _ids_of(logs: Mapping[TopicPartition, Log]) -> dict[TopicPartition, str | No
 def _json(
     offsets: Mapping[TopicPartition, int], ids: Mapping[TopicPartition, str | None] | None = None
 ) -> Offsets:
-    found: Offsets = _by_topic(offsets)
+    by_topic: Offsets = _by_topic(offsets)
     known = {owner: ids[owner] for owner in offsets if ids and ids.get(owner) is not None}
-    return {**found, TOPIC_IDS: _by_topic(known)} if known else found
+    return {**by_topic, TOPIC_IDS: _by_topic(known)} if known else by_topic
 
 
 def _by_topic(values: Mapping[TopicPartition, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    by_topic: dict[str, Any] = {}
     for owner, value in sorted(values.items()):
-        found.setdefault(owner.topic, {})[str(owner.partition)] = value
-    return found
+        by_topic.setdefault(owner.topic, {})[str(owner.partition)] = value
+    return by_topic
 
 
 def _parsed(offsets: Mapping[str, Any]) -> dict[TopicPartition, int]:
@@ -211,9 +211,9 @@ def _parsed(offsets: Mapping[str, Any]) -> dict[TopicPartition, int]:
     try:
         return {
             TopicPartition(topic, int(partition)): int(offset)
-            for topic, each in offsets.items()
+            for topic, partitions in offsets.items()
             if topic != TOPIC_IDS
-            for partition, offset in each.items()
+            for partition, offset in partitions.items()
         }
     except (AttributeError, TypeError, ValueError):
         raise KodecError(
@@ -226,8 +226,8 @@ def _parsed_ids(offsets: Mapping[str, Any]) -> dict[TopicPartition, str | None]:
     try:
         return {
             TopicPartition(topic, int(partition)): str(topic_id)
-            for topic, each in offsets.get(TOPIC_IDS, {}).items()
-            for partition, topic_id in each.items()
+            for topic, partitions in offsets.get(TOPIC_IDS, {}).items()
+            for partition, topic_id in partitions.items()
         }
     except (AttributeError, TypeError, ValueError):
         raise KodecError(f"kafka-log: the checkpoint has {offsets!r}: its topic ids cannot be read") from None

@@ -50,29 +50,31 @@ class TypedColumns:
     @property
     def fields(self) -> list[pa.Field]:
         """The columns. Raises BadSchema, MissingDependency."""
-        found = [
+        columns = [
             column
             for part, decoder in self.decoders.items()
             for column in typed_fields(decoder, *typed_names(part))
         ]
         if self.form != "struct":
             kind = VARIANT if self.form == "variant" else pa.string()
-            found = [each.with_type(kind) if each.name.endswith("Typed") else each for each in found]
-        return found
+            columns = [
+                column.with_type(kind) if column.name.endswith("Typed") else column for column in columns
+            ]
+        return columns
 
     def of(
         self, batch: pa.RecordBatch, topic: str, names: Iterable[str] | None = None
     ) -> dict[str, pa.Array]:
         """The columns of rows with headers and decoded values; with `names` only these."""
-        found: dict[str, pa.Array] = {}
+        columns: dict[str, pa.Array] = {}
         for part, decoder in self.decoders.items():
-            mine = typed_names(part)
-            if names is None or not set(mine).isdisjoint(names):
+            column_names = typed_names(part)
+            if names is None or not set(column_names).isdisjoint(names):
                 values, schema, reason = self._decoded(decoder, batch, topic, part)
-                if (kind := self.types.get(mine[0], values.type)) != values.type:
+                if (kind := self.types.get(column_names[0], values.type)) != values.type:
                     values, reason = _cast(values, kind, reason)
-                found |= zip(mine, (values, schema, reason), strict=True)
-        return found
+                columns |= zip(column_names, (values, schema, reason), strict=True)
+        return columns
 
     def _decoded(
         self, decoder: ValueDecoder, batch: pa.RecordBatch, topic: str, part: Part
@@ -107,7 +109,7 @@ def _variants(texts: pa.Array, reasons: pa.Array) -> tuple[pa.Array, pa.Array]:
     from pyspark.errors import PySparkException
     from pyspark.sql.types import VariantVal
 
-    found: list[dict[str, bytes] | None] = []
+    variants: list[dict[str, bytes] | None] = []
     wrong: dict[int, str] = {}
     for row, text in enumerate(texts.to_pylist()):
         try:
@@ -116,8 +118,8 @@ def _variants(texts: pa.Array, reasons: pa.Array) -> tuple[pa.Array, pa.Array]:
             value = None if text is None else VariantVal.parseJson(text)
         except (PySparkException, ValueError, OverflowError) as error:
             value, wrong[row] = None, f"no VARIANT: {error}"
-        found.append(None if value is None else {"value": value.value, "metadata": value.metadata})
-    return pa.array(found, VARIANT), _with(reasons, wrong)
+        variants.append(None if value is None else {"value": value.value, "metadata": value.metadata})
+    return pa.array(variants, VARIANT), _with(reasons, wrong)
 
 
 # Others are exact as a double or a decimal.

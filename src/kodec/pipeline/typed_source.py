@@ -29,7 +29,7 @@ class TypedSource:
     """
 
     options: TypedOptions
-    asked: Mapping[Part, ValueRequest]
+    requests: Mapping[Part, ValueRequest]
     types: Mapping[str, pa.DataType]
 
     @classmethod
@@ -39,28 +39,28 @@ class TypedSource:
         Raises: OptionError for schemas that are missing or invalid; SchemaSourceFailed;
         MissingDependency; as `found_logs`.
         """
-        given = options.typed
-        if given is None or options.mode == "quarantine":
+        typed = options.typed
+        if typed is None or options.mode == "quarantine":
             return None
-        plain = ValueRequest(_log_dirs(options), given.schemas, given.framing)
+        plain = ValueRequest(_log_dirs(options), typed.schemas, typed.framing)
         try:
             source = plain.decoder().source
         except (ArgumentError, BadSchema, UnknownSchema) as error:
             raise OptionError("schemas", str(error)) from None
-        if source is None and set(given.formats.values()) != {"json-schema"}:
+        if source is None and set(typed.formats.values()) != {"json-schema"}:
             raise OptionError(
                 "schemas",
                 f"the log directory has no topic {SCHEMAS_TOPIC}; name a registry, a folder or a topic",
             )
-        asked: dict[Part, ValueRequest] = {}
+        requests: dict[Part, ValueRequest] = {}
         fields: list[pa.Field] = []
-        for part in given.formats:
+        for part in typed.formats:
             try:
-                asked[part] = plain.reading(given.readers[part]) if part in given.readers else plain
-                fields += _columns(given, {part: asked[part]}).fields
+                requests[part] = plain.reading(typed.readers[part]) if part in typed.readers else plain
+                fields += _columns(typed, {part: requests[part]}).fields
             except (BadSchema, UnknownSchema) as error:
                 raise OptionError(READER_SCHEMAS[part], str(error)) from None
-        return cls(given, asked, {field.name: arrow_type(field.type) for field in fields})
+        return cls(typed, requests, {field.name: arrow_type(field.type) for field in fields})
 
     @property
     def spark_types(self) -> dict[str, DataType]:
@@ -70,22 +70,22 @@ class TypedSource:
     @property
     def columns(self) -> TypedColumns:
         """Their decoder. Raises as `ValueRequest.decoder`."""
-        return replace(_columns(self.options, self.asked), types=self.types)
+        return replace(_columns(self.options, self.requests), types=self.types)
 
 
-def _columns(given: TypedOptions, asked: Mapping[Part, ValueRequest]) -> TypedColumns:
-    decoders = {part: each.decoder(given.formats[part]) for part, each in asked.items()}
-    return TypedColumns(decoders, given.form or "struct")
+def _columns(options: TypedOptions, requests: Mapping[Part, ValueRequest]) -> TypedColumns:
+    decoders = {part: request.decoder(options.formats[part]) for part, request in requests.items()}
+    return TypedColumns(decoders, options.form or "struct")
 
 
 def _log_dirs(options: Options) -> tuple[str, ...]:
     """The log directories that may contain the topic of schemas."""
-    found = [
+    folders = [
         (log.path if log.alone is None else log.path.parent).parent
         for logs in relisted(found_logs)(options).values()
         for log in logs
         if log.tiered is None
     ]
-    return tuple(dict.fromkeys(map(str, found))) or tuple(
+    return tuple(dict.fromkeys(map(str, folders))) or tuple(
         path for path in options.paths if path_of(path).is_dir()
     )

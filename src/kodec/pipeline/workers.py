@@ -81,10 +81,10 @@ class Workers:
                 room = task_bytes
             tasks[-1].append(number)
             room -= cost
-        found = self.run(_Each(work), [[pieces[number] for number in task] for task in tasks])
+        task_results = self.run(_Each(work), [[pieces[number] for number in task] for task in tasks])
         by_number = {
             number: result
-            for task, results in zip(tasks, found, strict=True)
+            for task, results in zip(tasks, task_results, strict=True)
             for number, result in zip(task, results, strict=True)
         }
         return [by_number[number] for number in range(len(pieces))]
@@ -117,5 +117,5 @@ def workers(
         text = f"Spark's workers need `{missing.name}`: {install_command('spark')}"
         raise MissingDependency(text, name=missing.name) from missing
 
-    with spark_workers(name, master, config or {}, progress or (lambda text: None)) as found:
-        yield found
+    with spark_workers(name, master, config or {}, progress or (lambda text: None)) as pool:
+        yield pool

@@ -297,7 +297,9 @@ def look_into(
     producers: dict[int, ProducerReport] = {}
     hidden: Counter[tuple[str, str]] = Counter()
     transactional: list[PartitionLog] = []
-    for log, looked in zip(logs, _each(lambda log: _look(log, step), logs, threads or cores()), strict=True):
+    for log, looked in zip(
+        logs, _in_order(lambda log: _look(log, step), logs, threads or cores()), strict=True
+    ):
         report.partitions.append(looked.partition)
         for text in looked.problems:
             if looked.partition.health == "torn":
@@ -366,7 +368,7 @@ def _logs_at(
     return logs, directories
 
 
-def _each(work: Callable[[T], R], items: Sequence[T], threads: int) -> Iterable[R]:
+def _in_order(work: Callable[[T], R], items: Sequence[T], threads: int) -> Iterable[R]:
     """Each result in order; once the caller stops, as after Ctrl-C, no further call begins."""
     pool = ThreadPoolExecutor(threads, "kodec-report")
     try:
@@ -519,7 +521,7 @@ def _verify(
     report.problems, report.problem_count = [], 0
     for path in paths:
         notes, checks = plan_checks(path)
-        problem_lists: Iterable[list[Problem]] = _each(
+        problem_lists: Iterable[list[Problem]] = _in_order(
             lambda check: list(check.run(limits=limits, progress=step)), checks, threads
         )
         for problem in chain(notes, chain.from_iterable(problem_lists)):

@@ -144,8 +144,14 @@ class AdoptionPlan(Plan[StepReport[Adoption]]):
     @property
     def problems(self) -> list[str]:
         """Why nothing can be adopted, one reason per line; empty if all can be."""
-        problems = [f"{each.topic_partition}: {text}" for each in self.partitions for text in each.problems]
-        expired = ", ".join(str(each.topic_partition) for each in self.partitions if each.expired)
+        problems = [
+            f"{partition.topic_partition}: {text}"
+            for partition in self.partitions
+            for text in partition.problems
+        ]
+        expired = ", ".join(
+            str(partition.topic_partition) for partition in self.partitions if partition.expired
+        )
         if expired and not problems and not self.allow_expired:
             problems.append(f"retention would delete segments of {expired} at once: change it first")
         return problems
@@ -153,7 +159,7 @@ class AdoptionPlan(Plan[StepReport[Adoption]]):
     @property
     def has_changes(self) -> bool:
         """Whether there is something to adopt."""
-        return not all(each.is_adopted for each in self.partitions)
+        return not all(partition.is_adopted for partition in self.partitions)
 
     def preview(self) -> StepReport[Adoption]:
         return StepReport(list(self.partitions))
@@ -180,17 +186,17 @@ class AdoptionPlan(Plan[StepReport[Adoption]]):
         refuse(self.problems)
         for root in self.into:
             require_owner(root)
-        places = [quarantine_of(each.target, self.quarantine) for each in self.partitions]
+        places = [quarantine_of(partition.target, self.quarantine) for partition in self.partitions]
         with ExitStack() as stack:
             self._hold(stack)
             self.require_current()
-            with ExitStack() as made:
-                working = [self._copied(each, made) for each in self.partitions]
+            with ExitStack() as copies:
+                working = [self._copied(partition, copies) for partition in self.partitions]
                 # Copying may have taken hours.
                 self.require_current()
                 for root in self.into:
                     self._forget(root)
-                made.pop_all()
+                copies.pop_all()
             return self._exchange(working, places, on_step)
 
     def _hold(self, stack: ExitStack) -> None:
@@ -205,7 +211,9 @@ class AdoptionPlan(Plan[StepReport[Adoption]]):
                     raise
         for root, lock in locks.items():
             stack.enter_context(lock.claim(root))
-        for folder in {each.source for each in self.partitions} | {each.target for each in self.partitions}:
+        for folder in {partition.source for partition in self.partitions} | {
+            partition.target for partition in self.partitions
+        }:
             if folder.exists():
                 if folder.parent in locks:
                     stack.enter_context(locks[folder.parent].claim(folder))
@@ -213,11 +221,11 @@ class AdoptionPlan(Plan[StepReport[Adoption]]):
 
     def require_current(self) -> None:
         """Raises StalePlan if the plan would be different now; OSError."""
-        for each in self.fingerprints:
-            each.require()
+        for fingerprint in self.fingerprints:
+            fingerprint.require()
         try:
             planner = self.planner.again()
-            now = planner.partitions([each.source for each in self.partitions], check=lambda _: [])
+            now = planner.partitions([partition.source for partition in self.partitions], check=lambda _: [])
         except (ValueError, KeyError) as error:
             raise StalePlan(str(self.source), f"cannot be adopted any more ({error})") from error
         if planner.properties != self.planner.properties:
@@ -227,7 +235,7 @@ class AdoptionPlan(Plan[StepReport[Adoption]]):
                 text = "; ".join(after.problems) or "its metadata in the cluster has changed"
                 raise StalePlan(str(before.target), f"has changed ({text})")
 
-    def _copied(self, adoption: Adoption, made: ExitStack) -> Path:
+    def _copied(self, adoption: Adoption, copies: ExitStack) -> Path:
         """The folder to adopt, ready and durable; `made` removes a copy again."""
         source, root = adoption.source, adoption.target.parent
         if adoption.is_in_place:
@@ -240,7 +248,7 @@ class AdoptionPlan(Plan[StepReport[Adoption]]):
         if folder.exists():
             # left by a killed adoption
             shutil.rmtree(folder)
-        made.callback(shutil.rmtree, folder, ignore_errors=True)
+        copies.callback(shutil.rmtree, folder, ignore_errors=True)
         folder.mkdir()
         for path in _files_of(source):
             # Its creator may lack read access to the target of a link that the broker's user can read.
@@ -252,9 +260,9 @@ class AdoptionPlan(Plan[StepReport[Adoption]]):
     def _forget(self, root: Path) -> None:
         """Remove the broker's entries for the empty logs; keep the entries for deleted records."""
         adopted = {
-            each.topic_partition
-            for each in self.partitions
-            if each.target.parent == root and not each.is_adopted
+            partition.topic_partition
+            for partition in self.partitions
+            if partition.target.parent == root and not partition.is_adopted
         }
         starts = LogRoot(self.source).log_start_offsets
         deleted = {owner: offset for owner, offset in starts.items() if owner in adopted}
@@ -278,31 +286,31 @@ class AdoptionPlan(Plan[StepReport[Adoption]]):
         """Exchange each folder with the broker's empty one."""
         report = StepReport[Adoption]([], applied=True)
         count = 0
-        for each, made, place in zip(self.partitions, working, places, strict=True):
+        for partition, copy, quarantine in zip(self.partitions, working, places, strict=True):
             try:
                 empty = None
-                if each.is_in_place:
-                    _furnish(made, each)
-                elif each.is_adopted:
-                    empty = made if made.exists() else None
+                if partition.is_in_place:
+                    _furnish(copy, partition)
+                elif partition.is_adopted:
+                    empty = copy if copy.exists() else None
                 else:
-                    empty = _put_in_place(made, each.target)
+                    empty = _put_in_place(copy, partition.target)
                 count += 1
-                sync_folder(each.target.parent)
+                sync_folder(partition.target.parent)
                 if empty is not None:
-                    report.kept.append(place)
+                    report.kept.append(quarantine)
                     for path in sorted(empty.iterdir()):
-                        move_away(path, place)
+                        move_away(path, quarantine)
                     empty.rmdir()
-                    sync_folder(each.target.parent)
+                    sync_folder(partition.target.parent)
             except BaseException as error:
-                for other, left in zip(self.partitions[count:], working[count:], strict=True):
+                for other, leftover in zip(self.partitions[count:], working[count:], strict=True):
                     if not (other.is_in_place or other.is_adopted):
-                        shutil.rmtree(left, ignore_errors=True)
+                        shutil.rmtree(leftover, ignore_errors=True)
                 error.add_note(f"{count} of {len(self.partitions)} topic-partitions were adopted")
                 raise
-            report.steps.append(each)
-            on_step(each)
+            report.steps.append(partition)
+            on_step(partition)
         return report
 
 
@@ -318,18 +326,18 @@ def _furnish(folder: Path, adoption: Adoption) -> None:
             os.fsync(fd)
 
 
-def _put_in_place(made: Path, target: Path) -> Path | None:
+def _put_in_place(copy: Path, target: Path) -> Path | None:
     """Give a folder its final name; return the new place of the folder that had it, or None."""
     if not target.exists():
-        made.rename(target)
+        copy.rename(target)
         return None
-    if not exchange(made, target):
+    if not exchange(copy, target):
         # A name that marks a replica for deletion, in case of a crash here.
-        aside = made.with_name(f"{made.name.partition('.')[0]}.{uuid4().hex}-delete")
+        aside = copy.with_name(f"{copy.name.partition('.')[0]}.{uuid4().hex}-delete")
         target.rename(aside)
-        made.rename(target)
-        made = aside
-    return made
+        copy.rename(target)
+        copy = aside
+    return copy
 
 
 def plan_adoption(
@@ -382,56 +390,56 @@ def plan_adoption(
         >>> [(str(each.topic_partition), each.end_offset, each.problems) for each in plan.partitions]
         [('orders-0', 421, [])]
     """
-    given = Path(source).resolve()
+    source_path = Path(source).resolve()
     targets = [into] if isinstance(into, (str, os.PathLike)) else into
-    roots = tuple(dict.fromkeys(Path(each).resolve() for each in targets))
+    roots = tuple(dict.fromkeys(Path(target).resolve() for target in targets))
     if not roots:
         raise ValueError("give a log directory of the broker")
-    if given not in roots:
+    if source_path not in roots:
         for root in roots:
-            require_apart(given, root)
+            require_apart(source_path, root)
     elif len(roots) > 1:
-        raise ValueError(f"{given} is adopted in place: give no other log directory")
-    if is_unfinished(given):
-        raise ValueError(f"{given}: added segments are not yet in place: finish that first")
-    what = resolve(given)
+        raise ValueError(f"{source_path} is adopted in place: give no other log directory")
+    if is_unfinished(source_path):
+        raise ValueError(f"{source_path}: added segments are not yet in place: finish that first")
+    what = resolve(source_path)
     live = what.partitions if isinstance(what, LogDirectoryPath) else []
-    found = [each for each in live if not each.topic_partition.is_internal]
-    if not found:
-        raise NotALog(f"{given} has no folder named like orders-0, or only Kafka's own topics")
-    if (chosen := chosen_names("topics", topics)) is not None:
-        names = set(chosen)
-        there = {each.topic_partition.topic for each in found}
-        if missing := sorted(names - there):
-            raise KeyError(f"{given} has no topic {', '.join(missing)}{meant(missing[0], there)}")
-        found = [each for each in found if each.topic_partition.topic in names]
+    selected = [partition for partition in live if not partition.topic_partition.is_internal]
+    if not selected:
+        raise NotALog(f"{source_path} has no folder named like orders-0, or only Kafka's own topics")
+    if (topic_names := chosen_names("topics", topics)) is not None:
+        names = set(topic_names)
+        known = {partition.topic_partition.topic for partition in selected}
+        if missing := sorted(names - known):
+            raise KeyError(f"{source_path} has no topic {', '.join(missing)}{meant(missing[0], known)}")
+        selected = [partition for partition in selected if partition.topic_partition.topic in names]
     moment = time.time_ns() // 1_000_000 if now is None else now
-    at = None if metadata is None else Path(metadata)
-    planner = _Planner.read(given, roots, at, topic_ids, retention_ms, moment)
-    sources = [each.path for each in found]
+    metadata_path = None if metadata is None else Path(metadata)
+    planner = _Planner.read(source_path, roots, metadata_path, topic_ids, retention_ms, moment)
+    sources = [partition.path for partition in selected]
     # Before the logs are read.
     folders = {*sources, *(root / path.name for root in roots for path in sources)}
-    fingerprints = tuple(Fingerprint.of(each) for each in sorted(folders))
+    fingerprints = tuple(Fingerprint.of(folder) for folder in sorted(folders))
     partitions = planner.partitions(sources, check=lambda path: _problems_in(path, progress))
     omissions = Omissions()
-    omissions.extend(left_out_of(given))
-    for each in live:
-        if each.topic_partition.is_internal:
+    omissions.extend(left_out_of(source_path))
+    for partition in live:
+        if partition.topic_partition.is_internal:
             text = "not adopted: it is one of Kafka's own topics, and the cluster has its own"
-            omissions.lose(each.path, text, Cause.ABSENT)
+            omissions.lose(partition.path, text, Cause.ABSENT)
     return AdoptionPlan(
-        given, roots, partitions, omissions, planner, fingerprints, progress, allow_expired, quarantine
+        source_path, roots, partitions, omissions, planner, fingerprints, progress, allow_expired, quarantine
     )
 
 
 def _problems_in(folder: Path, progress: Callable[[int], None]) -> list[str]:
     """The findings of `verify` in a log, on one line; and what an adoption would copy torn."""
-    found: list[object] = [each for each in verify(folder, progress=progress) if not each.note]
+    problems: list[object] = [problem for problem in verify(folder, progress=progress) if not problem.note]
     for path in _files_of(folder):
         if path.suffix not in _OF_BATCHES and path.is_file() and (damage := damage_in(path)) is not None:
-            found.append(f"{path}: {damage}")
-    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-    return [f"verify reports a problem: {found[0]}{more}"] if found else []
+            problems.append(f"{path}: {damage}")
+    more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
+    return [f"verify reports a problem: {problems[0]}{more}"] if problems else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -460,14 +468,14 @@ class _Planner:
         """Raises ValueError unless all belong to one cluster and one broker; OSError; FormatError."""
         properties = {root: _properties(root) for root in into}
         first = properties[into[0]]
-        for root, each in properties.items():
-            if (each.cluster_id, each.node_id) != (first.cluster_id, first.node_id):
+        for root, meta in properties.items():
+            if (meta.cluster_id, meta.node_id) != (first.cluster_id, first.node_id):
                 raise ValueError(f"{into[0]} and {root} belong to different brokers")
         for path in (source, *([] if metadata_at is None else [metadata_at])):
-            found = LogRoot(path).meta_properties()
-            if found is not None and found.cluster_id not in (None, first.cluster_id):
+            stated = LogRoot(path).meta_properties()
+            if stated is not None and stated.cluster_id not in (None, first.cluster_id):
                 raise ValueError(
-                    f"{path} belongs to cluster {found.cluster_id}, but {into[0]} of {first.cluster_id}"
+                    f"{path} belongs to cluster {stated.cluster_id}, but {into[0]} of {first.cluster_id}"
                 )
         metadata = _metadata(
             into if metadata_at is None else (metadata_at,), required=metadata_at is not None
@@ -476,10 +484,10 @@ class _Planner:
             if metadata.omissions.unread:
                 raise ValueError(f"the metadata cannot be read completely: {metadata.omissions.unread[0]}")
             for broker in metadata.brokers:
-                known = {uuid_text(each) for each in broker.log_dirs}
-                for root, each in properties.items():
-                    identity = each.directory_id
-                    if broker.id == each.node_id and known and identity is not None and identity not in known:
+                known = {uuid_text(log_dir) for log_dir in broker.log_dirs}
+                for root, meta in properties.items():
+                    identity = meta.directory_id
+                    if broker.id == meta.node_id and known and identity is not None and identity not in known:
                         raise ValueError(
                             f"{root}: the cluster's metadata has no log directory {identity} of broker "
                             f"{broker.id}: it is of another cluster, or the broker was never started there"
@@ -505,45 +513,49 @@ class _Planner:
     def _root_for(self, name: str, known: UUID | None, held: dict[Path, int]) -> tuple[Path, list[str]]:
         """The target log directory of a partition, and reasons against it."""
         if known is not None:
-            of = [root for root, each in self.properties.items() if each.directory_id == uuid_text(known)]
+            of = [root for root, meta in self.properties.items() if meta.directory_id == uuid_text(known)]
             if of:
                 return of[0], []
-            if all(each.directory_id is not None for each in self.properties.values()):
+            if all(meta.directory_id is not None for meta in self.properties.values()):
                 text = f"the broker has it in another of its log.dirs, {uuid_text(known)}"
                 return self.into[0], [f"{text}: also give that with --into"]
-        there = [root for root in self.into if (root / name).exists()]
-        if len(there) > 1:
-            return there[0], [f"it is in both {there[0]} and {there[1]}"]
-        root = there[0] if there else min(held, key=lambda each: held[each])
-        held[root] += not there
+        present = [root for root in self.into if (root / name).exists()]
+        if len(present) > 1:
+            return present[0], [f"it is in both {present[0]} and {present[1]}"]
+        root = present[0] if present else min(held, key=lambda candidate: held[candidate])
+        held[root] += not present
         return root, []
 
     def _plan(self, source: Path, held: dict[Path, int], check: Callable[[Path], list[str]]) -> Adoption:
         owner = partition_path(source).topic_partition
         topic = None if self.metadata is None else self.metadata.topic(owner.topic)
         topic_id = self.topic_ids.get(owner.topic) if topic is None else topic.topic_id
-        place = None if topic is None else _place_of(topic, owner.partition)
-        known = [] if place is None else [each for each in place.directories if each.int >= _RESERVED]
+        assignment = None if topic is None else _place_of(topic, owner.partition)
+        known = (
+            []
+            if assignment is None
+            else [directory for directory in assignment.directories if directory.int >= _RESERVED]
+        )
         root, problems = self._root_for(source.name, known[0] if known else None, held)
         target = root / source.name
-        links = [each for each in (source, *sorted(source.iterdir())) if each.is_symlink()]
-        problems += [f"{each} is a symbolic link: its owner is unknown" for each in links]
+        links = [path for path in (source, *sorted(source.iterdir())) if path.is_symlink()]
+        problems += [f"{link} is a symbolic link: its owner is unknown" for link in links]
         # A copy made by hand has the bytes, but lacks the log start offset.
         starts = [LogRoot(folder.parent).log_start_offsets.get(owner, 0) for folder in (source, target)]
         is_adopted = (
             source != target and not links and starts[0] == starts[1] and _is_copy(source, target, topic_id)
         )
         problems += [] if source == target or is_adopted else _problems_of(target, topic_id)
-        own = {} if topic is None else topic.configs
-        is_deleted = "delete" in own.get("cleanup.policy", "delete")
-        most_ms = int(own.get("retention.ms", self.retention_ms)) if is_deleted else -1
-        most_bytes = int(own.get("retention.bytes", -1)) if is_deleted else -1
+        configs = {} if topic is None else topic.configs
+        is_deleted = "delete" in configs.get("cleanup.policy", "delete")
+        most_ms = int(configs.get("retention.ms", self.retention_ms)) if is_deleted else -1
+        most_bytes = int(configs.get("retention.bytes", -1)) if is_deleted else -1
         with PartitionLog(source) as log:
             for segment in log.segments[-1:]:
                 segment.last_header()
                 require_whole(segment)
             epochs = log.leader_epochs()
-            problems += self._problems(owner, topic, place, topic_id, epochs[-1].epoch if epochs else 0)
+            problems += self._problems(owner, topic, assignment, topic_id, epochs[-1].epoch if epochs else 0)
             problems += check(source)
             plan = plan_trim(
                 source,
@@ -562,9 +574,9 @@ class _Planner:
                 log.end_offset,
                 None if most_ms < 0 else most_ms,
                 None if most_bytes < 0 else most_bytes,
-                "retention.ms" in own,
+                "retention.ms" in configs,
                 len(plan.deleted),
-                sum(each.bytes for each in plan.deleted),
+                sum(segment.bytes for segment in plan.deleted),
                 problems,
                 is_adopted,
             )
@@ -573,7 +585,7 @@ class _Planner:
         self,
         owner: TopicPartition,
         topic: Topic | None,
-        place: PartitionAssignment | None,
+        assignment: PartitionAssignment | None,
         topic_id: UUID | None,
         epoch: int,
     ) -> list[str]:
@@ -582,35 +594,35 @@ class _Planner:
                 return []
             where = "is not in the cluster's metadata" if self.metadata is not None else "has no known id"
             return [f"the topic {where}: let the cluster create it, then stop the broker"]
-        found = []
-        given = self.topic_ids.get(owner.topic)
-        if given is not None and given != topic.topic_id:
-            found.append(
-                f"its id is {uuid_text(topic.topic_id)} in the cluster's metadata, not {uuid_text(given)}"
+        problems = []
+        stated_id = self.topic_ids.get(owner.topic)
+        if stated_id is not None and stated_id != topic.topic_id:
+            problems.append(
+                f"its id is {uuid_text(topic.topic_id)} in the cluster's metadata, not {uuid_text(stated_id)}"
             )
-        if place is None:
-            return [*found, f"the topic has {len(topic.partitions)} partitions in the cluster"]
-        if place.replicas != [self.node]:
-            have = ", ".join(map(str, place.replicas))
-            found.append(
+        if assignment is None:
+            return [*problems, f"the topic has {len(topic.partitions)} partitions in the cluster"]
+        if assignment.replicas != [self.node]:
+            have = ", ".join(map(str, assignment.replicas))
+            problems.append(
                 f"its replicas are on {have}, but this broker is {self.node}: the others are empty, and this "
                 "one would follow them; assign only this broker, and add replicas later"
             )
-        if epoch > place.leader_epoch:
-            found.append(
-                f"its newest leader epoch is {epoch}, but the cluster's is {place.leader_epoch}: delete the "
-                "topic in the cluster, and kodec rebuild makes it with the epochs of this log; or rewrite it "
-                "from Parquet or by Spark"
+        if epoch > assignment.leader_epoch:
+            problems.append(
+                f"its newest leader epoch is {epoch}, but the cluster's is {assignment.leader_epoch}: "
+                "delete the topic in the cluster, and kodec rebuild makes it with the epochs of this log; or "
+                "rewrite it from Parquet or by Spark"
             )
-        return found
+        return problems
 
 
 def _properties(root: Path) -> MetaProperties:
     """The broker of a log directory. Raises ValueError if it has none."""
-    found = LogRoot(root).meta_properties()
-    if found is None or found.version < 1:
+    meta = LogRoot(root).meta_properties()
+    if meta is None or meta.version < 1:
         raise ValueError(f"{root} has no {META_PROPERTIES} of a broker in KRaft mode: start it there once")
-    return found
+    return meta
 
 
 def _metadata(paths: Sequence[Path], *, required: bool) -> ClusterMetadata | None:
@@ -623,7 +635,7 @@ def _metadata(paths: Sequence[Path], *, required: bool) -> ClusterMetadata | Non
 
 
 def _place_of(topic: Topic, partition: int) -> PartitionAssignment | None:
-    return next((each for each in topic.partitions if each.partition == partition), None)
+    return next((assignment for assignment in topic.partitions if assignment.partition == partition), None)
 
 
 def _is_copy(source: Path, target: Path, topic_id: UUID | None) -> bool:
@@ -652,13 +664,13 @@ def _problems_of(target: Path, topic_id: UUID | None) -> list[str]:
     if not target.exists():
         return []
     require_no_link(target)
-    found = []
+    problems = []
     with PartitionLog(target) as log:
         if any(segment.size for segment in log.segments):
             end = log.end_offset
-            found.append(f"the broker's log is not empty: it ends at offset {end}")
+            problems.append(f"the broker's log is not empty: it ends at offset {end}")
         metadata = log.metadata()
         if metadata is not None and topic_id is not None and metadata.topic_id != topic_id:
             have = uuid_text(metadata.topic_id)
-            found.append(f"the broker's folder has the id {have}, not {uuid_text(topic_id)}")
-    return found
+            problems.append(f"the broker's folder has the id {have}, not {uuid_text(topic_id)}")
+    return problems

@@ -39,7 +39,7 @@ OF_BATCH = (
     "producer_epoch",
     "is_transactional",
     "is_control",
-    *(each.name for each in EXTRA),
+    *(field.name for field in EXTRA),
 )
 """Columns of `batch_schema` that a table of records can also have."""
 SEQUENCE = "sequence"
@@ -145,10 +145,10 @@ def batch_schema() -> pa.Schema:
     widths = {"?": "bool", "b": "int8", "h": "int16", "i": "int32", "q": "int64"}
     widths |= {code.upper(): f"u{name}" for code, name in widths.items() if code != "?"}
     widths |= {"f": "float", "d": "double"}
-    if taken := sorted(some.keys() & {each.name for each in EXTRA}):
-        raise ImportError(f"fields of a batch's header are named as other columns: {', '.join(taken)}")
-    some |= {each.name: pa.type_for_alias(widths.get(each.code, "binary")) for each in EXTRA}
-    unknown = ("base_offset", "count", "delete_horizon", "crc_ok", *(each.name for each in EXTRA))
+    if clashes := sorted(some.keys() & {field.name for field in EXTRA}):
+        raise ImportError(f"fields of a batch's header are named as other columns: {', '.join(clashes)}")
+    some |= {field.name: pa.type_for_alias(widths.get(field.code, "binary")) for field in EXTRA}
+    unknown = ("base_offset", "count", "delete_horizon", "crc_ok", *(field.name for field in EXTRA))
     return pa.schema([pa.field(name, kind, nullable=name in unknown) for name, kind in some.items()])
 
 

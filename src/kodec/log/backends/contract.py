@@ -53,8 +53,8 @@ class Decoder(Protocol[T_co]):
     def rest(self) -> Iterable[T_co]:
         """The items that were held back, after the last batch."""
 
-    def ahead(self, left: int) -> int:
-        """The size in bytes of the batches that contain the last `left` records of the last item."""
+    def ahead(self, remaining: int) -> int:
+        """The size in bytes of the batches that contain the last `remaining` records of the last item."""
         return 0
 
     def close(self) -> None:

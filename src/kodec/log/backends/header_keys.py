@@ -29,22 +29,22 @@ def exact(key: bytes) -> str:
     """A key of which `key_of` gives the bytes."""
     text = key.decode("utf-8", "surrogateescape")
     if _OURS.search(text):
-        text = _OURS.sub(lambda found: "".join(chr(_BYTES + byte) for byte in found[0].encode()), text)
-    return _ESCAPES.sub(lambda found: chr(_BYTES + ord(found[0]) - 0xDC00), text)
+        text = _OURS.sub(lambda match: "".join(chr(_BYTES + byte) for byte in match[0].encode()), text)
+    return _ESCAPES.sub(lambda match: chr(_BYTES + ord(match[0]) - 0xDC00), text)
 
 
 def key_of(text: str) -> bytes:
     """The key that `exact` has written."""
     return b"".join(
-        bytes([ord(each) - _BYTES]) if _OURS.match(each) else each.encode("utf-8", "surrogateescape")
-        for each in text
+        bytes([ord(sign) - _BYTES]) if _OURS.match(sign) else sign.encode("utf-8", "surrogateescape")
+        for sign in text
     )
 
 
 def has_ours(keys: pa.Array) -> bool:
     """Whether a key of a column has a character that stands for a byte."""
-    found: bool | None = pc.any(pc.match_substring_regex(keys, _PATTERN)).as_py()
-    return bool(found)
+    matched: bool | None = pc.any(pc.match_substring_regex(keys, _PATTERN)).as_py()
+    return bool(matched)
 
 
 def restored(headers: pa.Array) -> pa.Array:
@@ -62,7 +62,7 @@ def restored(headers: pa.Array) -> pa.Array:
         return headers
     if not (pa.types.is_string(keys.type) or pa.types.is_large_string(keys.type)) or not has_ours(keys):
         return headers
-    rows = [row and [_pair(each) for each in row] for row in headers.to_pylist()]
+    rows = [row and [_pair(pair) for pair in row] for row in headers.to_pylist()]
     return pa.array(rows, pa.list_(pa.struct([("key", pa.binary()), ("value", value)])))
 
 

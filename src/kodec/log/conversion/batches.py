@@ -192,8 +192,8 @@ class Converter:
 
     def _lose_fields(self, batch: Batch, magic: int) -> None:
         """Report what kodec gives no meaning in a header, and the new format has no place for."""
-        values = [(each, batch.extra[each.name]) for each in EXTRA if magic not in each.magics]
-        lost = any(value not in (None, each.default) for each, value in values)
+        values = [(field, batch.extra[field.name]) for field in EXTRA if magic not in field.magics]
+        lost = any(value not in (None, field.default) for field, value in values)
         unused = batch.reserved and magic not in LISTS
         self._lose(Loss.HEADER_FIELDS, int(bool(lost or unused)), batch.base_offset)
 
@@ -223,21 +223,21 @@ class Converter:
 
     def _down(self, batch: Batch, magic: int) -> list[Record]:
         """The records of a list to write as messages; reports losses."""
-        at, count = batch.base_offset, batch.count
+        offset, count = batch.base_offset, batch.count
         if batch.is_control:
             self.report.records += count
-            self._lose(Loss.CONTROL, count, at)
+            self._lose(Loss.CONTROL, count, offset)
             return []
-        self._lose(Loss.EMPTY, int(not count), at)
+        self._lose(Loss.EMPTY, int(not count), offset)
         if self.transactions is not None and batch.is_transactional:
-            aborted = self.transactions.drops(batch.producer_id, at)
+            aborted = self.transactions.drops(batch.producer_id, offset)
             undecided = batch.last_offset >= self.transactions.last_stable_offset
             if self.options.committed and (aborted or undecided):
                 self.report.records += count
-                self._lose(Loss.LEFT_OUT, count, at)
+                self._lose(Loss.LEFT_OUT, count, offset)
                 return []
-            self._lose(Loss.ABORTED, count * aborted, at)
-            self._lose(Loss.UNDECIDED, count * (undecided and not aborted), at)
+            self._lose(Loss.ABORTED, count * aborted, offset)
+            self._lose(Loss.UNDECIDED, count * (undecided and not aborted), offset)
         self._lose_fields(batch, magic)
         records = self._records(batch, magic)
         with_headers = [record.offset for record in records if record.headers]
@@ -249,7 +249,7 @@ class Converter:
             (Loss.LEADER_EPOCHS, batch.partition_leader_epoch >= 0),
             (Loss.LAST_OFFSETS, bool(records) and records[-1].offset < batch.last_offset),
         ):
-            self._lose(what, int(lost), at)
+            self._lose(what, int(lost), offset)
         return records
 
 
@@ -259,7 +259,7 @@ def _without_timestamp(record: Record) -> Record:
 
 def _by_offset(error: EncodeError, records: list[Record]) -> EncodeError:
     """The error with the offset of the record, instead of its number within one call."""
-    index, bracket, rest = error.path.removeprefix("records[").partition("]")
+    index, bracket, suffix = error.path.removeprefix("records[").partition("]")
     if bracket and index.isdecimal():
-        error.path = f"record at offset {records[int(index)].offset}: {rest.removeprefix('.')}"
+        error.path = f"record at offset {records[int(index)].offset}: {suffix.removeprefix('.')}"
     return error

@@ -65,8 +65,8 @@ class ConvertOptions:
             )
         if self.compression is not None and self.compression not in CODECS:
             have = self.compression
-            why, need = f"not a codec{meant(have, CODECS)}", f"{', '.join(CODECS)} or None"
-            raise EncodeError("compression", why, need=need, have=have)
+            reason, need = f"not a codec{meant(have, CODECS)}", f"{', '.join(CODECS)} or None"
+            raise EncodeError("compression", reason, need=need, have=have)
         if self.compression is not None and self.level is not None:
             compress(self.compression, b"", level=self.level)
 

@@ -243,8 +243,8 @@ class _Aborted:
 
     def below(self, offset: int) -> list[transaction_index.Entry]:
         """Take those whose marker is below `offset`."""
-        due = [each for each in self.entries if each.last_offset < offset]
-        self.entries = [each for each in self.entries if each.last_offset >= offset]
+        due = [entry for entry in self.entries if entry.last_offset < offset]
+        self.entries = [entry for entry in self.entries if entry.last_offset >= offset]
         return due
 
 

@@ -83,7 +83,7 @@ class ConversionReport:
             segment: the file in which it was.
         """
         if count:
-            found = self.losses.setdefault(what, Losses())
-            found.count += count
-            if len(found.first) < _FIRST:
-                found.first.append((segment, offset))
+            losses = self.losses.setdefault(what, Losses())
+            losses.count += count
+            if len(losses.first) < _FIRST:
+                losses.first.append((segment, offset))

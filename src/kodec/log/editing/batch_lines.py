@@ -51,17 +51,17 @@ def batch_line(batch: Batch, limits: Limits = Limits()) -> dict[str, Any]:
             "isControl": batch.is_control,
             "timestampType": str(batch.timestamp_type),
         }
-        told = {
+        stated = {
             "baseTimestamp": (batch.base_timestamp, _base_time(records, batch.delete_horizon)),
             "maxTimestamp": (batch.max_timestamp, _max_time(records)),
             "deleteHorizon": (batch.delete_horizon, None),
             "reservedAttributes": (batch.reserved, 0),
         }
-        line |= {name: value for name, (value, follows) in told.items() if value != follows}
+        line |= {name: value for name, (value, follows) in stated.items() if value != follows}
         line |= {
-            each.label: value if each.code else bytes_out(value)
-            for each in EXTRA
-            if (value := batch.extra[each.name]) not in (None, each.default)
+            field.label: value if field.code else bytes_out(value)
+            for field in EXTRA
+            if (value := batch.extra[field.name]) not in (None, field.default)
         }
     else:
         line |= {"lastOffset": batch.last_offset, "timestampType": str(batch.timestamp_type)}
@@ -122,25 +122,25 @@ def _kind(fields: Fields, magic: int) -> TimestampType:
 
 def _records(fields: Fields, magic: int, kind: TimestampType, low: int, high: int) -> list[Record]:
     """The records, whose offsets ascend from `low` to `high`."""
-    found: list[Record] = []
-    at = low
+    records: list[Record] = []
+    offset = low
     for value, path in fields.items("records"):
         row = Fields(value, path)
         record = Record(
-            offset=row.integer("offset", at, high),
+            offset=row.integer("offset", offset, high),
             timestamp=row.integer("timestamp", -1 - _INT64 if magic in LISTS else -1, _INT64),
             timestamp_type=kind,
             key=row.data("key"),
             value=row.data("value"),
-            headers=tuple(_header(each, where) for each, where in row.items("headers", [])),
+            headers=tuple(_header(header, where) for header, where in row.items("headers", [])),
         )
         row.end()
-        at = record.offset + 1
-        found.append(record)
-        if kind is TimestampType.LOG_APPEND_TIME and record.timestamp != found[0].timestamp:
-            need = found[0].timestamp
+        offset = record.offset + 1
+        records.append(record)
+        if kind is TimestampType.LOG_APPEND_TIME and record.timestamp != records[0].timestamp:
+            need = records[0].timestamp
             raise EncodeError(f"{path}.timestamp", "LogAppendTime is one for all of a batch", need=need)
-    return found
+    return records
 
 
 def _header(value: object, path: str) -> tuple[str, bytes | None]:
@@ -187,15 +187,15 @@ def _modern(fields: Fields, magic: int, codec: str, limits: Limits) -> tuple[byt
         producer_epoch=fields.integer("producerEpoch", -1, _INT16),
         base_sequence=fields.integer("baseSequence", -1, _INT32),
     )
-    for each in EXTRA:
-        if magic in each.magics and fields.has(each.label):
-            each.put(head, _extra(fields, each))
+    for field in EXTRA:
+        if magic in field.magics and fields.has(field.label):
+            field.put(head, _extra(fields, field))
     low = fields.integer("baseTimestamp", -1 - _INT64, _INT64, None)
-    told = fields.integer("maxTimestamp", -1 - _INT64, _INT64, None)
+    highest = fields.integer("maxTimestamp", -1 - _INT64, _INT64, None)
     records = _records(fields, magic, kind, base, last)
     put(head, "count", len(records))
     put(head, "base_timestamp", _base_time(records, horizon) if low is None else low)
-    put(head, "max_timestamp", _max_time(records) if told is None else told)
+    put(head, "max_timestamp", _max_time(records) if highest is None else highest)
     stored = _stored(fields, codec, len(records))
     fields.end()
     if stored is not None:
@@ -208,22 +208,22 @@ def _modern(fields: Fields, magic: int, codec: str, limits: Limits) -> tuple[byt
         put(head, "codec", v2.Compression.NONE)
         put(head, "records", b"")
         return head.to_bytes(), 0, False
-    if told is not None and told < _max_time(records):
+    if highest is not None and highest < _max_time(records):
         need = f"at least {_max_time(records)}"
-        raise EncodeError(fields.at("maxTimestamp"), "below that of a record", need=need, have=told)
+        raise EncodeError(fields.at("maxTimestamp"), "below that of a record", need=need, have=highest)
     content = v2.write_record_batch_rows(head, records)
     put(head, "records", content if codec == "none" else compress(codec, content))
     return head.to_bytes(), len(records), False
 
 
-def _extra(fields: Fields, each: ExtraField) -> Any:
-    if each.code == "?":
-        return fields.flag(each.label)
-    if each.code and each.code in "fd":
-        return fields.real(each.label)
-    if each.code:
-        return fields.integer(each.label, each.least, each.most)
-    return fields.data(each.label)
+def _extra(fields: Fields, field: ExtraField) -> Any:
+    if field.code == "?":
+        return fields.flag(field.label)
+    if field.code and field.code in "fd":
+        return fields.real(field.label)
+    if field.code:
+        return fields.integer(field.label, field.least, field.most)
+    return fields.data(field.label)
 
 
 def _legacy(fields: Fields, magic: int, codec: str, limits: Limits) -> tuple[bytes, int, bool]:
@@ -244,11 +244,11 @@ def _holds(data: bytes, records: Sequence[Record], limits: Limits) -> bool:
     """Whether a batch is valid and has exactly these records."""
     try:
         batches = list(read_batches(data, limits=limits))
-        found = batches[0].records(control=True) if len(batches) == 1 else []
+        written = batches[0].records(control=True) if len(batches) == 1 else []
     except FormatError:
         return False
-    return [_told(each) for each in found] == [_told(each) for each in records]
+    return [_contents(record) for record in written] == [_contents(record) for record in records]
 
 
-def _told(record: Record) -> tuple[Any, ...]:
+def _contents(record: Record) -> tuple[Any, ...]:
     return record.offset, record.timestamp, record.key, record.value, tuple(record.headers)

@@ -67,7 +67,7 @@ def lines_of_log(
     if (metadata := log.metadata()) is not None:
         line["topicId"] = str(metadata.topic_id)
     line["startOffset"] = log.start_offset
-    line["leaderEpochs"] = [[each.epoch, each.start_offset] for each in log.leader_epochs()]
+    line["leaderEpochs"] = [[epoch.epoch, epoch.start_offset] for epoch in log.leader_epochs()]
     if cleaned := cleaned_up_to(log):
         line["cleanedUpTo"] = cleaned
     if (omitted := read_omitted(log.path)) is not None:

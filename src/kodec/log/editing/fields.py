@@ -55,7 +55,7 @@ class Fields:
         self.path = path
         if not isinstance(value, dict):
             raise EncodeError(path, "not a JSON object", need="{...}", have=value)
-        self._left = dict(value)
+        self._remaining = dict(value)
 
     def at(self, name: str) -> str:
         """The path of a field."""
@@ -63,10 +63,10 @@ class Fields:
 
     def has(self, name: str) -> bool:
         """Whether there is a field that was not read yet."""
-        return name in self._left
+        return name in self._remaining
 
     def _take(self, name: str, default: Any) -> Any:
-        value = self._left.pop(name, default)
+        value = self._remaining.pop(name, default)
         if value is _REQUIRED:
             raise EncodeError(self.at(name), "is missing")
         return value
@@ -111,7 +111,7 @@ class Fields:
         value = self._take(name, default)
         if not isinstance(value, list):
             raise EncodeError(self.at(name), "not a list", have=value)
-        return ((each, f"{self.at(name)}[{number}]") for number, each in enumerate(value))
+        return ((item, f"{self.at(name)}[{number}]") for number, item in enumerate(value))
 
     def inner(self, name: str) -> Fields | None:
         """An object in a field; None if missing or null."""
@@ -120,5 +120,5 @@ class Fields:
 
     def end(self) -> None:
         """Refuse unknown fields."""
-        for name in self._left:
+        for name in self._remaining:
             raise EncodeError(self.at(name), "unknown field")

@@ -123,9 +123,9 @@ class LoadPlan(Plan[list[LoadedLog]]):
         """Read all lines and return what would be written; write nothing. Errors as in `apply`."""
         _require_free(self.target)
         load = _Load(self, None)
-        found = load.run()
+        logs = load.run()
         self.fingerprint[:] = load.digest.digest()
-        return found
+        return logs
 
     def apply(self, *, on_step: OnStep = ignore) -> list[LoadedLog]:
         """Write the log directory, and call `on_step` with it. It appears once it is durable, or not at all.
@@ -139,7 +139,7 @@ class LoadPlan(Plan[list[LoadedLog]]):
         working = self.target.with_name(f".{self.target.name}.kodec-load")
         with ExitStack() as stack:
             # Kept until the folder has its name; another load with this target is refused meanwhile.
-            stack.enter_context(locked(_made(working)))
+            stack.enter_context(locked(_working_folder(working)))
             _clear(working)
             try:
                 with LogDirectoryWriter(
@@ -206,7 +206,7 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def _made(working: Path) -> Path:
+def _working_folder(working: Path) -> Path:
     """The folder, new or left by a killed load; what else has the name may be another user's, or lead to what
     must not be deleted."""
     working.mkdir(exist_ok=True)
@@ -217,11 +217,11 @@ def _made(working: Path) -> Path:
 
 def _clear(working: Path) -> None:
     """Remove the remains of a killed load."""
-    for each in working.iterdir():
-        if each.is_dir():
-            shutil.rmtree(each)
-        elif each.name != ".lock":
-            each.unlink()
+    for path in working.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != ".lock":
+            path.unlink()
 
 
 def _require_free(target: Path) -> None:
@@ -284,25 +284,25 @@ class _Load:
             self.digest.update(line)
             if line.isspace():
                 continue
-            place = f"line {number} of {self._plan.source}"
+            location = f"line {number} of {self._plan.source}"
             try:
                 self._take(_parsed(line, self._plan.limits))
             except EncodeError as error:
-                raise error.in_source(place) from None
+                raise error.in_source(location) from None
             except FormatError as error:
-                raise EncodeError(error.path, str(error)).in_source(place) from error
+                raise EncodeError(error.path, str(error)).in_source(location) from error
         if self._log is not None:
             raise EncodeError("type", f"no line of type end: {_CUT}").in_source(self._plan.source)
         if not self._is_complete:
             raise EncodeError("type", f"no line of type eof: {_CUT}").in_source(self._plan.source)
-        return [each.loaded for each in self._logs.values()]
+        return [log.loaded for log in self._logs.values()]
 
     def note_offsets(self, root: Path) -> None:
         """Write the checkpoints of the log directory: log start offsets, offsets of compaction."""
-        starts = {key: each.start_offset for key, each in self._logs.items() if each.start_offset > 0}
+        starts = {key: log.start_offset for key, log in self._logs.items() if log.start_offset > 0}
         if starts:
             write_offsets(root / LOG_START_OFFSETS, starts)
-        cleaned = {key: each.cleaned for key, each in self._logs.items() if each.cleaned > 0}
+        cleaned = {key: log.cleaned for key, log in self._logs.items() if log.cleaned > 0}
         if cleaned:
             write_offsets(root / CLEANER_OFFSETS, cleaned)
 
@@ -349,7 +349,7 @@ class _Load:
             LoadedLog(key),
             _topic_id(fields.text("topicId", None)),
             fields.integer("startOffset", 0, _INT64, 0),
-            [_epoch(each, path) for each, path in fields.items("leaderEpochs", [])],
+            [_epoch(entry, path) for entry, path in fields.items("leaderEpochs", [])],
             fields.integer("cleanedUpTo", 0, _INT64, 0),
             _producers(fields.text("producers", None)),
             _ranges(fields),
@@ -427,9 +427,9 @@ class _Load:
             log.writer.close()
             path = log.writer.path / LEADER_EPOCHS
             epochs = up_to(log.epochs, log.loaded.end_offset)
-            for each in read_leader_epochs(path):
-                if not epochs or each.epoch > epochs[-1].epoch:
-                    assign(epochs, each)
+            for epoch in read_leader_epochs(path):
+                if not epochs or epoch.epoch > epochs[-1].epoch:
+                    assign(epochs, epoch)
             start = max(log.start_offset, log.loaded.first_offset)
             write_leader_epochs(path, from_start(epochs, start))
             if log.omitted is not None or log.edited:
@@ -475,16 +475,16 @@ def _values_in(line: bytes) -> tuple[int, int]:
 
 def _topic_id(text: str | None) -> UUID | None:
     try:
-        found = None if text is None else UUID(text)
+        topic_id = None if text is None else UUID(text)
     except ValueError:
         raise EncodeError("topicId", "not a UUID", have=text) from None
-    if found is not None and not found.int:
+    if topic_id is not None and not topic_id.int:
         raise EncodeError("topicId", "the id that means none", have=text)
-    return found
+    return topic_id
 
 
 def _epoch(value: object, path: str) -> LeaderEpoch:
-    if isinstance(value, list) and len(value) == 2 and all(type(each) is int for each in value):
+    if isinstance(value, list) and len(value) == 2 and all(type(number) is int for number in value):
         epoch, start = value
         if 0 <= epoch <= _INT32 and 0 <= start <= _INT64:
             return LeaderEpoch(epoch, start)
@@ -495,14 +495,16 @@ def _ranges(fields: Fields) -> list[tuple[int, int]] | None:
     """`omittedOffsets`; None if the line has none."""
     if not fields.has("omittedOffsets"):
         return None
-    found = []
-    for each, path in fields.items("omittedOffsets"):
-        if not (isinstance(each, list) and len(each) == 2 and all(type(one) is int for one in each)):
-            raise EncodeError(path, "not a range", need="[first offset, last offset]", have=each)
-        if not 0 <= each[0] <= each[1] <= _INT64:
-            raise EncodeError(path, "not a range", need="offsets that ascend", have=each)
-        found.append((each[0], each[1]))
-    return found
+    ranges = []
+    for bounds, path in fields.items("omittedOffsets"):
+        if not (
+            isinstance(bounds, list) and len(bounds) == 2 and all(type(offset) is int for offset in bounds)
+        ):
+            raise EncodeError(path, "not a range", need="[first offset, last offset]", have=bounds)
+        if not 0 <= bounds[0] <= bounds[1] <= _INT64:
+            raise EncodeError(path, "not a range", need="offsets that ascend", have=bounds)
+        ranges.append((bounds[0], bounds[1]))
+    return ranges
 
 
 def _producers(text: str | None) -> ProducerState:

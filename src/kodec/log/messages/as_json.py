@@ -39,12 +39,12 @@ def plain(message: Any, version: int | None = None) -> dict[str, Any]:
     present: dict[str, range] = getattr(kind, "IN_VERSIONS", {})
     tags: dict[str, int] = getattr(kind, "TAGS", {})
     version = getattr(message, "version", None) if version is None else version
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for spec in fields(message):
         value = getattr(message, spec.name)
         if spec.name not in names:
             if spec.name == "tagged_fields" and value:
-                found[UNKNOWN] = [
+                members[UNKNOWN] = [
                     {"tag": tag, "data": base64.b64encode(data).decode()} for tag, data in value
                 ]
             continue
@@ -53,8 +53,8 @@ def plain(message: Any, version: int | None = None) -> dict[str, Any]:
         if spec.name in tags and value == _default(spec):
             continue
         name = names[spec.name]
-        found[name[:1].lower() + name[1:]] = _value(value, version)
-    return found
+        members[name[:1].lower() + name[1:]] = _value(value, version)
+    return members
 
 
 def _default(spec: Any) -> Any:
@@ -65,11 +65,11 @@ def _value(value: Any, version: int | None) -> Any:
     if is_dataclass(value):
         return plain(value, version)
     if isinstance(value, dict):
-        return {name: _value(each, version) for name, each in value.items()}
+        return {name: _value(member, version) for name, member in value.items()}
     if isinstance(value, IntEnum):
         return value.name
     if isinstance(value, list):
-        return [_value(each, version) for each in value]
+        return [_value(item, version) for item in value]
     if isinstance(value, str):
         return (
             value if value.isascii() else value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -31,10 +31,10 @@ class Part(NamedTuple):
 @lru_cache(1024)
 def connect_topic(topic: str) -> str | None:
     """`configs`, `offsets` or `status` for a topic that is named as one of Connect's; else None."""
-    found = _NAMES.match(topic)
-    if found is None:
+    match = _NAMES.match(topic)
+    if match is None:
         return None
-    kind = found[1] or found[2]
+    kind = match[1] or match[2]
     return "configs" if kind.startswith("config") else "offsets" if kind.startswith("offset") else "status"
 
 
@@ -85,10 +85,10 @@ def _text_key(kind: str, text: str) -> Part | None:
         return Part("TopicStatus", {"topic": topic, "connector": connector}) if colon else None
     for prefix, name in (_CONFIGS if kind == "configs" else _STATUS).items():
         if text.startswith(prefix):
-            rest = text.removeprefix(prefix)
+            suffix = text.removeprefix(prefix)
             if not name.startswith("Task") or name.startswith(("Tasks", "TaskCount")):
-                return Part(name, {"connector": rest})
-            connector, dash, task = rest.rpartition("-")
+                return Part(name, {"connector": suffix})
+            connector, dash, task = suffix.rpartition("-")
             if not dash or not task.isascii() or not task.isdecimal() or len(task) > 10:
                 return None
             return Part(name, {"connector": connector, "task": int(task)})
@@ -102,16 +102,20 @@ def _offset_key(key: bytes) -> Part | None:
     return None
 
 
-def _payload(found: Any) -> Any:
-    return found["payload"] if isinstance(found, dict) and found.keys() == {"schema", "payload"} else found
+def _payload(document: Any) -> Any:
+    return (
+        document["payload"]
+        if isinstance(document, dict) and document.keys() == {"schema", "payload"}
+        else document
+    )
 
 
 def _json(data: bytes) -> Any:
     """JSON that can be printed again. Raises ValueError, RecursionError."""
-    found = json.loads(data.decode("utf-8"), parse_constant=_refused, parse_float=_finite)
+    document = json.loads(data.decode("utf-8"), parse_constant=_refused, parse_float=_finite)
     # names of escapes that are not text, such as "\ud800", raise an error here
-    json.dumps(found, ensure_ascii=False).encode("utf-8")
-    return found
+    json.dumps(document, ensure_ascii=False).encode("utf-8")
+    return document
 
 
 def _refused(text: str) -> Any:

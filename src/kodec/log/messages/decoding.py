@@ -100,22 +100,22 @@ class Decoded:
                 return {"type": ControlRecordType(self.message.control_type).name}
             case EndTxnMarker():
                 return {"coordinatorEpoch": self.message.coordinator_epoch}
-        found = plain(self.message, self.version or 0)
-        members = found.get("members", ()) if self.name == "GroupMetadataValue" else ()
-        if members and found["protocolType"] == "consumer":
+        content = plain(self.message, self.version or 0)
+        members = content.get("members", ()) if self.name == "GroupMetadataValue" else ()
+        if members and content["protocolType"] == "consumer":
             for member, shown in zip(cast(Any, self.message).members, members, strict=True):
                 shown |= _of_consumer(member)
-        return found
+        return content
 
     def document(self) -> dict[str, Any]:
         """All of it as JSON types: `name`, `type`, `version`, and `data`, or without a message the
         `reason` and the `bytes`, in base64.
         """
-        found: dict[str, Any] = {"name": self.name, "type": self.number, "version": self.version}
+        facts: dict[str, Any] = {"name": self.name, "type": self.number, "version": self.version}
         data = self.plain()
         if data is not None:
-            return found | {"data": data}
-        return found | {"reason": self.reason, "bytes": base64.b64encode(self.data).decode("ascii")}
+            return facts | {"data": data}
+        return facts | {"reason": self.reason, "bytes": base64.b64encode(self.data).decode("ascii")}
 
     def text(self) -> str:
         """`document` as JSON, in UTF-8."""
@@ -128,7 +128,7 @@ def _of_consumer(member: Any) -> dict[str, Any]:
     from kodec.generated.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
     from kodec.generated.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     kinds: tuple[tuple[str, Any], ...] = (
         ("subscription", ConsumerProtocolSubscription),
         ("assignment", ConsumerProtocolAssignment),
@@ -136,10 +136,10 @@ def _of_consumer(member: Any) -> dict[str, Any]:
     for name, kind in kinds:
         try:
             if (message := of_consumer(kind, getattr(member, name))) is not None:
-                found[name] = plain(message)
+                parts[name] = plain(message)
         except FormatError:
             continue
-    return found
+    return parts
 
 
 def of_consumer(kind: Any, data: bytes) -> Any:
@@ -156,10 +156,10 @@ def of_consumer(kind: Any, data: bytes) -> Any:
 
 @cache
 def _class_of(topic: str, kind: str, number: int) -> Any:
-    found = MESSAGES.get((topic, kind, number))
-    if found is None:
+    entry = MESSAGES.get((topic, kind, number))
+    if entry is None:
         return None
-    return getattr(importlib.import_module(f"kodec.generated.{found[0]}"), found[1])
+    return getattr(importlib.import_module(f"kodec.generated.{entry[0]}"), entry[1])
 
 
 def decode_record(
@@ -188,7 +188,7 @@ def decode_record(
         return plain_key, None if value is None else _framed(topic, value)
     reason = f"`{topic}` is not a topic of Kafka's own"
     unknown = (
-        None if each is None else Decoded(None, None, None, None, each, reason) for each in (key, value)
+        None if data is None else Decoded(None, None, None, None, data, reason) for data in (key, value)
     )
     first, second = unknown
     return first, second
@@ -204,7 +204,7 @@ def decode_control(record: ControlRecord) -> tuple[Decoded | None, Decoded | Non
     if key is None or record.type is ControlRecordType.UNKNOWN:
         reason = f"unknown type {number}"
         unknown = [
-            None if each is None else Decoded(None, number, None, None, each, reason) for each in (key, value)
+            None if data is None else Decoded(None, number, None, None, data, reason) for data in (key, value)
         ]
         return unknown[0], unknown[1]
     head = ControlRecordKey.from_bytes(key, exact=False)
@@ -250,15 +250,15 @@ def _mirrored(topic: str, key: bytes | None, value: bytes | None) -> tuple[Decod
 
     None if not all of the key and the value are such: anybody may have given a topic that name.
     """
-    found: list[Decoded | None] = []
+    decoded: list[Decoded | None] = []
     for kind, data in (("mirror-key", key), ("mirror-value", value)):
-        made = None if data is None else _decoded(topic, kind, 0, None, data, {}, whole=True)
-        if made is not None and made.message is None:
+        part = None if data is None else _decoded(topic, kind, 0, None, data, {}, whole=True)
+        if part is not None and part.message is None:
             return None, None
-        if made is not None:
-            made = replace(made, number=None, version=getattr(made.message, "version", None))
-        found.append(made)
-    return found[0], found[1]
+        if part is not None:
+            part = replace(part, number=None, version=getattr(part.message, "version", None))
+        decoded.append(part)
+    return decoded[0], decoded[1]
 
 
 _OF_STREAMS = ("-changelog", "-repartition", "-topic")
@@ -268,20 +268,20 @@ def _measured(topic: str, value: bytes | None) -> tuple[None, Decoded | None]:
     """As `decode_record`, in a topic of Cruise Control, whose keys are text or null."""
     # a sample of version 4 may end in what version 5 has, as Cruise Control writes it
     whole = topic != "__KafkaCruiseControlModelTrainingSamples"
-    made = None if value is None else _decoded(topic, "cruise-control", 0, None, value, {}, whole=whole)
-    if made is None or made.message is None:
+    decoded = None if value is None else _decoded(topic, "cruise-control", 0, None, value, {}, whole=whole)
+    if decoded is None or decoded.message is None:
         return None, None
-    return None, replace(made, number=None, version=getattr(made.message, "version", None))
+    return None, replace(decoded, number=None, version=getattr(decoded.message, "version", None))
 
 
 def _connected(kind: str, key: bytes | None, value: bytes | None) -> tuple[Decoded | None, Decoded | None]:
     """As `decode_record`, in a topic of Connect."""
-    found = read_connect(kind, key, value)
-    if found is None:
+    parts = read_connect(kind, key, value)
+    if parts is None:
         return None, None
     first, second = (
-        None if each is None or data is None else Decoded(each.name, None, None, Parts(each.data), data)
-        for each, data in zip(found, (key, value), strict=True)
+        None if part is None or data is None else Decoded(part.name, None, None, Parts(part.data), data)
+        for part, data in zip(parts, (key, value), strict=True)
     )
     return first, second
 
@@ -343,14 +343,14 @@ def _framed(topic: str, value: bytes) -> Decoded:
     number: int | None = None
     version: int | None = None
     try:
-        frame, at = read_uvarint32(value, 0, len(value), "frame_version")
+        frame, position = read_uvarint32(value, 0, len(value), "frame_version")
         if frame != _FRAME_VERSION:
             return Decoded(None, None, None, None, value, f"frame version {frame}")
-        number, at = read_uvarint32(value, at, len(value), "number")
-        version, at = read_uvarint32(value, at, len(value), "version")
+        number, position = read_uvarint32(value, position, len(value), "number")
+        version, position = read_uvarint32(value, position, len(value), "version")
     except FormatError as error:
         return Decoded(None, number, version, None, value, str(error))
-    return _decoded(topic, "metadata", number, version, value, {"version": version}, at)
+    return _decoded(topic, "metadata", number, version, value, {"version": version}, position)
 
 
 def _decoded(
@@ -359,19 +359,21 @@ def _decoded(
     number: int,
     version: int | None,
     data: bytes,
-    given: dict[str, int],
-    at: int = 0,
+    arguments: dict[str, int],
+    start: int = 0,
     whole: bool = False,
 ) -> Decoded:
     if len(data) > MOST_BYTES:
         return Decoded(None, number, version, None, data, f"more than {MOST_BYTES >> 20} MiB")
-    found = _class_of(topic, kind, number)
-    if found is None:
+    message_class = _class_of(topic, kind, number)
+    if message_class is None:
         return Decoded(None, number, version, None, data, f"unknown type {number}")
     try:
-        message, end = found.read_from(data, at, **given)
+        message, end = message_class.read_from(data, start, **arguments)
     except FormatError as error:
-        return Decoded(found.__name__, number, version, None, data, str(error))
-    if (given or whole) and end != len(data):
-        return Decoded(found.__name__, number, version, None, data, f"{len(data) - end} bytes are left over")
-    return Decoded(found.__name__, number, version, message, data)
+        return Decoded(message_class.__name__, number, version, None, data, str(error))
+    if (arguments or whole) and end != len(data):
+        return Decoded(
+            message_class.__name__, number, version, None, data, f"{len(data) - end} bytes are left over"
+        )
+    return Decoded(message_class.__name__, number, version, message, data)

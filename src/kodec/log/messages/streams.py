@@ -93,8 +93,8 @@ def is_changelog(topic: str) -> bool:
 
 def suppressed_version(headers: Headers) -> int | None:
     """The version in the header of a suppressed value; None if it has none."""
-    found = [value for name, value in headers if name == "v"]
-    data = found[-1] if found else None
+    values = [value for name, value in headers if name == "v"]
+    data = values[-1] if values else None
     return data[0] if data is not None and len(data) == 1 and 1 <= data[0] <= 3 else None
 
 
@@ -171,8 +171,8 @@ def _response(read: Any) -> dict[str, Any]:
 
 
 def _join_values(read: Any) -> dict[str, Any]:
-    values = [each.value for each in read.values]
-    return {"values": [{"side": _side(each.is_left), "value": each.value} for each in values]}
+    values = [value.value for value in read.values]
+    return {"values": [{"side": _side(value.is_left), "value": value.value} for value in values]}
 
 
 def _side(is_left: int) -> str:
@@ -198,9 +198,9 @@ def _suppressed(data: bytes, headers: Headers | None) -> dict[str, Any]:
     tried = (3, 2, 1, 0) if headers is None else (2, 3) if version == 2 else (version,)
     kind = _class_of("suppressed_value", "SuppressedValue")
     first: FormatError | None = None
-    for each in tried:
+    for version in tried:
         try:
-            return _of_suppressed(kind.from_bytes(data, each), each)
+            return _of_suppressed(kind.from_bytes(data, version), version)
         except FormatError as error:
             first = first or error
     assert first is not None
@@ -208,25 +208,25 @@ def _suppressed(data: bytes, headers: Headers | None) -> dict[str, Any]:
 
 
 def _of_suppressed(read: Any, version: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"version": version, "time": read.time}
+    parts: dict[str, Any] = {"version": version, "time": read.time}
     if version < 3:
         change = read.sized_change.change if version else read.change
-        found |= {"oldValue": change.old_value.value, "newValue": change.new_value.value}
+        parts |= {"oldValue": change.old_value.value, "newValue": change.new_value.value}
     if version >= 2:
-        found["priorValue"] = read.prior_value.value
+        parts["priorValue"] = read.prior_value.value
     if version == 3:
         is_prior = read.old_value.len_value == -2
-        found |= {
+        parts |= {
             "oldValue": read.prior_value.value if is_prior else read.old_value.value,
             "newValue": read.new_value.value,
         }
     if version >= 1:
         context = read.context
-        found["context"] = {
+        parts["context"] = {
             "timestamp": context.timestamp,
             "offset": context.offset,
             "topic": context.topic,
             "partition": context.partition,
-            "headers": [{"key": each.key, "value": each.value.value} for each in context.headers or ()],
+            "headers": [{"key": header.key, "value": header.value.value} for header in context.headers or ()],
         }
-    return found
+    return parts

@@ -70,16 +70,16 @@ class Ahead(Generic[T]):
     def __init__(self, sources: Sequence[Callable[[], Iterator[T]]], threads: int, most: int = 2) -> None:
         self._sources = [_Source(begin, most) for begin in sources]
         self._threads = threads
-        self._begun = 0
+        self._started = 0
         from concurrent.futures import ThreadPoolExecutor
 
         self._pool = ThreadPoolExecutor(threads, "kodec-read")
 
     def items(self, number: int) -> Iterator[T]:
         """The items of a source. Call in the order of the sources. Raises what the source raises."""
-        while self._begun < min(number + self._threads + 1, len(self._sources)):
-            self._pool.submit(self._sources[self._begun].run)
-            self._begun += 1
+        while self._started < min(number + self._threads + 1, len(self._sources)):
+            self._pool.submit(self._sources[self._started].run)
+            self._started += 1
         source = self._sources[number]
         try:
             yield from source.items()

@@ -38,17 +38,17 @@ class Chain:
         self._source = source
         self.lists = True
         alone: list[bool] = []
-        at: Frame | None = frame
+        current: Frame | None = frame
         self.end = pos
         self.leads_out = False
-        while at is not None:
+        while current is not None:
             self.positions.append(self.end)
-            self.offsets.append(at.offset)
-            self.lists = self.lists and at.is_list
+            self.offsets.append(current.offset)
+            self.lists = self.lists and current.is_list
             # the offset of such a message would count from the start of a wrapper that held it
-            alone.append(at.magic == 1 and not is_wrapper(source, self.end))
-            self.end += at.size
-            at = self._following(at, most)
+            alone.append(current.magic == 1 and not is_wrapper(source, self.end))
+            self.end += current.size
+            current = self._following(current, most)
         self._steps = _largest_steps(self.offsets, alone)
         self.largest = max(
             stop - start for start, stop in zip(self.positions, [*self.positions[1:], self.end], strict=True)
@@ -97,22 +97,22 @@ class Chain:
             self.leads_out = self._zeros(end)
         return None
 
-    def _can_start(self, rest: bytes, last: Frame) -> bool:
+    def _can_start(self, tail: bytes, last: Frame) -> bool:
         """Whether the few bytes at the end can be the start of the next batch's offset, and not a
         record's rest.
         """
         if len(self.positions) == 1:
             return False
-        lowest, highest = OFFSET.bounds(rest[: OFFSET.size])
+        lowest, highest = OFFSET.bounds(tail[: OFFSET.size])
         return lowest <= last.offset + MAX_RELATIVE and highest > last.offset
 
     def _zeros(self, pos: int) -> bool:
         """Whether only zeros follow."""
-        at = pos
-        while at - pos < FAR and (block := self._source.read(at, CHUNK)):
+        position = pos
+        while position - pos < FAR and (block := self._source.read(position, CHUNK)):
             if block.count(0) != len(block):
                 return False
-            at += len(block)
+            position += len(block)
         return True
 
 

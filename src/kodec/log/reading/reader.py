@@ -133,14 +133,14 @@ class RecordReader(Reader[Record]):
         self._decoder = kernel.record_decoder(options, drops)
         self._test = test
         self._lists = walk.items(self._decoder)
-        items, self._left = kernel.flattened(self._lists)
+        items, self._remaining = kernel.flattened(self._lists)
         super().__init__(walk, items if test is None else filter(test, items))
 
     @property
     def position(self) -> int:
         """The byte at which the next batch starts, as far as its records were read."""
         # messages of formats 0 and 1 are batches of their own, and many are decoded at once
-        return self._walk.position - self._decoder.ahead(self._left())
+        return self._walk.position - self._decoder.ahead(self._remaining())
 
     def lists(self, within: Range) -> Iterator[tuple[int, list[Record]]]:
         """The records within a range of offsets in lists, as they are decoded, each with its last offset.
@@ -151,9 +151,9 @@ class RecordReader(Reader[Record]):
         (first, last), test = within, self._test
         for decoded in self._lists:
             # those of a large batch are an iterator, which is not decoded ahead
-            for records in (decoded,) if isinstance(decoded, list) else ([each] for each in decoded):
+            for records in (decoded,) if isinstance(decoded, list) else ([record] for record in decoded):
                 if within != EVERY:
-                    records = [each for each in records if first <= each.offset <= last]
+                    records = [record for record in records if first <= record.offset <= last]
                 if test is not None:
                     records = list(filter(test, records))
                 if records:

@@ -134,25 +134,28 @@ class Resumption:
         """
         if pos == self._cut_short[0]:
             return self._cut_short[1]
-        own = self._stated_end(pos)
-        if own is not None and (self._is_batch(pos) or self._leads_on(own)):
-            while self._has_wrong_offset(own, before) and (end := self._stated_end(own)) is not None:
-                own = end
-            return own
-        found = self._next(pos, before)
-        if found is not None:
-            return found
-        return pos + self._source.remaining(pos, 1 << 62) if own is None else own
+        stated_end = self._stated_end(pos)
+        if stated_end is not None and (self._is_batch(pos) or self._leads_on(stated_end)):
+            while (
+                self._has_wrong_offset(stated_end, before)
+                and (end := self._stated_end(stated_end)) is not None
+            ):
+                stated_end = end
+            return stated_end
+        following = self._next(pos, before)
+        if following is not None:
+            return following
+        return pos + self._source.remaining(pos, 1 << 62) if stated_end is None else stated_end
 
     def is_damage(self, pos: int, before: PrecedingLog) -> bool:
         """Whether the batch at `pos`, which is incomplete, was damaged: a batch is accepted after it.
 
         Else it is a torn tail.
         """
-        found = self._next(pos, before)
-        end = pos + self._source.remaining(pos, 1 << 62) if found is None else found
+        following = self._next(pos, before)
+        end = pos + self._source.remaining(pos, 1 << 62) if following is None else following
         self._cut_short = pos, end
-        return found is not None or self.exhausted
+        return following is not None or self.exhausted
 
     # -- the search -------------------------------------------------------------------------------
 
@@ -161,9 +164,11 @@ class Resumption:
         if pos < self._doubted < self._searched:
             # candidates rejected after other damage may be accepted after this
             self._searched = self._doubted
-            self._candidates = [each for each in self._candidates if each.start < self._searched]
+            self._candidates = [
+                candidate for candidate in self._candidates if candidate.start < self._searched
+            ]
             self._doubted = _NOWHERE
-        self._candidates = [each for each in self._candidates if each.start > pos]
+        self._candidates = [candidate for candidate in self._candidates if candidate.start > pos]
         if not self._candidates or not self._candidates[-1].leads_out:
             self._search(pos, before)
         return self._believed(pos, before)
@@ -171,31 +176,31 @@ class Resumption:
     def _search(self, pos: int, before: PrecedingLog) -> None:
         """Collect candidates after `pos`, up to one whose lengths lead on to the end."""
         claimed = self._claimed_end(pos, before)
-        at = start = max(pos + 1, self._searched)
-        while (match := self._plausible(at)) is not None:
-            at, frame = match
-            if not self._afford(_GLANCE, at):
+        position = start = max(pos + 1, self._searched)
+        while (match := self._plausible(position)) is not None:
+            position, frame = match
+            if not self._afford(_GLANCE, position):
                 self.exhausted = True
                 break
-            if at - start > _HORIZON:
+            if position - start > _HORIZON:
                 if self._candidates:
                     break
-                start = at
-            found = self._candidate(pos, before, claimed, at, frame)
-            if found is None:
-                at += 1
-            elif isinstance(found, int):
-                self._doubted = min(self._doubted, at)
-                at = found
+                start = position
+            candidate = self._candidate(pos, before, claimed, position, frame)
+            if candidate is None:
+                position += 1
+            elif isinstance(candidate, int):
+                self._doubted = min(self._doubted, position)
+                position = candidate
             else:
-                self._candidates.append(found)
-                if found.leads_out:
+                self._candidates.append(candidate)
+                if candidate.leads_out:
                     break
                 # the length of the last one may be what is damaged
-                at = found.end if self._is_batch(found.last_at) else found.last_at + 1
+                position = candidate.end if self._is_batch(candidate.last_at) else candidate.last_at + 1
         else:
-            at = pos + self._source.remaining(pos, 1 << 62)
-        self._searched = at
+            position = pos + self._source.remaining(pos, 1 << 62)
+        self._searched = position
 
     def _plausible(self, pos: int) -> tuple[int, Frame] | None:
         """The next position from `pos` on where a batch may start, with its frame."""
@@ -212,47 +217,47 @@ class Resumption:
         return None
 
     def _candidate(
-        self, pos: int, before: PrecedingLog, claimed: int, at: int, frame: Frame
+        self, pos: int, before: PrecedingLog, claimed: int, position: int, frame: Frame
     ) -> _Candidate | int | None:
-        """The candidate that starts at `at`, after damage at `pos`.
+        """The candidate that starts at `position`, after damage at `pos`.
 
         None if it is not a batch; if it may be part of the damaged one, the byte after it.
         """
         size = frame.size
         if (
             not frame.fits(self._limits.batch_bytes)
-            or self._source.remaining(at, size) < size
+            or self._source.remaining(position, size) < size
             or not self._goes_on(frame, before)
-            or (batch := self._opens(at, at + size)) is None
+            or (batch := self._opens(position, position + size)) is None
             or not batch.crc_ok
         ):
             return None
         chain = self._chain
-        if chain is None or at not in chain:
-            chain = self._chain = Chain(self._source, at, frame, self._limits.batch_bytes)
-            self._afford(_GLANCE * len(chain.positions), at)
+        if chain is None or position not in chain:
+            chain = self._chain = Chain(self._source, position, frame, self._limits.batch_bytes)
+            self._afford(_GLANCE * len(chain.positions), position)
         doubtful = (
             (
-                at < claimed
+                position < claimed
                 and not self._leads_over(chain, claimed)
-                and not self._is_much(pos, chain, at, before)
+                and not self._is_much(pos, chain, position, before)
             )
-            or self._is_value(pos, at, chain)
+            or self._is_value(pos, position, chain)
             or (frame.magic in LEGACY and frame.offset <= before.low)
-            or chain.largest_step(at) > max(before.low, 1)
+            or chain.largest_step(position) > max(before.low, 1)
             or not self._is_followed(pos, batch, before, chain)
         )
         proven = (doubtful or not chain.leads_out) and (
-            self._ends_at(pos, at) or self._value_ends_at(pos, at, before)
+            self._ends_at(pos, position) or self._value_ends_at(pos, position, before)
         )
         if doubtful and not proven:
-            return at + size
+            return position + size
         first, last = frame.offset, chain.offsets[-1]
         return _Candidate(
-            at,
+            position,
             chain.positions[-1],
             chain.end,
-            chain.count(at),
+            chain.count(position),
             frame.magic,
             first,
             last,
@@ -268,13 +273,13 @@ class Resumption:
         anchor = self._candidates[-1] if self._candidates and self._candidates[-1].leads_out else None
         stop = self._offsets.stop if anchor is None else anchor.first
         weight = self._weight(before, 0 if anchor is None else anchor.largest)
-        for found in self._candidates:
+        for candidate in self._candidates:
             # of magic 0 and 1 the damaged one has the lowest offset itself
-            if found.first < before.low + (found.magic in LEGACY):
+            if candidate.first < before.low + (candidate.magic in LEGACY):
                 continue
-            many = found.proven or found.batches >= _MANY or found.end - found.start >= weight
-            if found.leads_out or (many and found.last < stop):
-                return found.start
+            many = candidate.proven or candidate.batches >= _MANY or candidate.end - candidate.start >= weight
+            if candidate.leads_out or (many and candidate.last < stop):
+                return candidate.start
         return None
 
     def _is_followed(self, pos: int, batch: Batch, before: PrecedingLog, chain: Chain) -> bool:
@@ -300,17 +305,17 @@ class Resumption:
         while count < _MANY and end - start < weight:
             frame = self._linked(chain, end)
             expected = following.next_offset
-            if frame is None or (found := self._opens(end, end + frame.size)) is None:
+            if frame is None or (opened := self._opens(end, end + frame.size)) is None:
                 return False
-            following = found
+            following = opened
             if not following.crc_ok or self._first(following) != expected:
                 return False
             count += 1
             end += frame.size
         return True
 
-    def _leads_to_the_next_segment(self, chain: Chain, at: int) -> bool:
-        """Whether good compressed batches lead from `at` to the last offset of the segment, at its last byte.
+    def _leads_to_the_next_segment(self, chain: Chain, start: int) -> bool:
+        """Whether good compressed batches lead from `start` to the last offset of the segment, at its end.
 
         In a wrapper messages are not compressed again, so these are not messages of one.
         """
@@ -318,8 +323,8 @@ class Resumption:
             chain.offsets[-1] + 1 == self._offsets.stop
             and not self._source.remaining(chain.end, 1)
             and all(
-                is_wrapper(self._source, each) and self._is_batch(each)
-                for each in chain.positions[chain.index(at) :]
+                is_wrapper(self._source, position) and self._is_batch(position)
+                for position in chain.positions[chain.index(start) :]
             )
         )
 
@@ -327,14 +332,14 @@ class Resumption:
         """The frame of the whole batch at `pos`, if the chain leads to one."""
         return Frame.peek(self._source.read(pos, FRAME_SIZE)) if pos in chain else None
 
-    def _is_much(self, pos: int, chain: Chain, at: int, before: PrecedingLog) -> bool:
-        """Whether more leads on from `at` than the batch at `pos` is likely to hold.
+    def _is_much(self, pos: int, chain: Chain, start: int, before: PrecedingLog) -> bool:
+        """Whether more leads on from `start` than the batch at `pos` is likely to hold.
 
         A wrapper holds many messages, but a value not many batches.
         """
-        if chain.end - at >= self._weight(before, chain.largest):
+        if chain.end - start >= self._weight(before, chain.largest):
             return True
-        return chain.count(at) >= _MANY and not is_wrapper(self._source, pos)
+        return chain.count(start) >= _MANY and not is_wrapper(self._source, pos)
 
     def _weight(self, before: PrecedingLog, largest: int) -> int:
         """More bytes than a batch is likely to have, by those before damage and the largest one after it."""
@@ -421,7 +426,7 @@ class Resumption:
             return False
         frame = Frame.peek(data)
         magics = {before.magic, None if frame is None else frame.magic}
-        for magic in [each for each in LEGACY if each in magics]:
+        for magic in [candidate for candidate in LEGACY if candidate in magics]:
             try:
                 head, stop = read_message_head(Frame.framed(data, magic), BEFORE_BODY, len(data), HEAD)
             except FormatError:
@@ -430,21 +435,21 @@ class Resumption:
                 return True
         return False
 
-    def _is_value(self, pos: int, at: int, chain: Chain) -> bool:
-        """Whether the length of a value is just before `at`, and the value ends where a batch does."""
-        start = max(pos, at - _VARINT)
-        before = self._source.read(start, at - start)
-        ends = chain.ends_after(at, _FEW)
+    def _is_value(self, pos: int, position: int, chain: Chain) -> bool:
+        """Whether the length of a value is just before `position`, and the value ends where a batch does."""
+        start = max(pos, position - _VARINT)
+        before = self._source.read(start, position - start)
+        ends = chain.ends_after(position, _FEW)
         if len(before) >= _LENGTH.size:
             (length,) = _LENGTH.unpack_from(before, len(before) - _LENGTH.size)
-            if at + length in ends:
+            if position + length in ends:
                 return True
-        for place in range(len(before)):
+        for index in range(len(before)):
             try:
-                length, stop = read_zigzag32(before, place, len(before))
+                length, stop = read_zigzag32(before, index, len(before))
             except FormatError:
                 continue
-            if stop == len(before) and stop - place > 1 and at + length in ends:
+            if stop == len(before) and stop - index > 1 and position + length in ends:
                 return True
         return False
 
@@ -458,26 +463,26 @@ class Resumption:
 
         Searching inside the damaged ones instead would find batches that are the value of a record.
         """
-        at = pos
+        position = pos
         width = _FIRST_BLOCK
         find = kernel.wrong_checksums()
-        while at > self._chained and self._source.remaining(at, 1):
-            block = self._source.read(at, width)
+        while position > self._chained and self._source.remaining(position, 1):
+            block = self._source.read(position, width)
             size, count = find(block, 0, len(block), self._limits.batch_bytes)
             if count:
-                if not self._afford(_GLANCE * count + size // 64, at + size):
+                if not self._afford(_GLANCE * count + size // 64, position + size):
                     return False
-                at += size
+                position += size
                 width = min(2 * width, CHUNK)
                 continue
-            if self._is_batch(at):
+            if self._is_batch(position):
                 break
-            end = self._stated_end(at)
-            if end is None or not self._opens(at, end):
+            end = self._stated_end(position)
+            if end is None or not self._opens(position, end):
                 return False
-            at = end
-        if at > self._chained:
-            self._chained_from, self._chained = pos, at
+            position = end
+        if position > self._chained:
+            self._chained_from, self._chained = pos, position
         return True
 
     def wrong_up_to(self, pos: int) -> int:

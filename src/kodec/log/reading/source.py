@@ -156,24 +156,24 @@ class _File:
 
     def _piecewise(self, pos: int, size: int) -> bytes:
         """This many bytes, with substitutes for unreadable ones, which are recorded."""
-        found = bytearray()
+        data = bytearray()
         end = pos + size
-        while (at := pos + len(found)) < end:
-            known = self._unreadable_at(at)
+        while (position := pos + len(data)) < end:
+            known = self._unreadable_at(position)
             if known is not None:
-                found += _FILLER * (min(known, end) - at)
+                data += _FILLER * (min(known, end) - position)
                 continue
-            stop = min(end, at + _BLOCK - (self._origin + at) % _BLOCK)
+            stop = min(end, position + _BLOCK - (self._origin + position) % _BLOCK)
             try:
-                self._file.seek(self._origin + at)
-                part = _read_fully(self._file, stop - at)
+                self._file.seek(self._origin + position)
+                part = _read_fully(self._file, stop - position)
             except OSError as error:
-                self._note(at, stop, error)
+                self._note(position, stop, error)
                 continue
             if not part:
                 break
-            found += part
-        return bytes(found)
+            data += part
+        return bytes(data)
 
     def _unreadable_at(self, pos: int) -> int | None:
         """The end of the known unreadable bytes from `pos` on; None if `pos` may be readable."""
@@ -196,16 +196,16 @@ class _File:
         reads_on = 0 <= start <= self._filled > 0
         return self._refilled(pos, max(at_least, 2 * CHUNK if reads_on else CHUNK))
 
-    def _refilled(self, pos: int, want: int, kept: bytes = b"") -> tuple[bytearray, int, int]:
-        """The buffer, filled from `pos` on, where it has `kept` already."""
+    def _refilled(self, pos: int, want: int, prefix: bytes = b"") -> tuple[bytearray, int, int]:
+        """The buffer, filled from `pos` on, where it has `prefix` already."""
         want = max(0, min(want, self._size - pos))
         if len(self._buffer) < want or len(self._buffer) > 4 * max(want, CHUNK):
             self._buffer = bytearray(want)
-        self._filled = len(kept)
-        self._buffer[: len(kept)] = kept
-        if want > len(kept):
-            rest = memoryview(self._buffer)[len(kept) : want]
-            self._filled += _fill(self._file, self._origin + pos + len(kept), rest)
+        self._filled = len(prefix)
+        self._buffer[: len(prefix)] = prefix
+        if want > len(prefix):
+            view = memoryview(self._buffer)[len(prefix) : want]
+            self._filled += _fill(self._file, self._origin + pos + len(prefix), view)
         self._buffer_at = pos
         return self._buffer, 0, self._filled
 
@@ -217,18 +217,18 @@ class _File:
         # decompressing files also have a file number
         if not isinstance(file, io.FileIO) or not hasattr(os, "SEEK_DATA"):
             return False
-        here = os.lseek(file.fileno(), 0, os.SEEK_CUR)
+        original = os.lseek(file.fileno(), 0, os.SEEK_CUR)
         try:
             os.lseek(file.fileno(), self._origin + pos, os.SEEK_DATA)
         except OSError as error:
             return error.errno == errno.ENXIO and pos < self._size
         finally:
             # buffering code relies on that
-            os.lseek(file.fileno(), here, os.SEEK_SET)
+            os.lseek(file.fileno(), original, os.SEEK_SET)
         return False
 
     def failed(self, start: int, end: int) -> ReadFailed | None:
-        return next((why for first, stop, why in self._unreadable if first < end and start < stop), None)
+        return next((error for first, stop, error in self._unreadable if first < end and start < stop), None)
 
     def forget(self, pos: int) -> None:
         while self._unreadable and self._unreadable[0][1] <= pos:
@@ -265,10 +265,10 @@ class _Object(_File):
 
     def window(self, pos: int, at_least: int) -> tuple[bytes | bytearray | memoryview, int, int]:
         start = pos - self._buffer_at
-        kept = self._filled - start if 0 <= start < self._filled else 0
-        if self._viewed is None or pos >= self._size or at_least <= kept > 0:
+        held = self._filled - start if 0 <= start < self._filled else 0
+        if self._viewed is None or pos >= self._size or at_least <= held > 0:
             return super().window(pos, at_least)
-        if kept:
+        if held:
             # the file may have let go of these
             return self._refilled(pos, at_least, bytes(self._buffer[start : self._filled]))
         # The range of which this is a part goes before the next one is waited for.
@@ -303,28 +303,28 @@ def _fill(file: BinaryIO, pos: int, view: memoryview) -> int:
 
     Reading those raises the error.
     """
-    done = 0
+    filled = 0
     readinto = getattr(file, "readinto", None)
     try:
         if type(file) is io.FileIO and hasattr(os, "preadv"):
             # one call without the interpreter's lock, not two for seeking and reading: threads wait
-            while done < len(view) and (count := os.preadv(file.fileno(), [view[done:]], pos + done)):
-                done += count
-            return done
+            while filled < len(view) and (count := os.preadv(file.fileno(), [view[filled:]], pos + filled)):
+                filled += count
+            return filled
         file.seek(pos)
-        while done < len(view):
+        while filled < len(view):
             if readinto is not None:
-                count = readinto(view[done:]) or 0
+                count = readinto(view[filled:]) or 0
             else:
-                data = file.read(len(view) - done)
+                data = file.read(len(view) - filled)
                 count = len(data)
-                view[done : done + count] = data
+                view[filled : filled + count] = data
             if not count:
                 break
-            done += count
+            filled += count
     except OSError:
         pass
-    return done
+    return filled
 
 
 class _Stream:
@@ -370,12 +370,12 @@ class _Stream:
 
             self._beyond = TemporaryFile(buffering=0)  # noqa: SIM115 - goes with this object
             self._discard = finalize(self, self._beyond.close)
-        at = self._end - self._beyond_at
+        offset = self._end - self._beyond_at
         if more == _ZEROS[: len(more)]:
             # takes no space on the disk
-            self._beyond.truncate(at + len(more))
+            self._beyond.truncate(offset + len(more))
             return
-        self._beyond.seek(at)
+        self._beyond.seek(offset)
         view = memoryview(more)
         while view:
             view = view[self._beyond.write(view) :]
@@ -403,11 +403,11 @@ class _Stream:
     def read(self, pos: int, size: int) -> bytes:
         self._fill(pos + size)
         start = pos - self._at
-        with memoryview(self._kept) as kept:
-            found = bytes(kept[start : start + size])
-        if len(found) == size or self._beyond is None:
-            return found
-        return found + self._from_beyond(pos + len(found), size - len(found))
+        with memoryview(self._kept) as view:
+            data = bytes(view[start : start + size])
+        if len(data) == size or self._beyond is None:
+            return data
+        return data + self._from_beyond(pos + len(data), size - len(data))
 
     def window(self, pos: int, at_least: int) -> tuple[bytes | bytearray | memoryview, int, int]:
         stop = pos + max(at_least, CHUNK)
@@ -501,8 +501,8 @@ def open_source(source: Source, *, skip: bool = False) -> ByteSource:
         raise ArgumentError(f"expected a path, bytes or a binary file, not {type(source).__name__}")
     if isinstance(source, io.TextIOBase):
         raise ArgumentError("the file is open as text: open it with mode 'rb'")
-    given = getattr(source, "name", None)
-    shown = given if isinstance(given, str) else None
+    file_name = getattr(source, "name", None)
+    shown = file_name if isinstance(file_name, str) else None
     seekable = getattr(source, "seekable", None)
     if seekable is not None and seekable():
         return _File(source, shown, owned=False, skip=skip)

@@ -37,7 +37,7 @@ def unlike_a_log(segments: Iterable[tuple[Path, int]], limits: Limits) -> Unsupp
     if any(_holds_a_batch(path, limits) for path, _ in files):
         return None
     path, first = files[0][0], heads[0] or b""
-    shown = "".join(chr(each) if 32 <= each < 127 else "." for each in first)
+    shown = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in first)
     error = Unsupported(
         "",
         "no batch is right anywhere in this log",

@@ -110,9 +110,9 @@ class Walk:
     @property
     def omissions(self) -> Omissions:
         """What was left out so far; a torn tail counts as that of the newest segment."""
-        found = Omissions()
-        found.end(Path(self.name or ""), self.skipped, self.torn_tail, is_last=True)
-        return found
+        omissions = Omissions()
+        omissions.end(Path(self.name or ""), self.skipped, self.torn_tail, is_last=True)
+        return omissions
 
     def close(self) -> None:
         """Close the file."""
@@ -151,12 +151,12 @@ class Walk:
                 if self._stop is not None:
                     end = min(end, start + self._stop - pos)
                 yield from self._run(decoder, buf, start, end)
-                at = start + self.position - pos
-                if at == end and start < end:
+                position = start + self.position - pos
+                if position == end and start < end:
                     need = 0
                     continue
-                larger = self._larger(Frame.peek(buf, at, end), end - at)
-                if larger > max(need if at == start else 0, end - at):
+                larger = self._larger(Frame.peek(buf, position, end), end - position)
+                if larger > max(need if position == start else 0, end - position):
                     need = larger
                     continue
             before = self.position
@@ -179,9 +179,9 @@ class Walk:
             return
         stop, last = order.up_to(buf, start, end)
         yield from decoder.run(self, buf, start, stop)
-        at = start + self.position - pos
-        if at != stop:
-            _, last = order.up_to(buf, start, at)
+        position = start + self.position - pos
+        if position != stop:
+            _, last = order.up_to(buf, start, position)
         order.passed(last)
 
     def _larger(self, frame: Frame | None, have: int) -> int:
@@ -219,8 +219,8 @@ class Walk:
                 raise
             before = self._known(pos)
             # Another system's file may well contain batches, of several logs.
-            rest = 0 if foreign is None else source.remaining(pos, 1 << 62)
-            end = pos + rest if rest else self._resume().after(pos, before)
+            remaining = 0 if foreign is None else source.remaining(pos, 1 << 62)
+            end = pos + remaining if remaining else self._resume().after(pos, before)
             self._good = end, before
             self._before = self._now = end
             self._skipped(pos, end, error)
@@ -239,9 +239,9 @@ class Walk:
         return None if pos else foreign_error(self._source)
 
     def _skipped(self, start: int, end: int, error: FormatError | ReadFailed) -> None:
-        why = self._source.failed(start, end) or error
-        self.skipped.add(SkippedRange(start, end, _bare(why)))
-        logger().warning("skipped bytes %d to %d: %s", start, end, why)
+        cause = self._source.failed(start, end) or error
+        self.skipped.add(SkippedRange(start, end, _bare(cause)))
+        logger().warning("skipped bytes %d to %d: %s", start, end, cause)
 
     def _skip_alike(self, start: int) -> int:
         """Skip the batches from `start` on that also have wrong checksums; return where the last one starts.
@@ -253,18 +253,21 @@ class Walk:
         while pos < stop:
             block = self._source.read(pos, min(CHUNK, stop - pos))
             have = min(len(block), stop - pos - 1)
-            at = 0
-            while have - at >= FRAME_SIZE and (end := at + BEFORE_BODY + LENGTH.get(block, at)) <= have:
+            offset = 0
+            while (
+                have - offset >= FRAME_SIZE
+                and (end := offset + BEFORE_BODY + LENGTH.get(block, offset)) <= have
+            ):
                 if len(skipped) < skipped.MOST:
-                    error = wrong_checksum(block, at, end, pos).in_source(self._source.name)
-                    why = self._source.failed(pos + at, pos + end) or error
-                    skipped.append(SkippedRange(pos + at, pos + end, why))
+                    error = wrong_checksum(block, offset, end, pos).in_source(self._source.name)
+                    cause = self._source.failed(pos + offset, pos + end) or error
+                    skipped.append(SkippedRange(pos + offset, pos + end, cause))
                 else:
-                    skipped.omit(end - at)
-                at = end
-            if not at:
+                    skipped.omit(end - offset)
+                offset = end
+            if not offset:
                 break
-            pos += at
+            pos += offset
         if pos > start:
             logger().warning("skipped bytes %d to %d: the checksum of each batch is wrong", start, pos)
         return pos
@@ -292,9 +295,9 @@ class Walk:
             self._require_read(pos, pos + size)
             return data
 
-        def read(at: int, most: int) -> bytes:
-            data = self._source.read(at, most)
-            self._require_read(at, at + len(data))
+        def read(position: int, most: int) -> bytes:
+            data = self._source.read(position, most)
+            self._require_read(position, position + len(data))
             return data
 
         return Stored.of(read, pos, size)
@@ -343,19 +346,28 @@ class Walk:
 
     def _refuse(self, pos: int, frame: Frame) -> None:
         """Raise the error of a frame; a batch larger than allowed may just be cut short."""
-        at = pos + LENGTH_AT
+        position = pos + LENGTH_AT
         if frame.len_body < LEAST_BODY:
             need = f"at least {LEAST_BODY}"
-            raise Malformed("len_body", "too small for any batch", at=at, need=need, have=frame.len_body)
+            raise Malformed(
+                "len_body", "too small for any batch", at=position, need=need, have=frame.len_body
+            )
         if not frame.known:
-            at = pos + MAGIC_AT
-            raise Unsupported("magic", "unknown message format", at=at, need=shown_magics(), have=frame.magic)
+            position = pos + MAGIC_AT
+            raise Unsupported(
+                "magic", "unknown message format", at=position, need=shown_magics(), have=frame.magic
+            )
         size, limit = frame.size, self._limits.batch_bytes
         have = self._source.remaining(pos, limit)
         # of a stream, only the allowed size is kept to see whether the batch is cut short
         if have >= (size if self._source.sized else limit):
             raise LimitExceeded(
-                "len_body", "batch larger than allowed", at=at, need=size, have=limit, limit="batch_bytes"
+                "len_body",
+                "batch larger than allowed",
+                at=position,
+                need=size,
+                have=limit,
+                limit="batch_bytes",
             )
         self._cut_short(pos, size, have)
 
@@ -378,12 +390,12 @@ class Walk:
         """The constraints from the good batches before damage at `pos`."""
         self._resume()
         good, before = self._good
-        at, last = max(good, self._now if pos > self._now else self._before), None
+        position, last = max(good, self._now if pos > self._now else self._before), None
         largest = 0
-        while at < pos and (frame := Frame.peek(self._source.read(at, FRAME_SIZE))) is not None:
-            last = at, frame.size
+        while position < pos and (frame := Frame.peek(self._source.read(position, FRAME_SIZE))) is not None:
+            last = position, frame.size
             largest = max(largest, frame.size)
-            at += frame.size
+            position += frame.size
         if last is not None:
             start, size = last
             batch = open_batch(self._source.read(start, size), start, self._limits, self._rows)
@@ -393,16 +405,16 @@ class Walk:
 
     def _zeros_to_the_end(self, pos: int) -> bool:
         """Whether only zeros follow, as in a preallocated file; they are then the torn tail."""
-        at, width = pos, _FIRST_BLOCK - pos % _FIRST_BLOCK
-        while block := self._source.read(at, width):
+        position, width = pos, _FIRST_BLOCK - pos % _FIRST_BLOCK
+        while block := self._source.read(position, width):
             if any(block) if len(block) <= _FIRST_BLOCK else block.count(0) != len(block):
                 return False
-            at += len(block)
-            if self._source.is_hole(at):
-                at += self._source.remaining(at, 1)
+            position += len(block)
+            if self._source.is_hole(position):
+                position += self._source.remaining(position, 1)
                 break
             width = min(2 * width, CHUNK)
-        self.torn_tail = TornTail(pos, at - pos, "zeros")
+        self.torn_tail = TornTail(pos, position - pos, "zeros")
         return True
 
 

@@ -100,11 +100,11 @@ class _Journal:
             return cls()
         data = read_regular(path)
         try:
-            found: Any = json.loads(data)
-            if found["version"] != 1:
-                raise ValueError(found["version"])
-            batches = {str(query): whole_number(batch) for query, batch in found["batches"].items()}
-            moves = [(str(source), str(target)) for source, target in found["moves"]]
+            document: Any = json.loads(data)
+            if document["version"] != 1:
+                raise ValueError(document["version"])
+            batches = {str(query): whole_number(batch) for query, batch in document["batches"].items()}
+            moves = [(str(source), str(target)) for source, target in document["moves"]]
             if not all(_is_of_an_addition(*move) for move in moves):
                 raise ValueError(moves)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -113,23 +113,23 @@ class _Journal:
         return cls(batches, moves)
 
     def save(self, root: Path) -> None:
-        found = {"version": 1, "batches": self.batches, "moves": self.moves}
-        replace_file(root / JOURNAL, json.dumps(found).encode())
+        document = {"version": 1, "batches": self.batches, "moves": self.moves}
+        replace_file(root / JOURNAL, json.dumps(document).encode())
 
 
 def _is_of_an_addition(source: str, target: str) -> bool:
     """Whether a file of a segment moves from a staging folder to a topic-partition's."""
     match PurePosixPath(source).parts, PurePosixPath(target).parts:
-        case ("..", staging, *folders, made), (owner, name):
-            found, wanted = parse_file_name(made), parse_file_name(name)
+        case ("..", staging, *folders, file_name), (owner, name):
+            staged, final = parse_file_name(file_name), parse_file_name(name)
             return (
                 _STAGING.fullmatch(staging) is not None
                 and ".." not in folders
                 and parse_partition_dir(owner) is not None
-                and found is not None
-                and wanted is not None
-                and found[1] == wanted[1]
-                and wanted[1] in _KINDS
+                and staged is not None
+                and final is not None
+                and staged[1] == final[1]
+                and final[1] in _KINDS
             )
     return False
 
@@ -203,10 +203,10 @@ def add_segments(
             if journal.batches.get(batch[0], -1) >= batch[1]:
                 return None
             journal.batches[batch[0]] = batch[1]
-        found: dict[TopicPartition, range] = {}
+        offsets: dict[TopicPartition, range] = {}
         owners: dict[TopicPartition, list[FinishedSegment]] = {}
-        for each in segments:
-            owners.setdefault(each.topic_partition, []).append(each)
+        for segment in segments:
+            owners.setdefault(segment.topic_partition, []).append(segment)
         for owner, parts in sorted(owners.items()):
             require_no_link(path / str(owner))
             end, epoch, is_new = _end_of(path / str(owner))
@@ -224,14 +224,14 @@ def add_segments(
                     if not _is_of_an_addition(*move):
                         raise ValueError(f"{source} is not in a staging folder of {path}")
                     journal.moves.append(move)
-                _place(part, shift, epoch)
+                _set_offsets(part, shift, epoch)
                 end, is_new = part.next_offset + shift, False
-            found[owner] = range(first, end)
+            offsets[owner] = range(first, end)
         remove_clean_shutdown(path)
         # From here on it will be done.
         journal.save(path)
         _finish(path, journal)
-    return found
+    return offsets
 
 
 def _end_of(folder: Path) -> tuple[int, int, bool]:
@@ -266,18 +266,18 @@ def _in_order(owner: TopicPartition, parts: list[FinishedSegment], end: int) -> 
     return ordered
 
 
-def _place(part: FinishedSegment, shift: int, epoch: int) -> None:
+def _set_offsets(part: FinishedSegment, shift: int, epoch: int) -> None:
     """Set the fields of each batch that no checksum covers: its offset and leader epoch."""
     with Segment.of(part.path, part.base_offset) as segment:
-        found = [
+        headers = [
             (head.position, head.first_known, head.partition_leader_epoch, head.magic)
             for head in segment.headers()
         ]
-    if found and found[0][1] != part.first_offset:
+    if headers and headers[0][1] != part.first_offset:
         reason = "an addition that failed has used this segment: write it again"
-        wrong = EncodeError("base_offset", reason, need=part.first_offset, have=found[0][1])
+        wrong = EncodeError("base_offset", reason, need=part.first_offset, have=headers[0][1])
         raise wrong.in_source(str(part.path))
-    heads = [(position, offset, magic) for position, offset, has, magic in found if shift or has != epoch]
+    heads = [(position, offset, magic) for position, offset, has, magic in headers if shift or has != epoch]
     if not heads:
         return
     fd = os.open(part.path, os.O_WRONLY | NOFOLLOW)
@@ -285,8 +285,8 @@ def _place(part: FinishedSegment, shift: int, epoch: int) -> None:
         for position, offset, magic in heads:
             write_all(fd, OFFSET.stored(offset + shift), position + OFFSET.at)
             if magic in HEADS:
-                place = HEADS[magic].epoch
-                write_all(fd, place.stored(epoch), position + place.at)
+                epoch_field = HEADS[magic].epoch
+                write_all(fd, epoch_field.stored(epoch), position + epoch_field.at)
         os.fsync(fd)
     finally:
         os.close(fd)
@@ -333,14 +333,14 @@ def _finish(root: Path, journal: _Journal) -> None:
 
 
 def _move(root: Path, source: str, target: str) -> None:
-    made = root
+    folder = root
     for part in PurePosixPath(source).parts:
-        made /= part
-        require_no_link(made)
-    if made.is_file():
-        made.rename(root / target)
+        folder /= part
+        require_no_link(folder)
+    if folder.is_file():
+        folder.rename(root / target)
     elif not (root / target).is_file():
-        raise KodecError(f"{made}: gone before it was moved to {target}: the data of a query is lost")
+        raise KodecError(f"{folder}: gone before it was moved to {target}: the data of a query is lost")
 
 
 def note_epoch(folder: Path) -> None:

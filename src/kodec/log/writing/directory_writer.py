@@ -198,7 +198,11 @@ class LogDirectoryWriter(ClosedAtEnd):
 
     def _is_clean(self) -> bool:
         """Whether each log of the directory was closed cleanly, as far as is known."""
-        if self._lock.claims != self._claims or not all(each.is_complete for each in self._writers.values()):
+        if self._lock.claims != self._claims or not all(
+            writer.is_complete for writer in self._writers.values()
+        ):
             return False
         written = {str(key) for key in self._writers}
-        return self._was_clean or all(each.path.name in written for each in find_partitions(self.root))
+        return self._was_clean or all(
+            partition.path.name in written for partition in find_partitions(self.root)
+        )

@@ -43,8 +43,8 @@ class ChangeGuard:
         if self._unfinished:
             reason = f"{self._unfinished} was not completed"
             if self._cause is not None:
-                told = str(self._cause)
-                reason += f" ({type(self._cause).__name__}{': ' if told else ''}{told})"
+                text = str(self._cause)
+                reason += f" ({type(self._cause).__name__}{': ' if text else ''}{text})"
             raise LogFailed(str(self._log), reason) from self._cause
 
     def changing(self, what: str) -> ChangeGuard:

@@ -101,9 +101,9 @@ def with_offsets(batch: Batch, start: int, leader_epoch: int, limits: Limits) ->
     records = batch.records()
     OFFSET.put(data, start + len(records) - 1)
     placed = kernel.open_batch(bytes(data), 0, limits)
-    wanted = range(start, start + len(records))
+    offsets = range(start, start + len(records))
     try:
-        if [each.offset for each in placed.records()] == list(wanted):
+        if [record.offset for record in placed.records()] == list(offsets):
             return [placed]
     except FormatError:
         pass

@@ -110,16 +110,16 @@ def _keep_owners(log: PartitionLog, folder: Path) -> None:
 
 def _offsets(log: PartitionLog) -> tuple[int, int]:
     """The start of a log, if deleted records are still in the first segment, and how far it is compacted."""
-    begun = log.start_offset if log.segments and log.start_offset > log.segments[0].base_offset else 0
-    return begun, cleaned_up_to(log)
+    start = log.start_offset if log.segments and log.start_offset > log.segments[0].base_offset else 0
+    return start, cleaned_up_to(log)
 
 
-def _note_offsets(new: PartitionPath, begun: int, cleaned: int) -> None:
+def _note_offsets(new: PartitionPath, start: int, cleaned: int) -> None:
     """Write the entries of the new log directory; its old ones of the topic-partition are dropped."""
-    for name, offset in ((LOG_START_OFFSETS, begun), (CLEANER_OFFSETS, cleaned)):
+    for name, offset in ((LOG_START_OFFSETS, start), (CLEANER_OFFSETS, cleaned)):
         checkpoint = new.root / name
         before = read_offsets(checkpoint) if checkpoint.exists() else {}
-        after = {key: each for key, each in before.items() if key != new.topic_partition}
+        after = {key: value for key, value in before.items() if key != new.topic_partition}
         if offset:
             after[new.topic_partition] = offset
         if after != before:

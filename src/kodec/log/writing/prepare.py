@@ -66,9 +66,9 @@ def prepare_folder(path: Path, topic_id: UUID | None) -> None:
     make_folder(path)
     metadata = path / PARTITION_METADATA
     if metadata.exists():
-        there = read_partition_metadata(metadata).topic_id
-        if topic_id is not None and topic_id != there:
-            raise ValueError(f"{metadata} has topic id {there}, not {topic_id}")
+        existing = read_partition_metadata(metadata).topic_id
+        if topic_id is not None and topic_id != existing:
+            raise ValueError(f"{metadata} has topic id {existing}, not {topic_id}")
     elif topic_id is not None:
         write_partition_metadata(metadata, topic_id)
 
@@ -103,8 +103,8 @@ def refuse_unfinished(files: PartitionFiles) -> None:
 def resume(path: Path, files: PartitionFiles, config: LogConfig, limits: Limits) -> Resumed:
     """Open the last segment, with correct indexes. Raises Malformed if it is not whole."""
     last = files.segments[-1]
-    for each in last.paths:
-        drop_cached(each)
+    for file in last.paths:
+        drop_cached(file)
     producers = producers_at(files.segments, dict(files.snapshots), len(files.segments) - 1, limits=limits)
     scan = scan_segment(
         last.log,
@@ -122,10 +122,10 @@ def resume(path: Path, files: PartitionFiles, config: LogConfig, limits: Limits)
         # Data below the start offset is not read, and recovery deletes it.
         reason = f"recover the log first: it starts at offset {start}, and ends before"
         raise Malformed("", reason, at=scan.valid_bytes, have=scan.next_offset).in_source(str(last.log))
-    for offset, each in files.snapshots[::-1]:
+    for offset, snapshot in files.snapshots[::-1]:
         if offset <= scan.next_offset:
             with suppress(FileNotFoundError, FormatError):
-                producers.keep(read_snapshot(each))
+                producers.keep(read_snapshot(snapshot))
             break
     remove_clean_shutdown(path.parent)
     drop_leftovers(files)
@@ -135,10 +135,10 @@ def resume(path: Path, files: PartitionFiles, config: LogConfig, limits: Limits)
         ("timeindex", scan.indexes.times),
         ("txnindex", scan.indexes.aborted),
     ):
-        there: Path | None = getattr(last, kind)
-        if there is None and not data and kind == "txnindex":
+        index_path: Path | None = getattr(last, kind)
+        if index_path is None and not data and kind == "txnindex":
             continue
-        if there is None or read_regular(there) != data:
+        if index_path is None or read_regular(index_path) != data:
             replace_file(path / file_name(last.base_offset, kind), data, folder=False)
     active = SegmentWriter(path, last.base_offset, resume=scan.indexes)
     active.next_offset = scan.next_offset
@@ -167,20 +167,20 @@ def drop_snapshots(files: PartitionFiles, next_offset: int) -> int:
     for offset, path in strays:
         if offset != keep:
             path.unlink()
-    left = [offset for offset, _ in files.snapshots if offset in bases or offset == keep]
-    return max(left, default=files.segments[0].base_offset)
+    remaining = [offset for offset, _ in files.snapshots if offset in bases or offset == keep]
+    return max(remaining, default=files.segments[0].base_offset)
 
 
-def load_epochs(path: Path, found: EpochRuns, next_offset: int) -> list[LeaderEpoch]:
-    """The leader epochs of `leader-epoch-checkpoint` and those `found` in the log, which it then has too.
+def load_epochs(path: Path, runs: EpochRuns, next_offset: int) -> list[LeaderEpoch]:
+    """The leader epochs of `leader-epoch-checkpoint` and the `runs` of the log, which it then has too.
 
     They begin at the log start offset, as when a broker loads the log: a trim may have
     ended before it wrote them.
     """
     checkpoint = path / LEADER_EPOCHS
-    there = read_leader_epochs(checkpoint) if checkpoint.exists() else None
-    epochs = found.brought_up(up_to(there or [], next_offset))
+    existing = read_leader_epochs(checkpoint) if checkpoint.exists() else None
+    epochs = runs.brought_up(up_to(existing or [], next_offset))
     epochs = from_start(epochs, checkpointed_start(path))
-    if epochs != there:
+    if epochs != existing:
         write_leader_epochs(checkpoint, epochs)
     return epochs

@@ -88,8 +88,8 @@ def _around(head: v2.RecordBatch, content: Iterable[bytes]) -> bytes:
     out = BytesIO()
     out.write(head.to_bytes())
     out.writelines(content)
-    with out.getbuffer() as made:
-        KAFKA.kinds[0].seal(made)
+    with out.getbuffer() as buffer:
+        KAFKA.kinds[0].seal(buffer)
     return out.getvalue()
 
 

@@ -83,17 +83,17 @@ def scan_segment(
     (KAFKA-6264), or its size 31 bits.
     """
     indexes = IndexBuilder(base_offset, interval=index_interval_bytes, max_bytes=max_index_bytes)
-    found = SegmentScan(indexes, path.stat().st_size, base_offset)
-    walk = _Walk(path, found, ProducerState() if producers is None else producers, before)
+    scan = SegmentScan(indexes, path.stat().st_size, base_offset)
+    walk = _Walk(path, scan, ProducerState() if producers is None else producers, before)
     reader = read_batches(path, limits=limits)
-    told = 0
+    reported = 0
     try:
         for batch in reader:
             if not walk.goes_on(batch):
                 break
-            if progress is not None and batch.position - told >= _ENOUGH:
-                progress(batch.position - told)
-                told = batch.position
+            if progress is not None and batch.position - reported >= _ENOUGH:
+                progress(batch.position - reported)
+                reported = batch.position
     except FormatError as error:
         if (
             walk.refused
@@ -101,24 +101,24 @@ def scan_segment(
             or (isinstance(error, Unsupported) and _is_sound(path, reader.position))
         ):
             raise
-        found.fault = _told(error)
+        scan.fault = _fault_text(error)
     else:
         if reader.torn_tail is not None:
-            found.fault = found.fault or reader.torn_tail.reason
+            scan.fault = scan.fault or reader.torn_tail.reason
     finally:
         reader.close()
     walk.end()
     if progress is not None:
-        progress(found.size - told)
-    return found
+        progress(scan.size - reported)
+    return scan
 
 
 class _Walk:
     """Processes batches one later than they are read: the next one shows whether an offset can be trusted."""
 
-    def __init__(self, path: Path, found: SegmentScan, producers: ProducerState, before: int | None) -> None:
+    def __init__(self, path: Path, scan: SegmentScan, producers: ProducerState, before: int | None) -> None:
         self.path = path
-        self.found = found
+        self.scan = scan
         self.producers = producers
         self.before = before
         self.waiting: Batch | None = None
@@ -126,18 +126,18 @@ class _Walk:
 
     def goes_on(self, batch: Batch) -> bool:
         """Whether the log continues up to this batch; else sets the fault and may drop the waiting batch."""
-        found, waiting = self.found, self.waiting
+        scan, waiting = self.scan, self.waiting
         first = batch.frame_offset
-        last = (found.next_offset if waiting is None else waiting.next_offset) - 1
+        last = (scan.next_offset if waiting is None else waiting.next_offset) - 1
         if first <= last:
-            found.fault = f"its offset {first} is not above {last}"
-            if waiting is not None and first >= found.next_offset and _first(waiting) > found.next_offset:
-                found.fault = f"its offset {last} is not below the next one, {first}"
+            scan.fault = f"its offset {first} is not above {last}"
+            if waiting is not None and first >= scan.next_offset and _first(waiting) > scan.next_offset:
+                scan.fault = f"its offset {last} is not below the next one, {first}"
                 self.waiting = None
         elif batch.last_offset < first:
-            found.fault = f"its last offset {batch.last_offset} is below its first, {first}"
+            scan.fault = f"its last offset {batch.last_offset} is below its first, {first}"
         elif self.before is not None and batch.last_offset >= self.before:
-            found.fault = f"its offset {batch.last_offset} is not below the next segment's, {self.before}"
+            scan.fault = f"its offset {batch.last_offset} is not below the next segment's, {self.before}"
         else:
             if waiting is not None and not self._take(waiting):
                 self.waiting = None
@@ -148,51 +148,51 @@ class _Walk:
 
     def end(self) -> None:
         """No batch follows."""
-        waiting, base_offset = self.waiting, self.found.indexes.base_offset
+        waiting, base_offset = self.waiting, self.scan.indexes.base_offset
         if waiting is None:
             return
-        if self.found.indexes.fits(waiting.last_offset):
+        if self.scan.indexes.fits(waiting.last_offset):
             self._take(waiting)
         else:
-            self.found.fault = f"its offset {waiting.last_offset} does not fit the segment of {base_offset}"
+            self.scan.fault = f"its offset {waiting.last_offset} does not fit the segment of {base_offset}"
 
     def _take(self, batch: Batch) -> bool:
-        found = self.found
-        if not found.indexes.fits(batch.last_offset):
+        scan = self.scan
+        if not scan.indexes.fits(batch.last_offset):
             self.refused = True
             raise Unsupported(
                 "offset",
                 "the segment's offsets overflow: a broker splits it when it starts",
                 at=batch.position,
-                need=f"at most {found.indexes.base_offset + MAX_RELATIVE}",
+                need=f"at most {scan.indexes.base_offset + MAX_RELATIVE}",
                 have=batch.last_offset,
             ).in_source(str(self.path))
-        if found.indexes.position + batch.size > MAX_SEGMENT:
+        if scan.indexes.position + batch.size > MAX_SEGMENT:
             self.refused = True
             raise Unsupported(
                 "size",
                 "larger than a segment can be: no broker starts with it; salvage and convert split it",
                 at=batch.position,
                 need=f"at most {MAX_SEGMENT}",
-                have=found.size,
+                have=scan.size,
             ).in_source(str(self.path))
         try:
             ended = self.producers.take_batch(batch)
         except FormatError as error:
-            found.fault = _told(error)
+            scan.fault = _fault_text(error)
             return False
-        found.indexes.take(batch)
+        scan.indexes.take(batch)
         if ended is not None and ended.aborted:
-            found.indexes.abort(ended.index_entry())
-        if found.first_timestamp is None:
-            found.first_timestamp = batch.max_timestamp
-        found.epochs.take(self.path, batch)
-        found.batches += 1
-        found.next_offset = batch.next_offset
+            scan.indexes.abort(ended.index_entry())
+        if scan.first_timestamp is None:
+            scan.first_timestamp = batch.max_timestamp
+        scan.epochs.take(self.path, batch)
+        scan.batches += 1
+        scan.next_offset = batch.next_offset
         return True
 
 
-def _told(error: FormatError) -> str:
+def _fault_text(error: FormatError) -> str:
     return f"{type(error).__name__}: {error}"
 
 
@@ -234,14 +234,14 @@ def producers_at(
     not agree. Raises OSError, FormatError.
     """
     opened = [Segment(files, limits) for files in segments[: number + 1]]
-    at, state = newest_state(opened, snapshots.items(), segments[number].base_offset, doubt=doubt)
+    offset, state = newest_state(opened, snapshots.items(), segments[number].base_offset, doubt=doubt)
     for index, segment in enumerate(opened[:-1]):
-        if segments[index + 1].base_offset <= at:
+        if segments[index + 1].base_offset <= offset:
             continue
         try:
-            place = segment.find(at) if at > segment.base_offset else None
-            for head in segment.headers(0 if place is None else place.position):
-                if head.producer_id >= 0 and head.last_offset >= at:
+            first_batch = segment.find(offset) if offset > segment.base_offset else None
+            for head in segment.headers(0 if first_batch is None else first_batch.position):
+                if head.producer_id >= 0 and head.last_offset >= offset:
                     state.take_batch(segment.batch_at(head, check_crc=False))
         except FormatError:
             # A segment that need not be checked: its contents up to there must suffice.

@@ -180,19 +180,19 @@ class SegmentWriter(ClosedAtEnd):
         self._guard.require()
         if not self._files:
             raise ValueError(f"{self.path}: is closed")
-        position = at = self.size
+        position = end = self.size
         last = self.next_offset - 1
         for head in heads:
-            at += head.size
+            end += head.size
             if head.last_offset <= last:
                 raise EncodeError(
                     "offset", "offsets must ascend", need=f"at least {last + 1}", have=head.last_offset
                 )
             last = head.last_offset
-            if not self._indexes.fits(last) or at > MAX_SEGMENT:
+            if not self._indexes.fits(last) or end > MAX_SEGMENT:
                 raise EncodeError("offset", f"does not fit the segment of {self.base_offset}", have=last)
-        if at - position != len(data):
-            raise EncodeError("batch", "the sizes of the batches", need=at - position, have=len(data))
+        if end - position != len(data):
+            raise EncodeError("batch", "the sizes of the batches", need=end - position, have=len(data))
         with self._guard.changing("an append"):
             self._write(data, position)
             if self.first_timestamp is None and heads:
@@ -220,12 +220,12 @@ class SegmentWriter(ClosedAtEnd):
 
     def _write_indexes(self) -> None:
         for kind, data in self._index_bytes():
-            done = self._written[kind]
-            if len(data) > done:
+            written = self._written[kind]
+            if len(data) > written:
                 if kind not in self._files:
                     self._names_durable = False
                     self._files[kind] = create_file(self._file(kind))
-                write_all(self._files[kind], data[done:], done)
+                write_all(self._files[kind], data[written:], written)
                 self._written[kind] = len(data)
 
     def flush(self, *, indexes: bool = True) -> None:

@@ -168,12 +168,12 @@ class LogWriter(ClosedAtEnd):
             stack.callback(self._abandon_active)
             files = list_partition(self.path)
             refuse_unfinished(files)
-            found = EpochRuns()
+            runs = EpochRuns()
             if files.segments:
-                found = self._resume(files)
+                runs = self._resume(files)
             else:
                 self._begin(files, max(start_offset, checkpointed_start(self.path)), producers)
-            self._load_epochs(found, leader_epoch)
+            self._load_epochs(runs, leader_epoch)
             self._flush()
             sync_folder(self.path)
             self._stack = stack.pop_all()
@@ -230,19 +230,19 @@ class LogWriter(ClosedAtEnd):
             # of a roll that a crash has interrupted: files without a log
             overwrite=True,
         )
-        self._begun = self._flushed_at = self._clock()
+        self._opened_at = self._flushed_at = self._clock()
         self.next_offset = self.recovery_point = max(self.next_offset, base_offset)
 
     def _resume(self, files: PartitionFiles) -> EpochRuns:
         """Go on after the last segment; the leader epochs in it."""
         self._active, self._producers, scan = resume(self.path, files, self.config, self._limits)
-        self._begun = self._flushed_at = self._clock()
+        self._opened_at = self._flushed_at = self._clock()
         self.next_offset = self.recovery_point = scan.next_offset
         self._snapshot_at = drop_snapshots(files, scan.next_offset)
         return scan.epochs
 
-    def _load_epochs(self, found: EpochRuns, leader_epoch: int | None) -> None:
-        self._epochs = load_epochs(self.path, found, self.next_offset)
+    def _load_epochs(self, runs: EpochRuns, leader_epoch: int | None) -> None:
+        self._epochs = load_epochs(self.path, runs, self.next_offset)
         newest = self._epochs[-1].epoch if self._epochs else 0
         if leader_epoch is not None and leader_epoch < newest:
             raise ValueError(f"leader_epoch={leader_epoch}: the log has {newest} already")
@@ -292,9 +292,9 @@ class LogWriter(ClosedAtEnd):
             placed = [batch]
             if not keep_offsets:
                 placed = with_offsets(batch, self.next_offset, self.leader_epoch, self._limits)
-            for each in placed:
-                self._append(each)
-                size += each.size
+            for placed_batch in placed:
+                self._append(placed_batch)
+                size += placed_batch.size
         if self._due():
             self._flush()
         return AppendResult(first, self.next_offset - 1, size, self.recovery_point)
@@ -332,7 +332,7 @@ class LogWriter(ClosedAtEnd):
         if first is not None and first >= 0:
             waited = batch.max_timestamp - first
         else:
-            waited = int((self._clock() - self._begun) * 1000)
+            waited = int((self._clock() - self._opened_at) * 1000)
         return (
             active.size > config.segment_bytes - batch.size or waited > config.segment_ms or active.index_full
         )

@@ -57,14 +57,14 @@ class DeltaLakeTable:
         """As `LakeTable.positions`."""
         try:
             table = self._table = self._opened(columns)
-            there = pa.schema(table.schema().to_arrow())
-            require_fit(self.name, there, columns, widens=False)
+            table_schema = pa.schema(table.schema().to_arrow())
+            require_fit(self.name, table_schema, columns, widens=False)
             if table.metadata().configuration.get(_MAPPING, "none") != "none":
                 # Its columns can be renamed and dropped; the schema does not say which were.
-                require_kept(self.name, (each for each in columns.names if each not in there.names))
+                require_kept(self.name, (name for name in columns.names if name not in table_schema.names))
             known = dict(self._known(table, topic_ids))
             if not (known or add_columns or self._has_our_commit(table)):
-                require_ours(self.name, there, columns, is_empty=not table.file_uris())
+                require_ours(self.name, table_schema, columns, is_empty=not table.file_uris())
             if table.version():
                 self._require_not_restored(table)
             return known

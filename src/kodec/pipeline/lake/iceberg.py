@@ -116,13 +116,13 @@ class IcebergTable:
         """As `LakeTable.positions`."""
         with _errors(self.name):
             table = self._table = self._opened(columns)
-            there = schema_to_pyarrow(table.schema(), include_field_ids=False)
-            require_fit(self.name, there, columns, widens=True)
-            require_kept(self.name, _gone(table, columns))
+            table_schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
+            require_fit(self.name, table_schema, columns, widens=True)
+            require_kept(self.name, _dropped_columns(table, columns))
             self._progress = _progress(self.name, table)
             if not (self._progress or OFFSETS in table.properties or add_columns):
                 is_empty = table.metadata.current_snapshot_id is None
-                require_ours(self.name, there, columns, is_empty=is_empty)
+                require_ours(self.name, table_schema, columns, is_empty=is_empty)
         return {owner: move.to for owner, move in self._progress.items() if owner in topic_ids}
 
     def _opened(self, columns: pa.Schema) -> Table:
@@ -145,48 +145,48 @@ class IcebergTable:
             with transaction.update_schema() as schema:
                 schema.union_by_name(columns)
             transaction.set_properties({OFFSETS: _json({"commit": commit, "offsets": everything})})
-        made: list[DataFile] = []
+        data_files: list[DataFile] = []
         try:
-            work = partial(_write, table, transaction.table_metadata, made)
+            work = partial(_write, table, transaction.table_metadata, data_files)
             Workers(threads).run(work, tasks)
         except BaseException:
-            _delete(table, made)
+            _delete(table, data_files)
             raise
         try:
             with _errors(self.name):
                 summary = {OFFSETS: _json(by_topic(moves)), _COMMIT: commit}
                 with transaction.update_snapshot(snapshot_properties=summary).fast_append() as files:
-                    for file in made:
+                    for file in data_files:
                         files.append_data_file(file)
                 return str(transaction.commit_transaction().metadata.current_snapshot_id)
         except CommitFailedException as error:
-            _delete(table, made)
+            _delete(table, data_files)
             raise Conflict(f"{self.name}: {error}") from error
         except CommitStateUnknownException as error:
             raise Conflict(f"{self.name}: {error}") from error
 
 
-def _write(table: Table, metadata: TableMetadata, made: list[DataFile], rows: Rows) -> None:
+def _write(table: Table, metadata: TableMetadata, files: list[DataFile], rows: Rows) -> None:
     """Write the rows of a task to the table's location, and a file for each of its partitions."""
     pending: list[pa.RecordBatch] = []
 
     def flush() -> None:
         if not pending:
             return
-        found = pa.Table.from_batches(pending)
+        rows_table = pa.Table.from_batches(pending)
         spec, schema = metadata.spec(), metadata.schema()
         with _errors(".".join(table.name())):
             if spec.is_unpartitioned():
-                made.append(_file(table, metadata, found, None))
+                files.append(_file(table, metadata, rows_table, None))
             else:
-                for part in _determine_partitions(spec, schema, found):
-                    made.append(_file(table, metadata, part.arrow_table_partition, part.partition_key))
+                for part in _determine_partitions(spec, schema, rows_table):
+                    files.append(_file(table, metadata, part.arrow_table_partition, part.partition_key))
         pending.clear()
 
     with closing(rows()) as batches:  # type: ignore[type-var]  # a generator, which holds files
         for batch in batches:
             pending.append(batch)
-            if sum(each.nbytes for each in pending) >= _FILE_BYTES:
+            if sum(batch.nbytes for batch in pending) >= _FILE_BYTES:
                 flush()
     flush()
 
@@ -242,24 +242,24 @@ def _with_ids(fields: list[pa.Field], struct: StructType) -> list[pa.Field]:
     ]
 
 
-def _field(name: str, kind: pa.DataType, there: IcebergType, number: int) -> pa.Field:
-    if pa.types.is_struct(kind) and isinstance(there, StructType):
-        kind = pa.struct(_with_ids(list(kind.fields), there))
-    elif pa.types.is_list(kind) and isinstance(there, ListType):
-        kind = pa.list_(_field("element", kind.value_type, there.element_type, there.element_id))
+def _field(name: str, kind: pa.DataType, table_type: IcebergType, number: int) -> pa.Field:
+    if pa.types.is_struct(kind) and isinstance(table_type, StructType):
+        kind = pa.struct(_with_ids(list(kind.fields), table_type))
+    elif pa.types.is_list(kind) and isinstance(table_type, ListType):
+        kind = pa.list_(_field("element", kind.value_type, table_type.element_type, table_type.element_id))
     return pa.field(name, kind, metadata={"PARQUET:field_id": str(number)})
 
 
-def _gone(table: Table, columns: pa.Schema) -> list[str]:
+def _dropped_columns(table: Table, columns: pa.Schema) -> list[str]:
     """Our columns that an earlier schema of a table had, and its current one has not."""
     before = {name for schema in table.metadata.schemas for name in schema.column_names}
     gone = before.difference(table.schema().column_names)
     return [name for name in column_names(columns) if name in gone]
 
 
-def _delete(table: Table, made: list[DataFile]) -> None:
+def _delete(table: Table, files: list[DataFile]) -> None:
     """Files that are in no snapshot; the rest is left to `remove_orphan_files`."""
-    for file in made:
+    for file in files:
         with suppress(Exception):
             table.io.delete(file.file_path)
 
@@ -287,23 +287,25 @@ def _progress(name: str, table: Table) -> dict[TopicPartition, Move]:
         text = table.properties.get(OFFSETS)
         details = None if text is None else _read(text)
         latest = {} if details is None else of_topics(details["offsets"])
-        found: dict[TopicPartition, Move] = {}
+        moves: dict[TopicPartition, Move] = {}
         oldest = 0
         for snapshot in _ancestors(table):
             carried, commit = _carried(snapshot)
             if details is not None and commit == details["commit"]:
-                return latest | found
+                return latest | moves
             if carried is not None:
-                found = of_topics(_read(carried)) | found
+                moves = of_topics(_read(carried)) | moves
             oldest = snapshot.sequence_number or 0
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        why = f"{type(error).__name__}: {error}"
-        raise LakeError(f"{name}: its {OFFSETS} cannot be read ({why}); export to another table") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise LakeError(
+            f"{name}: its {OFFSETS} cannot be read ({reason}); export to another table"
+        ) from error
     # the number of a table's first snapshot; in format version 1 they have none
     if details is None or oldest == 1:
-        return found
-    is_expired = all(_carried(each)[1] != details["commit"] for each in table.snapshots())
-    if is_expired and not found:
+        return moves
+    is_expired = all(_carried(snapshot)[1] != details["commit"] for snapshot in table.snapshots())
+    if is_expired and not moves:
         return latest
     raise LakeError(
         f"{name}: it was replaced, or rolled back further than its snapshots record positions; "

@@ -100,18 +100,18 @@ class LakeTable(Protocol):
 
 def by_topic(moves: Mapping[TopicPartition, Move]) -> dict[str, dict[str, dict[str, Any]]]:
     """Moves for JSON, `{"orders":{"0":{"from":0,"to":300,"epoch":4}}}`; unknown entries are left out."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    entries: dict[str, dict[str, dict[str, Any]]] = {}
     for owner, (first, to) in sorted(moves.items()):
         entry = {"from": first, "to": to.next, "epoch": to.epoch, "topicId": to.topic_id}
         known = {name: value for name, value in entry.items() if value is not None}
-        found.setdefault(owner.topic, {})[str(owner.partition)] = known
-    return found
+        entries.setdefault(owner.topic, {})[str(owner.partition)] = known
+    return entries
 
 
-def of_topics(found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[TopicPartition, Move]:
+def of_topics(entries: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[TopicPartition, Move]:
     """The inverse. Raises AttributeError, KeyError, TypeError or ValueError for JSON of another kind."""
     moves = {}
-    for topic, partitions in found.items():
+    for topic, partitions in entries.items():
         for partition, entry in partitions.items():
             end, epoch = whole_number(entry["to"], 0), entry.get("epoch")
             to = Position(end, None if epoch is None else whole_number(epoch), entry.get("topicId"))
@@ -125,24 +125,24 @@ _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 _FLOATS = (pa.float32(), pa.float64())
 
 
-def require_fit(name: str, there: pa.Schema, ours: pa.Schema, *, widens: bool) -> None:
+def require_fit(name: str, schema: pa.Schema, ours: pa.Schema, *, widens: bool) -> None:
     """Check that rows fit a table unchanged, once missing columns are added.
 
     A column is never converted: numbers may become wider, in the table only if it `widens`. Raises
     LakeError with all reasons.
     """
-    wrong = list(_misfits(list(there), list(ours), "", widens))
+    wrong = list(_misfits(list(schema), list(ours), "", widens))
     if wrong:
         raise LakeError(f"{name}: {'; '.join(wrong)}; export to another table, or change this one")
 
 
-def require_ours(name: str, there: pa.Schema, ours: pa.Schema, *, is_empty: bool) -> None:
+def require_ours(name: str, schema: pa.Schema, ours: pa.Schema, *, is_empty: bool) -> None:
     """Check that a table without positions is not changed, unless it is empty and made for our rows.
 
     It may be another program's. Raises LakeError.
     """
-    missing = [field.name for field in ours if field.name not in there.names]
-    if missing and not (is_empty and set(there.names) <= set(ours.names)):
+    missing = [field.name for field in ours if field.name not in schema.names]
+    if missing and not (is_empty and set(schema.names) <= set(ours.names)):
         raise LakeError(
             f"{name}: it has no positions of an export, and no column {', '.join(missing)}: it may be of "
             "another program; --add-columns (add_columns) adds them"
@@ -170,14 +170,14 @@ def column_names(fields: Iterable[pa.Field], inside: str = "") -> Iterator[str]:
             yield from column_names(kind.fields, f"{name}.")
 
 
-def _misfits(there: list[pa.Field], ours: list[pa.Field], inside: str, widens: bool) -> Iterator[str]:
+def _misfits(fields: list[pa.Field], ours: list[pa.Field], inside: str, widens: bool) -> Iterator[str]:
     known = {field.name: field for field in ours}
-    folded = {field.name.lower(): field.name for field in there}
+    folded = {field.name.lower(): field.name for field in fields}
     for field in ours:
         other = folded.get(field.name.lower(), field.name)
         if other != field.name:
             yield f"column {inside}{field.name} differs from {inside}{other} in case only"
-    for field in there:
+    for field in fields:
         path = f"{inside}{field.name}"
         if field.name in known:
             yield from _misfit(field.type, known[field.name].type, path, widens)
@@ -185,16 +185,20 @@ def _misfits(there: list[pa.Field], ours: list[pa.Field], inside: str, widens: b
             yield f"column {path} is required there, and the rows have none"
 
 
-def _misfit(there: pa.DataType, ours: pa.DataType, path: str, widens: bool) -> Iterator[str]:
-    if pa.types.is_struct(there) and pa.types.is_struct(ours):
-        yield from _misfits(list(there.fields), list(ours.fields), f"{path}.", widens)
-    elif _is_list(there) and _is_list(ours):
-        yield from _misfit(there.value_type, ours.value_type, f"{path}[]", widens)
-    elif _plain(there) != _plain(ours):
+def _misfit(field_type: pa.DataType, ours: pa.DataType, path: str, widens: bool) -> Iterator[str]:
+    if pa.types.is_struct(field_type) and pa.types.is_struct(ours):
+        yield from _misfits(list(field_type.fields), list(ours.fields), f"{path}.", widens)
+    elif _is_list(field_type) and _is_list(ours):
+        yield from _misfit(field_type.value_type, ours.value_type, f"{path}[]", widens)
+    elif _plain(field_type) != _plain(ours):
         for kinds in (_WHOLE, _FLOATS):
-            if there in kinds and ours in kinds and (widens or kinds.index(ours) < kinds.index(there)):
+            if (
+                field_type in kinds
+                and ours in kinds
+                and (widens or kinds.index(ours) < kinds.index(field_type))
+            ):
                 return
-        yield f"column {path} is {_plain(there)} there, and {_plain(ours)} in the rows"
+        yield f"column {path} is {_plain(field_type)} there, and {_plain(ours)} in the rows"
 
 
 def _is_list(kind: pa.DataType) -> bool:

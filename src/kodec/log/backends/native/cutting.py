@@ -64,7 +64,7 @@ def most_bytes(rows: Any) -> int:
     """An upper bound of what all rows count for `batch_bytes`, from the sizes of buffers alone."""
     items = rows["headers"].values
     # one by one: of columns that share a buffer it would be counted once
-    size = sum(int(each.nbytes) for each in (rows["key"], rows["value"], items.field(0), items.field(1)))
+    size = sum(int(column.nbytes) for column in (rows["key"], rows["value"], items.field(0), items.field(1)))
     return size + OVERHEAD * int(rows.num_rows) + OVERHEAD_OF_HEADER * len(items)
 
 
@@ -79,8 +79,8 @@ def _sizes(rows: Any) -> Any:
     if not len(lists.values):
         return sizes
     items = lists.values
-    each = pc.add(pc.add(_lengths(items.field(0)), _lengths(items.field(1))), _OVERHEAD_OF_HEADER)
-    total = pa.concat_arrays([pa.array([0], pa.int64()), pc.cumulative_sum(each)])
+    header_sizes = pc.add(pc.add(_lengths(items.field(0)), _lengths(items.field(1))), _OVERHEAD_OF_HEADER)
+    total = pa.concat_arrays([pa.array([0], pa.int64()), pc.cumulative_sum(header_sizes)])
     bounds = pc.take(total, lists.offsets)
     return pc.add(sizes, pc.subtract(bounds.slice(1), bounds.slice(0, len(bounds) - 1)))
 
@@ -99,5 +99,5 @@ def _changes(rows: Any) -> list[int]:
         return pc.not_equal(column.slice(1), column.slice(0, count - 1))
 
     appended = pc.equal(kinds.slice(1), pa.scalar(_APPEND, kinds.type))
-    found = pc.or_(differs(kinds), pc.and_(appended, differs(times)))
-    return [index + 1 for index in pc.indices_nonzero(found).to_pylist()]
+    changes = pc.or_(differs(kinds), pc.and_(appended, differs(times)))
+    return [index + 1 for index in pc.indices_nonzero(changes).to_pylist()]

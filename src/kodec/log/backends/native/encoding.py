@@ -113,47 +113,47 @@ class _Encoder:
             size = sum(_likely_size(batch, most_rows) for batch in batches)
         write = self._v2(size) if self.options.magic in LISTS else self._v1(size)
         next(write)
-        rest = None
+        waiting = None
         for number, batch in enumerate(batches, 1):
             rows = self._filled(batch)
             more = number < len(batches)
-            taken = 0
+            added = 0
             # the rest is joined with as few rows as complete its batch: all of them would be copied
-            while rest is not None and rest.num_rows:
-                taken = min(rows.num_rows, 2 * taken or self._likely(rest, rows))
-                joined = pa.concat_batches([rest, rows.slice(0, taken)])
-                done = yield from self._whole(write, joined, more or taken < rows.num_rows)
-                if done >= rest.num_rows:
-                    rows, rest = rows.slice(done - rest.num_rows), None
-                elif taken == rows.num_rows:
-                    rows, rest = joined.slice(done), None
+            while waiting is not None and waiting.num_rows:
+                added = min(rows.num_rows, 2 * added or self._likely(waiting, rows))
+                joined = pa.concat_batches([waiting, rows.slice(0, added)])
+                written = yield from self._whole(write, joined, more or added < rows.num_rows)
+                if written >= waiting.num_rows:
+                    rows, waiting = rows.slice(written - waiting.num_rows), None
+                elif added == rows.num_rows:
+                    rows, waiting = joined.slice(written), None
                 else:
-                    rest = rest.slice(done)
-            done = yield from self._whole(write, rows, more)
-            rest = rows.slice(done)
+                    waiting = waiting.slice(written)
+            written = yield from self._whole(write, rows, more)
+            waiting = rows.slice(written)
         last = write.send(None)
         if last:
             yield last
 
-    def _likely(self, rest: Any, rows: Any) -> int:
-        """An estimate of how many rows complete the batch that `rest` begins, plus one."""
+    def _likely(self, waiting: Any, rows: Any) -> int:
+        """An estimate of how many rows complete the batch that `waiting` begins, plus one."""
         most = self.options.batch_bytes * max(1, rows.num_rows) // max(1, most_bytes(rows))
         if self.options.batch_records is not None:
-            most = min(most, self.options.batch_records - rest.num_rows)
+            most = min(most, self.options.batch_records - waiting.num_rows)
         return max(1, int(most) + 1)
 
     def _whole(self, write: Any, rows: Any, more: bool) -> Generator[bytes, None, int]:
         """Write whole batches of the first rows; return how many rows: all, unless `more` follow."""
         cut = Cut(rows, self.options)
-        done = 0
+        written = 0
         for first, stop in cut:
             if more and stop == rows.num_rows and stop - first != self.options.batch_records:
                 break
             part = write.send((cut, first, stop))
             if part:
                 yield part
-            done = stop
-        return done
+            written = stop
+        return written
 
     # -- columns ----------------------------------------------------------------------------------
 
@@ -175,17 +175,17 @@ class _Encoder:
         names = row_schema().names
         return pa.RecordBatch.from_arrays([columns[name] for name in names], names)
 
-    def _offsets(self, given: Any, count: int) -> Any:
+    def _offsets(self, offsets: Any, count: int) -> Any:
         if not count:
             return pa.array([], pa.int64())
-        if self.options.base_offset is None and given is not None:
-            ascending = pc.all(pc.greater(given.slice(1), given.slice(0, count - 1)), min_count=0).as_py()
-            most = (given[count - 1] if ascending else pc.max(given)).as_py()
+        if self.options.base_offset is None and offsets is not None:
+            ascending = pc.all(pc.greater(offsets.slice(1), offsets.slice(0, count - 1)), min_count=0).as_py()
+            most = (offsets[count - 1] if ascending else pc.max(offsets)).as_py()
             if most != -1:
-                if not ascending or given[0].as_py() < self.expected:
+                if not ascending or offsets[0].as_py() < self.expected:
                     raise _Unable
                 self.expected = most + 1
-                return given
+                return offsets
         start, self.expected = self.expected, self.expected + count
         if start < 0 or self.expected > 2**63:
             raise _Unable
@@ -206,7 +206,9 @@ class _Encoder:
         sequence = options.base_sequence
         writer.set(**{name_of(role): int(attrgetter(RecordBatch.ROLES[role])(head)) for role in _SHARED})
         try:
-            writer.set(**{each.name: int(each.get(head)) for each in EXTRA if options.magic in each.magics})
+            writer.set(
+                **{field.name: int(field.get(head)) for field in EXTRA if options.magic in field.magics}
+            )
         except (OverflowError, TypeError, ValueError):
             raise _Unable from None
         loaded = None

@@ -29,7 +29,7 @@ from kodec.runtime.native import bindings
 __all__ = ["HAS_EVERY_COLUMN", "FileHeaders", "NativeHeaderDecoder"]
 
 _NONE = int(TimestampType.NO_TIMESTAMP_TYPE)
-HAS_EVERY_COLUMN = all(each.name in record_batch.HEADS for each in EXTRA)
+HAS_EVERY_COLUMN = all(field.name in record_batch.HEADS for field in EXTRA)
 """Whether the kernel has all columns of a table of batches; it has none for bytes in a header."""
 
 
@@ -54,8 +54,8 @@ class _HeadersOf(Gatherer):
         self.kernel = self.module.Heads(check=options.check_crc, unit_bytes=options.limits.batch_bytes)
 
     def run(self, buf: Buffer, start: int, end: int, position: int) -> tuple[str, int]:
-        found: tuple[str, int] = self.kernel.run(buf, start, end, position - start, self.scan.batch_rows)
-        return found
+        outcome: tuple[str, int] = self.kernel.run(buf, start, end, position - start, self.scan.batch_rows)
+        return outcome
 
     def take(self) -> tuple[Any, int]:
         rows = len(self.kernel)
@@ -65,11 +65,11 @@ class _HeadersOf(Gatherer):
         columns["codec"] = pa.DictionaryArray.from_arrays(codes, pa.array(CODECS))
         columns["crc_ok"] = heads["checksum_ok"] if self.check_crc else pa.nulls(rows, pa.bool_())
         columns |= {name: heads[name] for name in ("position", "size", "magic", "crc")}
-        made = [
+        arrays = [
             columns[field.name] if field.name == "codec" else columns[field.name].cast(field.type)
             for field in self.scan.schema
         ]
-        return pa.RecordBatch.from_arrays(made, schema=self.scan.schema), 0
+        return pa.RecordBatch.from_arrays(arrays, schema=self.scan.schema), 0
 
     @abstractmethod
     def _columns(self, heads: dict[str, Any], rows: int) -> dict[str, Any]:
@@ -149,12 +149,12 @@ class _BatchHeaders(_HeadersOf):
         none = pa.scalar(None, pa.int64())
         has_horizon = heads[name_of("delete_horizon")]
         columns["delete_horizon"] = pc.if_else(has_horizon, columns["base_timestamp"], none)
-        for each in EXTRA:
-            found = heads[each.name]
-            if set(each.magics) != set(HEADS):
-                has = pc.is_in(heads["magic"], pa.array(each.magics, heads["magic"].type))
-                found = pc.if_else(has, found, pa.scalar(None, found.type))
-            columns[each.name] = found
+        for field in EXTRA:
+            column = heads[field.name]
+            if set(field.magics) != set(HEADS):
+                has = pc.is_in(heads["magic"], pa.array(field.magics, heads["magic"].type))
+                column = pc.if_else(has, column, pa.scalar(None, column.type))
+            columns[field.name] = column
         return columns
 
 
@@ -184,5 +184,5 @@ class _MessageHeaders(_HeadersOf):
             "is_transactional": all_of(False, pa.bool_()),
             "is_control": all_of(False, pa.bool_()),
             "delete_horizon": all_of(None, pa.int64()),
-            **{each.name: pa.nulls(rows) for each in EXTRA},
+            **{field.name: pa.nulls(rows) for field in EXTRA},
         }

@@ -59,10 +59,10 @@ def content_of(kernel: Any, buf: Buffer, limit: int) -> bytes | None:
     """
     codec, start, size = kernel.content
     stored = memoryview(buf)[start : start + size]
-    found = bindings.decompress(codec, stored, min(limit, MOST_NATIVE))
-    if found is None:
+    content = bindings.decompress(codec, stored, min(limit, MOST_NATIVE))
+    if content is None:
         try:
-            found = compression.decompress(codec, stored, limit=min(limit, compression.AT_ONCE))
+            content = compression.decompress(codec, stored, limit=min(limit, compression.AT_ONCE))
         except FormatError:
             return None
-    return found
+    return content

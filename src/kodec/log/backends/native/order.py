@@ -14,8 +14,8 @@ LAYOUT = (
     tuple((magic, head.last_delta.at, head.count.at, head.size) for magic, head in HEADS.items()),
 )
 """As `bindings.in_order` expects it, which reads these widths, signed and big-endian."""
-_READ = [each.format for each in (OFFSET, LENGTH, MAGIC)]
-_READ += [each.format for head in HEADS.values() for each in (head.last_delta, head.count)]
+_READ = [field.format for field in (OFFSET, LENGTH, MAGIC)]
+_READ += [field.format for head in HEADS.values() for field in (head.last_delta, head.count)]
 if set(_READ) != {">q", ">i", ">b"} or _READ[3:] != [">i"] * 2 * len(HEADS):
     raise ImportError(f"bindings.in_order does not read {_READ}")
 

@@ -22,8 +22,8 @@ def partitions_of(keys: pa.Array, partitions: int) -> pa.Array:
     if not len(keys):
         return arrow.array([], arrow.int32())
     _, offsets, data = keys.buffers()
-    found = bindings.murmur2(b"" if data is None else data, offsets, keys.offset, len(keys), SEED)
-    hashes = arrow.Array.from_buffers(arrow.uint32(), len(keys), [None, arrow.py_buffer(found)])
+    hash_bytes = bindings.murmur2(b"" if data is None else data, offsets, keys.offset, len(keys), SEED)
+    hashes = arrow.Array.from_buffers(arrow.uint32(), len(keys), [None, arrow.py_buffer(hash_bytes)])
     positive = pc.bit_wise_and(hashes, arrow.scalar(POSITIVE, arrow.uint32())).cast(arrow.int32())
     count = arrow.scalar(partitions, arrow.int32())
     of_key = pc.subtract(positive, pc.multiply(pc.divide(positive, count), count))

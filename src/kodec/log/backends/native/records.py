@@ -25,10 +25,10 @@ _MOST_OWNERS = 256
 @lru_cache(_MOST_OWNERS)
 def _shapes(topic_partition: Owner) -> tuple[record_batch.Shape, message_set.Shape]:
     """The shapes of records of a topic-partition: of those in batches, and of messages."""
-    place = {"topic_partition": topic_partition}
+    owner_fields = {"topic_partition": topic_partition}
     return (
-        record_batch.Shape(Record, _KINDS, place),
-        message_set.Shape(Record, _KINDS, {"headers": (), **place}),
+        record_batch.Shape(Record, _KINDS, owner_fields),
+        message_set.Shape(Record, _KINDS, {"headers": (), **owner_fields}),
     )
 
 
@@ -70,8 +70,8 @@ class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
     def rest(self) -> tuple[()]:
         return ()
 
-    def ahead(self, left: int) -> int:
-        return self._messages.size_of_last(left) if self._turn else 0
+    def ahead(self, remaining: int) -> int:
+        return self._messages.size_of_last(remaining) if self._turn else 0
 
     def close(self) -> None:
         self._objects.forget()
@@ -86,13 +86,13 @@ class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
     ) -> Iterator[Iterable[Record]]:
         objects = self._objects
         origin = cursor.position - start
-        at = start
+        position = start
         while True:
-            status, at = objects.next(buf, at, end)
+            status, position = objects.next(buf, position, end)
             if status == "compressed" and not self._expand(buf):
-                at = objects.unit[0]
+                position = objects.unit[0]
                 status = "value"
-            cursor.position = origin + at
+            cursor.position = origin + position
             if status not in ("ok", "compressed"):
                 return
             yield objects.items
@@ -102,13 +102,13 @@ class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
     ) -> Iterator[Iterable[Record]]:
         messages = self._messages
         origin = cursor.position - start
-        at = start
+        position = start
         while True:
-            status, stop = messages.next(buf, at, end)
+            status, stop = messages.next(buf, position, end)
             if status != "ok" and not (status == "compressed" and self._unwrap(buf)):
                 return
-            at = stop
-            cursor.position = origin + at
+            position = stop
+            cursor.position = origin + position
             yield messages.items
 
     def _expand(self, buf: Buffer) -> bool:
@@ -119,6 +119,6 @@ class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
     def _unwrap(self, buf: Buffer) -> bool:
         """Enter the records of the wrapper; false if pure Python has to do it."""
         data = content_of(self._messages, buf, self._decompressed_bytes)
-        if data is None or self._messages.rows(data) != "ok" or not (found := self._messages.items):
+        if data is None or self._messages.rows(data) != "ok" or not (items := self._messages.items):
             return False
-        return Wrapper.of(self._messages.head).place(found)
+        return Wrapper.of(self._messages.head).place(items)

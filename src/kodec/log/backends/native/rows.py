@@ -42,7 +42,7 @@ class _RowsOf(Gatherer):
     def __init__(self, scan: Scan, options: LogReadOptions) -> None:
         self.scan = scan
         self.limits = limits = options.limits
-        self.names = self._wanted()
+        self.names = self._column_names()
         self.kernel = self.module.Rows(
             self.names,
             check=options.check_crc,
@@ -56,12 +56,12 @@ class _RowsOf(Gatherer):
             decompressed_bytes=min(limits.decompressed_bytes, MOST_NATIVE),
         )
 
-    def _wanted(self) -> list[str]:
+    def _column_names(self) -> list[str]:
         return list(self.scan.schema.names)
 
     def run(self, buf: Buffer, start: int, end: int, position: int) -> tuple[str, int]:
-        found: tuple[str, int] = self.kernel.run(buf, start, end)
-        return found
+        outcome: tuple[str, int] = self.kernel.run(buf, start, end)
+        return outcome
 
     def expand(self, buf: Buffer) -> int:
         data = content_of(self.kernel, buf, self.limits.decompressed_bytes)
@@ -84,14 +84,16 @@ class _RowsOf(Gatherer):
         schema = self.scan.schema
         if not schema.names:
             return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
-        found = dict(zip(self.names, columns.flatten(), strict=True))
-        if "headers" in schema.names and "headers" not in found:
-            found["headers"] = _no_headers(rows, schema.field("headers").type)
-        elif text and "headers" in found:
-            found["headers"] = _as_text(found["headers"], self.scan.exact_keys)
+        by_name = dict(zip(self.names, columns.flatten(), strict=True))
+        if "headers" in schema.names and "headers" not in by_name:
+            by_name["headers"] = _no_headers(rows, schema.field("headers").type)
+        elif text and "headers" in by_name:
+            by_name["headers"] = _as_text(by_name["headers"], self.scan.exact_keys)
         # v0 and v1 have no values that apply to all records of a batch
-        made = [found[each.name] if each.name in found else pa.nulls(rows, each.type) for each in schema]
-        return pa.RecordBatch.from_arrays(made, schema=schema)
+        arrays = [
+            by_name[field.name] if field.name in by_name else pa.nulls(rows, field.type) for field in schema
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 class _Batches(_RowsOf):
@@ -105,12 +107,12 @@ class _Messages(_RowsOf):
 
     module = message_set
 
-    def _wanted(self) -> list[str]:
+    def _column_names(self) -> list[str]:
         # selected or not
-        rest = [
+        names = [
             name for name in self.scan.schema.names if name in message_set.COLUMNS and name not in _WRAPPED
         ]
-        return [*_WRAPPED, *rest]
+        return [*_WRAPPED, *names]
 
     def _append(self, data: bytes) -> bool:
         if self.scan.filtered:

@@ -62,32 +62,34 @@ class TableDecoder(KernelDecoder[Any]):
         self._collect()
         self._pure.add(batch)
         if self._pure.took_large:
-            return chain(self._given() if self._part_rows else (), (part for part, _ in self._pure.take()))
+            return chain(
+                self._collected() if self._part_rows else (), (part for part, _ in self._pure.take())
+            )
         for part, size in self._pure.take():
             self._put(part, size)
         return self._ready()
 
     def rest(self) -> Iterator[Any]:
         self._collect()
-        return self._given() if self._part_rows else iter(())
+        return self._collected() if self._part_rows else iter(())
 
     def _gather(self, cursor: Cursor, buf: Buffer, start: int, end: int) -> Iterator[Any]:
         gatherer = self._gatherers[self._turn]
         origin = cursor.position - start
-        at = start
+        position = start
         while True:
-            status, at = gatherer.run(buf, at, end, origin + at)
-            cursor.position = origin + at
+            status, position = gatherer.run(buf, position, end, origin + position)
+            cursor.position = origin + position
             if status == "full":
                 yield from self._ready()
             elif status != "compressed" or not (stop := gatherer.expand(buf)):
                 return
             else:
-                at = stop
+                position = stop
 
     def _ready(self) -> Iterator[Any]:
         self._collect()
-        return self._given() if self._scan.full(self._part_rows, self._part_bytes) else iter(())
+        return self._collected() if self._scan.full(self._part_rows, self._part_bytes) else iter(())
 
     def _collect(self) -> None:
         """Take the rows that the kernel in use has collected."""
@@ -100,7 +102,7 @@ class TableDecoder(KernelDecoder[Any]):
         self._part_rows += part.num_rows
         self._part_bytes += size
 
-    def _given(self) -> Iterator[Any]:
+    def _collected(self) -> Iterator[Any]:
         """All collected rows, in batches that are not too large."""
         whole = self._parts[0] if len(self._parts) == 1 else pa.concat_batches(self._parts)
         rows, size = self._part_rows, self._part_bytes
@@ -114,17 +116,19 @@ class TableDecoder(KernelDecoder[Any]):
 
 def _weights(batch: Any) -> list[int]:
     """For each row, the bytes in its key, value and headers."""
-    found = [0] * batch.num_rows
+    weights = [0] * batch.num_rows
     for name in ("key", "value"):
         if name in batch.schema.names:
             sizes = pc.fill_null(pc.binary_length(batch[name]), 0).to_pylist()
-            found = [sum(pair) for pair in zip(found, sizes, strict=True)]
+            weights = [sum(pair) for pair in zip(weights, sizes, strict=True)]
     if "headers" in batch.schema.names:
         lists = batch["headers"]
         total = [0]
         items = [pc.fill_null(pc.binary_length(lists.values.field(i)), 0).to_pylist() for i in (0, 1)]
         for pair in zip(*items, strict=True):
             total.append(total[-1] + HEADER_BYTES + sum(pair))
-        bounds = [total[at] for at in lists.offsets.to_pylist()]
-        found = [weight + stop - start for weight, (start, stop) in zip(found, pairwise(bounds), strict=True)]
-    return found
+        bounds = [total[index] for index in lists.offsets.to_pylist()]
+        weights = [
+            weight + stop - start for weight, (start, stop) in zip(weights, pairwise(bounds), strict=True)
+        ]
+    return weights

@@ -16,5 +16,5 @@ __all__ = ["partitions_of"]
 def partitions_of(keys: pa.Array, partitions: int) -> pa.Array:
     """The partition of each key, int32; null if the key is null. Keys are of the Arrow type binary."""
     arrow = pyarrow()
-    found = [None if key is None else partition_of(key, partitions) for key in keys.to_pylist()]
-    return arrow.array(found, arrow.int32())
+    numbers = [None if key is None else partition_of(key, partitions) for key in keys.to_pylist()]
+    return arrow.array(numbers, arrow.int32())

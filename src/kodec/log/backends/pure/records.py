@@ -62,17 +62,17 @@ class RecordDecoder(Decoder[Sequence[Record]]):
 
     def run(self, cursor: Cursor, buf: Buffer, start: int, end: int) -> Iterator[Sequence[Record]]:
         view, origin = memoryview(buf), cursor.position - start
-        at, stop = -1, start
-        while at < stop < end:
-            at = stop
-            data = bytes(view[at : min(at + _BLOCK, end)])
+        position, stop = -1, start
+        while position < stop < end:
+            position = stop
+            data = bytes(view[position : min(position + _BLOCK, end)])
             for record, last in legacy.read_entry_rows(data, 0, len(data), Record, self._rows):
-                if at + last - stop > self._batch_bytes:
+                if position + last - stop > self._batch_bytes:
                     break
                 record.timestamp_type = _TYPES[record.timestamp_type]
                 record.headers = ()
                 record.topic_partition = self._topic_partition
-                stop = at + last
+                stop = position + last
                 cursor.position = origin + stop
                 yield (record,)
         self.runs = False

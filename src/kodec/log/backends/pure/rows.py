@@ -74,18 +74,18 @@ class RowDecoder(Decoder[Any]):
             self._gather(batch, next(parts))
             return
         # Each part is converted to Arrow before the next is read, so that nothing is held twice.
-        made = list(self._made())
-        given = len(made)
+        batches = list(self._finished_batches())
+        count = len(batches)
         try:
             for records in parts:
                 self._gather(batch, records)
-                made += self._made()
+                batches += self._finished_batches()
         except FormatError:
             self._clear()
-            del made[given:]
+            del batches[count:]
             raise
         finally:
-            self._large += made
+            self._large += batches
 
     def _gather(self, batch: Batch, records: list[Record]) -> None:
         """Collect the rows of these records of a batch."""
@@ -118,14 +118,14 @@ class RowDecoder(Decoder[Any]):
         """All collected rows, as Arrow batches with the bytes that count."""
         large, self._large = self._large, []
         yield from large
-        yield from self._made()
+        yield from self._finished_batches()
 
     @property
     def took_large(self) -> bool:
         """Whether some collected rows are of a large batch, and already in Arrow batches."""
         return bool(self._large)
 
-    def _made(self) -> Iterator[tuple[Any, int]]:
+    def _finished_batches(self) -> Iterator[tuple[Any, int]]:
         """The columns as they are, as Arrow batches."""
         columns, rows, size = self._columns, self._rows, self._bytes
         self._clear()
@@ -146,14 +146,14 @@ class RowDecoder(Decoder[Any]):
         schema = self._scan.schema
         texts = self._decoded(columns)
         arrays = _ARROW | {"headers": _exact_lists} if self._scan.exact_keys else _ARROW
-        made = [
+        converted = [
             arrays.get(field.name, pa.array)(texts.get(field.name, column), field.type)
             for field, column in zip(schema, columns, strict=True)
         ]
-        if not made:
+        if not converted:
             # without columns, only a struct stores the number of rows
             return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
-        return pa.RecordBatch.from_arrays(made, schema=schema)
+        return pa.RecordBatch.from_arrays(converted, schema=schema)
 
     def _decoded(self, columns: Sequence[Any]) -> dict[str, list[str | None]]:
         """The columns of decoded messages, if selected.
@@ -162,21 +162,21 @@ class RowDecoder(Decoder[Any]):
         decode.
         """
         records = dict(zip(self._scan.schema.names, columns, strict=True))
-        wanted = [name for name in DECODED if name in records]
-        if not wanted:
+        names = [name for name in DECODED if name in records]
+        if not names:
             return {}
         # imported late: few tables have them
         from kodec.log.messages.decoding import decode
 
-        found: dict[str, list[str | None]] = {name: [] for name in DECODED}
-        for record in records[wanted[0]]:
+        texts: dict[str, list[str | None]] = {name: [] for name in DECODED}
+        for record in records[names[0]]:
             for name, message in zip(DECODED, decode(self._scan.topic, record), strict=True):
                 if name in records:
-                    found[name].append(None if message is None else message.text())
-        return found
+                    texts[name].append(None if message is None else message.text())
+        return texts
 
 
-_EXTRA = frozenset(each.name for each in EXTRA)
+_EXTRA = frozenset(field.name for field in EXTRA)
 
 
 def _sequences(batch: Batch, records: list[Record]) -> list[int]:
