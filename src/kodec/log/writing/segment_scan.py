@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from kodec.log.batches.batch import Batch
@@ -84,112 +85,100 @@ def scan_segment(
     """
     indexes = IndexBuilder(base_offset, interval=index_interval_bytes, max_bytes=max_index_bytes)
     scan = SegmentScan(indexes, path.stat().st_size, base_offset)
-    walk = _Walk(path, scan, ProducerState() if producers is None else producers, before)
-    reader = read_batches(path, limits=limits)
+    state = ProducerState() if producers is None else producers
     reported = 0
-    try:
-        for batch in reader:
-            if not walk.goes_on(batch):
+    # A batch counts once the next one is read, which shows whether its offset can be trusted.
+    waiting: Batch | None = None
+    with closing(_batches(path, limits, scan)) as batches:
+        for batch in batches:
+            scan.fault, trusted = _disorder(scan.next_offset, waiting, batch, before)
+            if scan.fault:
+                waiting = waiting if trusted else None
                 break
+            if waiting is not None and not _take(path, scan, state, waiting):
+                waiting = None
+                break
+            waiting = batch
             if progress is not None and batch.position - reported >= _ENOUGH:
                 progress(batch.position - reported)
                 reported = batch.position
-    except FormatError as error:
-        if (
-            walk.refused
-            or is_foreign(error)
-            or (isinstance(error, Unsupported) and _is_sound(path, reader.position))
-        ):
-            raise
-        scan.fault = _fault_text(error)
-    else:
-        if reader.torn_tail is not None:
-            scan.fault = scan.fault or reader.torn_tail.reason
-    finally:
-        reader.close()
-    walk.end()
+    if waiting is not None:
+        if indexes.fits(waiting.last_offset):
+            _take(path, scan, state, waiting)
+        else:
+            scan.fault = f"its offset {waiting.last_offset} does not fit the segment of {base_offset}"
     if progress is not None:
         progress(scan.size - reported)
     return scan
 
 
-class _Walk:
-    """Processes batches one later than they are read: the next one shows whether an offset can be trusted."""
+def _batches(path: Path, limits: Limits, scan: SegmentScan) -> Generator[Batch, None, None]:
+    """The batches up to the first that is damaged, which is the scan's fault.
 
-    def __init__(self, path: Path, scan: SegmentScan, producers: ProducerState, before: int | None) -> None:
-        self.path = path
-        self.scan = scan
-        self.producers = producers
-        self.before = before
-        self.waiting: Batch | None = None
-        self.refused = False
+    Raises: OSError; Unsupported for what is right by its checksum, or of another system.
+    """
+    reader = read_batches(path, limits=limits)
+    try:
+        yield from reader
+    except FormatError as error:
+        if is_foreign(error) or (isinstance(error, Unsupported) and _is_sound(path, reader.position)):
+            raise
+        scan.fault = _fault_text(error)
+    else:
+        if reader.torn_tail is not None:
+            scan.fault = reader.torn_tail.reason
+    finally:
+        reader.close()
 
-    def goes_on(self, batch: Batch) -> bool:
-        """Whether the log continues up to this batch; else sets the fault and may drop the waiting batch."""
-        scan, waiting = self.scan, self.waiting
-        first = batch.frame_offset
-        last = (scan.next_offset if waiting is None else waiting.next_offset) - 1
-        if first <= last:
-            scan.fault = f"its offset {first} is not above {last}"
-            if waiting is not None and first >= scan.next_offset and _first(waiting) > scan.next_offset:
-                scan.fault = f"its offset {last} is not below the next one, {first}"
-                self.waiting = None
-        elif batch.last_offset < first:
-            scan.fault = f"its last offset {batch.last_offset} is below its first, {first}"
-        elif self.before is not None and batch.last_offset >= self.before:
-            scan.fault = f"its offset {batch.last_offset} is not below the next segment's, {self.before}"
-        else:
-            if waiting is not None and not self._take(waiting):
-                self.waiting = None
-                return False
-            self.waiting = batch
-            return True
+
+def _disorder(expected: int, waiting: Batch | None, batch: Batch, before: int | None) -> tuple[str, bool]:
+    """Why a batch cannot follow the one before it; "": it can. And whether that one can be trusted."""
+    first = batch.frame_offset
+    last = (expected if waiting is None else waiting.next_offset) - 1
+    if first <= last:
+        if waiting is not None and first >= expected and _first(waiting) > expected:
+            return f"its offset {last} is not below the next one, {first}", False
+        return f"its offset {first} is not above {last}", True
+    if batch.last_offset < first:
+        return f"its last offset {batch.last_offset} is below its first, {first}", True
+    if before is not None and batch.last_offset >= before:
+        return f"its offset {batch.last_offset} is not below the next segment's, {before}", True
+    return "", True
+
+
+def _take(path: Path, scan: SegmentScan, producers: ProducerState, batch: Batch) -> bool:
+    """Add a batch to the scan; False for a damaged marker, the scan's fault. Raises Unsupported."""
+    indexes = scan.indexes
+    if not indexes.fits(batch.last_offset):
+        raise Unsupported(
+            "offset",
+            "the segment's offsets overflow: a broker splits it when it starts",
+            at=batch.position,
+            need=f"at most {indexes.base_offset + MAX_RELATIVE}",
+            have=batch.last_offset,
+        ).in_source(str(path))
+    if indexes.position + batch.size > MAX_SEGMENT:
+        raise Unsupported(
+            "size",
+            "larger than a segment can be: no broker starts with it; salvage and convert split it",
+            at=batch.position,
+            need=f"at most {MAX_SEGMENT}",
+            have=scan.size,
+        ).in_source(str(path))
+    try:
+        ended = producers.take_batch(batch)
+    except FormatError as error:
+        scan.fault = _fault_text(error)
         return False
-
-    def end(self) -> None:
-        """No batch follows."""
-        waiting, base_offset = self.waiting, self.scan.indexes.base_offset
-        if waiting is None:
-            return
-        if self.scan.indexes.fits(waiting.last_offset):
-            self._take(waiting)
-        else:
-            self.scan.fault = f"its offset {waiting.last_offset} does not fit the segment of {base_offset}"
-
-    def _take(self, batch: Batch) -> bool:
-        scan = self.scan
-        if not scan.indexes.fits(batch.last_offset):
-            self.refused = True
-            raise Unsupported(
-                "offset",
-                "the segment's offsets overflow: a broker splits it when it starts",
-                at=batch.position,
-                need=f"at most {scan.indexes.base_offset + MAX_RELATIVE}",
-                have=batch.last_offset,
-            ).in_source(str(self.path))
-        if scan.indexes.position + batch.size > MAX_SEGMENT:
-            self.refused = True
-            raise Unsupported(
-                "size",
-                "larger than a segment can be: no broker starts with it; salvage and convert split it",
-                at=batch.position,
-                need=f"at most {MAX_SEGMENT}",
-                have=scan.size,
-            ).in_source(str(self.path))
-        try:
-            ended = self.producers.take_batch(batch)
-        except FormatError as error:
-            scan.fault = _fault_text(error)
-            return False
-        scan.indexes.take(batch)
-        if ended is not None and ended.aborted:
-            scan.indexes.abort(ended.index_entry())
-        if scan.first_timestamp is None:
-            scan.first_timestamp = batch.max_timestamp
-        scan.epochs.take(self.path, batch)
-        scan.batches += 1
-        scan.next_offset = batch.next_offset
-        return True
+    indexes.take(batch)
+    if ended is not None and ended.aborted:
+        indexes.abort(ended.index_entry())
+    if scan.first_timestamp is None:
+        scan.first_timestamp = batch.max_timestamp
+    scan.epochs.take(path, batch)
+    scan.batches += 1
+    scan.next_offset = batch.next_offset
+    return True
 
 
 def _fault_text(error: FormatError) -> str:
