@@ -23,11 +23,13 @@ from kodec.log.files.index_files import IndexFile
 from kodec.log.files.listing import SegmentFiles, TopicPartition, topic_partition_of
 from kodec.log.files.pages import Pages
 from kodec.log.kernel import open_batch
+from kodec.log.remote.opening import open_location
+from kodec.log.remote.view import view_file
 from kodec.runtime.cached import cached_property
 from kodec.runtime.compression import AT_ONCE
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, Malformed
-from kodec.stores.storage import WHOLE, StorePath, path_of
+from kodec.stores.storage import WHOLE, StorePath
 
 if TYPE_CHECKING:
     from kodec.log.directories.transactions import SegmentTransactions
@@ -238,7 +240,7 @@ class Segment:
             base_offset: the first offset that it may hold.
             limits: how much may be allocated for one batch.
         """
-        path = path_of(path)
+        path = open_location(path)
         if beside:
             return cls(SegmentFiles.beside(base_offset, path), limits)
         return cls(SegmentFiles(base_offset, path, path.stat().st_size), limits)
@@ -817,7 +819,8 @@ class Segment:
             use_index: look it up in the indexes; without it, read headers from the start.
         """
         if use_index and after is not None and isinstance(self.path, StorePath):
-            if self.path.largest is not None and self.path.largest < timestamp:
+            file = view_file(self.path)
+            if file is not None and file.largest is not None and file.largest < timestamp:
                 # of the whole segment, of which this may be a part
                 return True
             if self._newest is None:

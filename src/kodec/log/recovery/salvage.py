@@ -34,12 +34,13 @@ from kodec.log.reading.reader import read_batches
 from kodec.log.recovery.good_batches import Found, LogScan, MissingRange
 from kodec.log.recovery.merge import Dropped, Merged, require_one_topic
 from kodec.log.recovery.replica import Replica
+from kodec.log.remote.opening import open_location
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import FormatError
 from kodec.runtime.plan import OnStep, Plan, ignore, refuse
-from kodec.stores.storage import on_this_machine, path_of
+from kodec.stores.storage import on_this_machine
 
 __all__ = ["Dropped", "MissingRange", "SalvagePlan", "SalvageReport", "plan_salvage"]
 
@@ -268,11 +269,11 @@ def plan_salvage(
             raise ValueError(f"{each.folder} is not a replica of {fingerprint.topic_partition}")
     if len({each.folder for each in (fingerprint, *more)}) <= len(more):
         raise ValueError(f"{source}: one of the replicas is given twice")
-    chosen = None if lineage is None else path_of(lineage)
+    chosen = None if lineage is None else open_location(lineage)
     if chosen is not None:
-        _number_of(chosen, [path_of(source), *(each.folder for each in more)])
+        _number_of(chosen, [open_location(source), *(each.folder for each in more)])
     return SalvagePlan(
-        path_of(source),
+        open_location(source),
         fingerprint.topic_partition,
         on_this_machine(target),
         limits,

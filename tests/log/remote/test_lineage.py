@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kodec.log.files.checkpoints import LeaderEpoch
-from kodec.log.files.tier_lineage import CopiedSegment, CopyState, Part, RemoteSegments, are_in_order
+from kodec.log.remote.lineage import CopiedSegment, CopyState, Part, RemoteSegments, are_in_order
 
 RECORDED = Path(__file__).parents[2] / "data" / "remote-segments.txt.gz"
 
