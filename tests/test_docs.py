@@ -129,6 +129,7 @@ def test_the_page_of_options_is_that_of_the_code(monkeypatch: pytest.MonkeyPatch
     import options_page
 
     assert options_page.PAGE.read_text("utf-8") == options_page.page()
+    assert options_page.TABLE.read_text("utf-8") == options_page.table()
 
 
 def test_options_and_parameters_have_one_meaning(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,7 +231,10 @@ def _rooms(layers: Sequence[Sequence[str]], x: float, y: float, width: float) ->
             left = x + 12 + number * (each + 6)
             yield _box(left, top, each, 26, "inner")
             yield _text(
-                left + each / 2, top + 18, name.rpartition(".")[2], 'text-anchor="middle" font-size="13"'
+                left + each / 2,
+                top + 18,
+                name.removeprefix("kodec.log."),
+                'text-anchor="middle" font-size="13"',
             )
         top += 34
 

@@ -28,16 +28,20 @@ else:
         "kodec.log.files.listing": "TopicPartition",
         "kodec.log.kernel": "backend",
         "kodec.log.reading.reader": "BatchReader RecordReader read_batches",
+        "kodec.log.remote.keys": "TierKeys",
+        "kodec.log.remote.one_log": "with_remote_storage",
+        "kodec.log.remote.opening": "open_location",
         "kodec.log.selection": "Isolation",
         "kodec.log.tables.count": "count_rows",
         "kodec.log.tables.plugs": "log_dataset scan_polars",
         "kodec.log.tables.reader": "TableReader",
         "kodec.log.tables.records": "read_records",
         "kodec.log.tables.table": "encode_table read_batch_table read_table scan_batch_table scan_table",
-        "kodec.log.views.one_log": "with_remote_storage",
         "kodec.log.writing.config": "LogConfig",
         "kodec.log.writing.directory_writer": "LogDirectoryWriter",
         "kodec.log.writing.writer": "LogWriter",
+        "kodec.stores.context": "Context Notes",
+        "kodec.stores.storage": "Files Status register_store",
     }
     _PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
     __all__ = ["__version__", *_MODULES, *_PLACES]

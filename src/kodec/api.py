@@ -11,34 +11,43 @@ from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import TopicPartition
 from kodec.log.kernel import backend
 from kodec.log.reading.reader import BatchReader, RecordReader, read_batches
+from kodec.log.remote.keys import TierKeys
+from kodec.log.remote.one_log import with_remote_storage
+from kodec.log.remote.opening import open_location
 from kodec.log.selection import Isolation
 from kodec.log.tables.count import count_rows
 from kodec.log.tables.plugs import log_dataset, scan_polars
 from kodec.log.tables.reader import TableReader
 from kodec.log.tables.records import read_records
 from kodec.log.tables.table import encode_table, read_batch_table, read_table, scan_batch_table, scan_table
-from kodec.log.views.one_log import with_remote_storage
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.directory_writer import LogDirectoryWriter
 from kodec.log.writing.writer import LogWriter
+from kodec.stores.context import Context, Notes
+from kodec.stores.storage import Files, Status, register_store
 
 __all__ = [
     "Batch",
     "BatchReader",
+    "Context",
     "ControlRecord",
     "ControlRecordType",
+    "Files",
     "Isolation",
     "Limits",
     "LogConfig",
     "LogDirectory",
     "LogDirectoryWriter",
     "LogWriter",
+    "Notes",
     "PartitionLog",
     "Record",
     "RecordFilter",
     "RecordReader",
     "Segment",
+    "Status",
     "TableReader",
+    "TierKeys",
     "TimestampType",
     "TopicPartition",
     "backend",
@@ -46,11 +55,13 @@ __all__ = [
     "encode",
     "encode_table",
     "log_dataset",
+    "open_location",
     "partition_of",
     "read_batch_table",
     "read_batches",
     "read_records",
     "read_table",
+    "register_store",
     "scan_batch_table",
     "scan_polars",
     "scan_table",

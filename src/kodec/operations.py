@@ -14,10 +14,10 @@ from kodec.log.conversion.partition import ConversionPlan, plan_conversion
 from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.editing.dump import log_lines
 from kodec.log.editing.load import LoadedLog, LoadPlan, plan_load
-from kodec.log.files.backup_point import BackupDirectory, BackupFile, BackupPartition, BackupPoint
 from kodec.log.rebuild.plan import RebuildPlan, RebuiltPartition
 from kodec.log.rebuild.planning import plan_rebuild
 from kodec.log.rebuild.records import NewPartition, NewTopic
+from kodec.log.remote.point import BackupDirectory, BackupFile, BackupPartition, BackupPoint
 from kodec.log.views.epochs import EpochRange, LeaderEpochs, read_epochs
 from kodec.log.views.groups import CommittedOffset, Group, GroupMember, Groups, ShareOffset, read_groups
 from kodec.log.views.metadata import (

@@ -31,8 +31,8 @@ from kodec.formats.language_server import LanguageServer
 from kodec.handoff.changes import manifest_of
 from kodec.importer.definitions import BadDefinition, read_definitions
 from kodec.log.files import checkpoints
-from kodec.log.files.backup_point import parse_point
-from kodec.log.files.tier_manifest import parse_manifest
+from kodec.log.remote.manifest import parse_manifest
+from kodec.log.remote.point import parse_point
 from kodec.log.values.avro import parse
 from kodec.log.values.avro_columns import AvroColumn
 from kodec.log.values.avro_reader import AvroReader

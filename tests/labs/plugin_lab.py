@@ -48,7 +48,7 @@ from make_tiered import METADATA, TIERED, TOPIC
 from make_tiered import write as write_turn
 
 import kodec
-from kodec.log.files.view import take_notes
+from kodec.stores.context import DEFAULT
 
 SOURCE = "https://github.com/Aiven-Open/tiered-storage-for-apache-kafka"
 COMMIT = "8fb15816df2d0b3f880b76e5ac0a14b64dd790d9"
@@ -303,7 +303,7 @@ def rows_read(rows: list[dict[str, Any]]) -> list[tuple[int, int, bytes | None, 
 
 def compare(stored: Stored, tier: str | Path, expected: Transform) -> dict[str, int]:
     """Compare kodec's rows with the consumer's. Raises Wrong."""
-    take_notes()
+    DEFAULT.notes.take()
     (view,) = kodec.with_remote_storage(stored.logs, tier=tier)
     log = kodec.LogDirectory(view).partition(TOPIC, 0)
     require(log.remote_segments == "metadata", f"the segments were selected by {log.remote_segments}")
@@ -319,7 +319,7 @@ def compare(stored: Stored, tier: str | Path, expected: Transform) -> dict[str, 
     problems = [str(each) for each in kodec.repair.verify(view) if not each.note]
     require(not problems, "\n".join(problems[:5]))
     require(
-        not [each for each in take_notes() if METADATA in each and "not whole" in each],
+        not [each for each in DEFAULT.notes.take() if METADATA in each and "not whole" in each],
         "metadata is not whole",
     )
     manifests = [json.loads(path.read_text()) for path in stored.tier.rglob("*.rsm-manifest")]

@@ -21,7 +21,7 @@ from pathlib import Path
 from kafka_lab import CACHE, GENERATIONS, Toolbox, Unusable, say, work_of
 
 from kodec.log.files.checkpoints import LeaderEpoch
-from kodec.log.files.tier_lineage import CopiedSegment, CopyState, RemoteSegments
+from kodec.log.remote.lineage import CopiedSegment, CopyState, RemoteSegments
 
 RECORDED = Path(__file__).resolve().parent.parent / "data" / "remote-segments.txt.gz"
 

@@ -46,7 +46,7 @@ from store_servers import (
 import kodec
 from kodec.cli.main import main as kodec_main
 from kodec.stores import objects
-from kodec.stores.storage import StorePath, path_of, storage_of
+from kodec.stores.storage import StorePath, files_of, path_of
 from kodec.stores.upload import upload
 
 ROOT = HERE.parent.parent
@@ -80,10 +80,10 @@ class Store:
         if path.scheme == "gs":
             put_to_gcs(self.meter.port, path.key, data)
         else:
-            storage_of(path).create(path, data)
+            files_of(path).create(path, data)
 
     def delete(self, url: str) -> None:
-        storage_of(path_of(url)).remove(path_of(url))
+        files_of(path_of(url)).remove(path_of(url))
 
     def counted(self, work: Callable[[], Any]) -> tuple[Any, int, int]:
         """What it returns, the requests, and the bytes."""

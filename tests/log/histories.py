@@ -37,11 +37,11 @@ from typing import Any, NamedTuple, NoReturn
 import kodec
 from kodec.errors import FormatError, KodecError, LogFailed
 from kodec.log.cleaning import compaction
-from kodec.log.files import exclusive
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.lock import is_locked
 from kodec.log.omissions import Omissions
 from kodec.log.verification.verify import verify_partition
+from kodec.log.writing import exclusive
 from kodec.log.writing import writer as writing
 from kodec.log.writing.config import LogConfig
 

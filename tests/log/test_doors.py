@@ -15,7 +15,6 @@ from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.files.listing import segment_offsets
 from kodec.log.omissions import Omissions
 from kodec.stores import objects
-from kodec.stores.storage import path_of, storage_of
 from tests.data import DATA, LOGS
 from tests.log.stores import Server, serving
 
@@ -35,8 +34,7 @@ def server(served: Server) -> Server:
     served.upload(LOGS, "some/logs")
     served.fault = lambda method, key, number: None
     # one store for all tests: what another began, and how slow it found the store, is not this one's
-    storage = storage_of(path_of("s3://logs"))
-    assert isinstance(storage, objects.ObjectStorage)
+    storage = objects.object_storage("s3", "logs", None)
     while storage._begun:
         storage._begun.popitem()[1].close()
     storage.most_ahead = objects._LEAST_AHEAD
@@ -310,7 +308,7 @@ def test_the_next_segment_is_asked_for_before_this_one_ends(
     assert list(READERS[reader](f"s3://logs/{name}")) == list(READERS[reader](str(large)))
     asked = [each for each in server.asked() if each.key.startswith(name) and each.key.endswith(".log")]
     assert sum(each.sent for each in asked) == sum(path.stat().st_size for path in large.glob("*.log"))
-    assert not storage_of(path_of("s3://logs"))._begun  # type: ignore[attr-defined]
+    assert not objects.object_storage("s3", "logs", None)._begun
 
 
 def test_what_is_begun_for_nobody_is_let_go(
@@ -321,6 +319,6 @@ def test_what_is_begun_for_nobody_is_let_go(
     log = kodec.PartitionLog("s3://logs/large-0")
     with log.segments[0].path.open("rb", buffering=0) as file:
         file.read(1_500_000)
-        begun = storage_of(log.path)._begun  # type: ignore[attr-defined]
+        begun = objects.object_storage("s3", "logs", None)._begun
         assert list(begun) == [log.segments[1].path.key]  # type: ignore[attr-defined]
     assert not begun

@@ -25,7 +25,7 @@ from kodec.generated.remote_log.remote_partition_delete_metadata_record import (
 )
 from kodec.log.files.checkpoints import LeaderEpoch, leader_epochs_bytes
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.tier_lineage import CopiedSegment, CopyState
+from kodec.log.remote.lineage import CopiedSegment, CopyState
 from tests.log import made
 from tests.log.replica_histories import OWNER, Written
 

@@ -22,7 +22,7 @@ from uuid import UUID
 import pytest
 
 import kodec
-from kodec.log.files.tier_lineage import CopiedSegment, CopyState
+from kodec.log.remote.lineage import CopiedSegment, CopyState
 from kodec.pipeline import KafkaLogDataSource
 from kodec.pipeline.spark import JAR
 from kodec.runtime.crc import crc32c

@@ -40,9 +40,9 @@ def by(**partitions: int) -> str:
 
 
 DEFAULTS = {
-    name: option.default.strip("`")
+    name: option.shown_default.strip("`")
     for name, option in READ_OPTIONS.items()
-    if option.default.strip("`").isalnum() or option.default == "`read_uncommitted`"
+    if option.shown_default.strip("`").isalnum() or option.shown_default == "`read_uncommitted`"
 }
 
 

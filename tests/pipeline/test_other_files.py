@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import kodec
-from kodec.log.files.resolve import NotALog
 from kodec.log.omissions import Omissions
+from kodec.log.remote.resolve import NotALog
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import found_logs, list_segments
 from tests.data import LOGS
@@ -36,7 +36,7 @@ def root(tmp_path: Path) -> Path:
 
 def source(path: object) -> int:
     """Of the sources of Spark: what a query and each batch of a stream list."""
-    return len(list_segments(Options(paths=(str(path),)), Omissions()))
+    return len(list_segments(Options(paths=(path,)), Omissions()))
 
 
 def table(path: object) -> int:
@@ -88,7 +88,7 @@ def test_a_folder_of_another_name_is_named_if_it_holds_segments(root: Path, name
     expected = source(root)
     shutil.copytree(root / "orders-0", root / name)
     omissions = Omissions()
-    found = found_logs(Options(paths=(str(root),)), omissions)
+    found = found_logs(Options(paths=(root,)), omissions)
     assert [str(each) for each in found] == ["orders-0"] and source(root) == expected
     assert [each.path.name for each in omissions] == [name]
     assert [each.path.name for each in kodec.repair.verify(root) if not each.note] == [name]

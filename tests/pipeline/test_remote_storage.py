@@ -7,7 +7,6 @@ import pickle
 import random
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -16,14 +15,13 @@ import pytest
 
 import kodec
 from kodec.errors import ArgumentError, KodecError
-from kodec.log.files import tier_view
 from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs
-from kodec.log.files.tier_keys import TierKeys, use_tier_keys
-from kodec.log.views import one_log
+from kodec.log.remote import one_log, tier
 from kodec.pipeline import KafkaLogDataSource, served_by
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.spark import JAR
 from kodec.runtime.permission import ALLOW
+from kodec.stores.storage import context_of
 from tests.data import DATA
 from tests.log import made
 from tests.log.replica_histories import OWNER, Written, written
@@ -46,11 +44,9 @@ Rows = list[dict[str, Any]]
 
 
 @pytest.fixture(autouse=True)
-def own_keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Without a key in the environment, or of another test."""
+def own_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a key in the environment."""
     monkeypatch.delenv("KODEC_TIER_KEY", raising=False)
-    yield
-    use_tier_keys(None)
 
 
 def planned(path: Path | list[Path], **options: str) -> tuple[bytes, list[bytes]]:
@@ -67,9 +63,8 @@ def read(reader: bytes, tasks: list[bytes]) -> Rows:
     """The rows, as a process reads them that has listed nothing yet."""
     found = []
     for task in tasks:
-        for cached in (tier_view._storage, one_log._storage):
+        for cached in (tier._remote, one_log._one_log):
             cached.cache_clear()
-        use_tier_keys(None)
         there = pickle.loads(reader)
         found += [row for batch in there.read(pickle.loads(task)) for row in batch.to_pylist()]
     return found
@@ -99,8 +94,8 @@ def test_the_rows_of_both(name: str, more: dict[str, str]) -> None:
     reader, tasks = planned(LOGS, **options)
     assert len(tasks) > 3 or not more
     found = read(reader, tasks)
-    use_tier_keys(TierKeys(Path(KEY)))
-    (view,) = kodec.with_remote_storage(LOGS, tier=TIERS[name])
+    context = kodec.Context(kodec.TierKeys(Path(KEY)))
+    (view,) = kodec.with_remote_storage(LOGS, tier=kodec.open_location(TIERS[name], context))
     assert [(row["offset"], row["key"], row["value"]) for row in found] == recorded(view)
     assert [row["offset"] for row in found] == consumed()
     assert rows(LOGS / "tiered-0", **options) == found
@@ -244,7 +239,7 @@ def test_keys_and_commands_are_in_no_error(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(ArgumentError, match="ended with code 3") as caught:
         rows(LOGS, tier=str(TIERS["aes"]), tierKeyCommand=command)
     parsed = Options.parse({"path": "/", "tierKeyCommand": command})
-    assert parsed.keys == TierKeys(command=command)
+    assert context_of(parsed.paths[0]).keys == kodec.TierKeys(command=command)
     assert "s3cr3t" not in f"{caught.value}{parsed!r}"
     with pytest.raises(OptionError) as wrong:
         Options.parse({"path": "/", "tierKey": KEY, "tierKeyCommand": command})

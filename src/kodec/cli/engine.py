@@ -11,7 +11,7 @@ from pathlib import Path
 from kodec.cli import output
 from kodec.cli.outcome import BAD_USAGE, FAILED
 from kodec.cli.parser import BadParameter, Exit, Option
-from kodec.log.files.resolve import NotALog
+from kodec.log.remote.resolve import NotALog
 from kodec.runtime.errors import KodecError, MissingDependency
 from kodec.runtime.extras import install_command
 

@@ -44,12 +44,12 @@ from kodec.log.files.names import (
     RECOVERY_POINTS,
 )
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import LogDirectoryPath, NotALog, find_logs
-from kodec.log.files.tier_view import as_logs
-from kodec.log.files.topics import topic_of
 from kodec.log.messages.decoding import decode, has_messages
 from kodec.log.omissions import Cause, Omission, Omissions, cause_of
 from kodec.log.reading.reader import BatchReader, OnError, batch_reader
+from kodec.log.remote.resolve import LogDirectoryPath, NotALog, find_logs
+from kodec.log.remote.tier import as_logs
+from kodec.log.remote.topics import topic_of
 from kodec.log.tables.chosen import Piece
 from kodec.log.tables.several import FileEnd, report_end
 from kodec.runtime.dataclass import fields, replace

@@ -12,8 +12,8 @@ from kodec.cli import output
 from kodec.cli.parser import Exit
 from kodec.cli.plans import LEFT_TO_DO, Show, Shown
 from kodec.log.files.listing import FolderName, left_out_of, parse_folder_name
-from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
 from kodec.log.omissions import Omissions
+from kodec.log.remote.resolve import LogDirectoryPath, NotALog, resolve
 from kodec.runtime.errors import KodecError
 from kodec.runtime.plan import Plan
 

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +21,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from kodec.cli.lines import warn
 from kodec.runtime.near import meant
+from kodec.stores.context import DEFAULT, Context, Keys, Notes
 from kodec.stores.storage import StorePath, archive_note, on_this_machine, readable
 
 __all__ = [
@@ -214,14 +213,20 @@ class Parameter:
             return "" if high is None else f"at most {high}"
         return f"at least {low}" if high is None else f"{low} to {high}"
 
-    def converted(self, text: str) -> object:
-        """The value that a text means. Raises UsageError."""
+    @property
+    def is_of_logs(self) -> bool:
+        """Whether it names logs."""
+        rules = self.declared
+        return rules.logs and (rules.exists and rules.urls if self.is_option else rules.exists or rules.urls)
+
+    def converted(self, text: str, context: Context = DEFAULT) -> object:
+        """The value that a text means; `context` is what paths of logs bring along. Raises UsageError."""
         if self.type is str:
             if self.declared.one_of and text not in self.declared.one_of:
                 raise self._none_of(text)
             return text
         if self.type is Path:
-            return self._path(text)
+            return self._path(text, context)
         if issubclass(self.type, Enum):
             try:
                 return self.type(text)
@@ -236,12 +241,18 @@ class Parameter:
         *others, last = self.values
         return self._wrong(f"expected {', '.join(others)} or {last}, not {text!r}")
 
-    def _path(self, text: str) -> Path:
+    def _path(self, text: str, context: Context) -> Path:
         rules = self.declared
         if rules.dash and text == "-":
             return Path(text)
         try:
-            path = readable(text) if rules.urls else on_this_machine(text)
+            if self.is_of_logs:
+                # needs generated modules, which `generate` makes and therefore must not need
+                from kodec.log.remote.opening import open_location
+
+                path = open_location(text, context) if rules.urls else on_this_machine(open_location(text))
+            else:
+                path = readable(text) if rules.urls else on_this_machine(text)
         except ValueError as error:
             raise self._wrong(str(error)) from None
         if isinstance(path, StorePath):
@@ -328,19 +339,45 @@ class Command:
 
     def run(self, words: Sequence[str]) -> object:
         """Call the function. Raises UsageError, HelpWanted, and what the function raises."""
-        given = self.parsed(words)
-        keys = {key: given.pop(key, None) for key in _TIER_KEYS}
+        notes = Notes()
+        given = self.parsed(words, notes)
+        for key in _TIER_KEYS:
+            given.pop(key, None)
         tier = given.pop("tier", None)
-        given_keys = {key: str(value) for key, value in keys.items() if value is not None}
-        with _tier_keys(given_keys), _notes_shown():
+        try:
             for each in self.arguments:
                 if each.declared.urls:
                     given[each.key] = _with_tier(given[each.key], tier)
             return self.function(**given)
+        finally:
+            # what answers from remote storage depend on
+            for text in notes.take():
+                warn(f"kodec: note: {text}")
 
-    def parsed(self, words: Sequence[str]) -> dict[str, object]:
-        """What the function is called with. Raises UsageError, HelpWanted."""
-        given: dict[str, list[object]] = {}
+    def parsed(self, words: Sequence[str], notes: Notes | None = None) -> dict[str, object]:
+        """What the function is called with; paths of logs bring the notes. Raises UsageError, HelpWanted."""
+        given = self._texts(words)
+        keys = _tier_keys(*(given.get(key, [None])[-1] for key in _TIER_KEYS))
+        context = Context(keys, notes=notes) if notes is not None else Context(keys)
+        found: dict[str, object] = {}
+        # in the order in which they were given, of which the first that is wrong is reported
+        parameters = {each.key: each for each in self.parameters}
+        for key, texts in given.items():
+            values = [
+                True if parameters[key].is_flag else parameters[key].converted(text, context)
+                for text in texts
+            ]
+            found[key] = values if parameters[key].several else values[-1]
+        for each in self.parameters:
+            if each.key not in found:
+                if each.required:
+                    raise UsageError(f"Missing {'option' if each.is_option else 'argument'} '{each.name}'.")
+                found[each.key] = each.default
+        return found
+
+    def _texts(self, words: Sequence[str]) -> dict[str, list[str]]:
+        """The words that are given for each parameter, in their order. Raises UsageError, HelpWanted."""
+        given: dict[str, list[str]] = {}
         options = {each.name: each for each in self.options}
         places: list[str] = []
         rest = iter(words)
@@ -359,23 +396,12 @@ class Command:
                 if option.is_flag:
                     if equals:
                         raise UsageError(f"Option '{name}' does not take a value.")
-                    given.setdefault(option.key, []).append(True)
+                    given.setdefault(option.key, []).append(text)
                     continue
                 if not equals and (text := next(rest, None)) is None:  # type: ignore[assignment]
                     raise UsageError(f"Option '{name}' requires an argument.")
-                given.setdefault(option.key, []).append(option.converted(text))
-        for argument, texts in self._placed(places):
-            if texts:
-                given[argument.key] = [argument.converted(text) for text in texts]
-        found = {}
-        for each in self.parameters:
-            if each.key in given:
-                found[each.key] = given[each.key] if each.several else given[each.key][-1]
-            elif each.required:
-                raise UsageError(f"Missing {'option' if each.is_option else 'argument'} '{each.name}'.")
-            else:
-                found[each.key] = each.default
-        return found
+                given.setdefault(option.key, []).append(text)
+        return given | {argument.key: texts for argument, texts in self._placed(places) if texts}
 
     def _placed(self, words: list[str]) -> Iterator[tuple[Parameter, list[str]]]:
         """Arguments with their words: one that may be given several times takes what the others leave."""
@@ -404,25 +430,16 @@ def _instead(name: str, options: Iterable[str]) -> str:
     return meant(name, [*options, HELP[0]])
 
 
-@contextmanager
-def _tier_keys(given: dict[str, str]) -> Iterator[None]:
-    """The private key for remote storage as settings of the environment, which other processes see too."""
-    if not given:
-        yield
-        return
-    # needs generated modules, which `generate` makes and therefore must not need
-    from kodec.log.files.names import TIER_KEY, TIER_KEY_COMMAND
+def _tier_keys(file: str | None, command: str | None) -> Keys | None:
+    """The private key for remote storage; None where none is given. Raises UsageError for two."""
+    if file is None and command is None:
+        return None
+    if None not in (file, command):
+        raise UsageError("Give one of --tier-key and --tier-key-command.")
+    # as above
+    from kodec.log.remote.keys import TierKeys
 
-    names = {"tier_key": TIER_KEY, "tier_key_command": TIER_KEY_COMMAND}
-    before = {name: os.environ.pop(name, None) for name in names.values()}
-    try:
-        os.environ.update({names[key]: value for key, value in given.items()})
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
+    return TierKeys(None if file is None else Path(file), command)
 
 
 def _with_tier(given: Any, tier: Any) -> Any:
@@ -431,30 +448,14 @@ def _with_tier(given: Any, tier: Any) -> Any:
     if tier is None and len(paths) < 2:
         return given
     # as above, and nobody else waits for it
-    from kodec.log.files.tiered import holds_metadata
+    from kodec.log.remote.names import holds_metadata
 
     if tier is None and not any(map(holds_metadata, paths)):
         return given
-    from kodec.log.views.one_log import tiers_beside_logs, with_remote_storage
+    from kodec.log.remote.one_log import tiers_beside_logs, with_remote_storage
 
     try:
         found = tiers_beside_logs(paths) if tier is None else with_remote_storage(*paths, tier=tier)
     except ValueError as error:
         raise UsageError(str(error)) from None
     return found if isinstance(given, list) else found[0]
-
-
-@contextmanager
-def _notes_shown() -> Iterator[None]:
-    """Report at the end what answers from remote storage depend on."""
-
-    def taken() -> list[str]:
-        view = sys.modules.get("kodec.log.files.view")
-        return [] if view is None else view.take_notes()
-
-    taken()  # what a program read before it called this
-    try:
-        yield
-    finally:
-        for text in taken():
-            warn(f"kodec: note: {text}")

@@ -10,7 +10,7 @@ from kodec.cli.outcome import Missing
 from kodec.cli.parser import Argument, BadParameter, Option
 from kodec.log.files.listing import SegmentFiles, TopicPartition, list_partition
 from kodec.log.files.paths import PartitionPath, resolved
-from kodec.log.files.resolve import LogDirectoryPath, SegmentPath, is_of_topics, resolve
+from kodec.log.remote.resolve import LogDirectoryPath, SegmentPath, is_of_topics, resolve
 from kodec.runtime.near import meant
 from kodec.stores.storage import archive_note
 

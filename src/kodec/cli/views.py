@@ -9,8 +9,8 @@ from kodec.cli import output
 from kodec.cli.outcome import Missing
 from kodec.cli.parser import Argument, Option
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.files.resolve import NotALog
 from kodec.log.messages.as_json import uuid_text
+from kodec.log.remote.resolve import NotALog
 from kodec.log.views.groups import read_groups
 from kodec.log.views.metadata import METADATA_TOPIC
 from kodec.log.views.producers import Producers

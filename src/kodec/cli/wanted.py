@@ -16,10 +16,10 @@ from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import resolve
 from kodec.log.messages.decoding import has_messages
 from kodec.log.messages.streams import FRAMES
 from kodec.log.omissions import Omissions
+from kodec.log.remote.resolve import resolve
 from kodec.log.values.conditions import Condition, Undecoded, condition, parsed_part
 from kodec.log.values.decoder import TYPED, ValueDecoder
 from kodec.log.values.formats import ValueFormat, bytes_of, decoded_part, readable_record

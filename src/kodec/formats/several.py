@@ -91,7 +91,7 @@ def files_of(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
 def _glob(pattern: Path) -> list[Path]:
     if isinstance(pattern, StorePath):
         fixed = list(itertools.takewhile(lambda part: not _MAGIC & set(part), pattern.parts))
-        return list(type(pattern)(*fixed).glob("/".join(pattern.parts[len(fixed) :])))
+        return list(pattern.with_segments(*fixed).glob("/".join(pattern.parts[len(fixed) :])))
     first = 1 if pattern.is_absolute() else 0
     return sorted(set(_matches(Path(*pattern.parts[:first]), pattern.parts[first:], set())))
 

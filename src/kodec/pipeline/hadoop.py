@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kodec.stores.storage import use_s3_settings
+from kodec.stores.context import S3Settings
 
-__all__ = ["use_hadoop_settings"]
+__all__ = ["s3_settings"]
 
 _NAMES = {
     "access.key": "access_key_id",
@@ -22,13 +22,13 @@ _NAMES = {
 _ANONYMOUS = "AnonymousAWSCredentialsProvider"
 
 
-def use_hadoop_settings(settings: Mapping[str, str]) -> None:
-    """Open stores as these settings of Hadoop say, in this process; without any, as the environment says.
+def s3_settings(settings: Mapping[str, str]) -> S3Settings | None:
+    """The settings of buckets that settings of Hadoop mean; None without any.
 
     Args:
         settings: `fs.s3a.access.key` and others, with lowercase names; unknown ones have no effect.
     """
-    use_s3_settings(_OfBucket(tuple(sorted(settings.items()))) if settings else None)
+    return _OfBucket(tuple(sorted(settings.items()))) if settings else None
 
 
 @dataclass(frozen=True)

@@ -11,50 +11,63 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn, Self, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, NoReturn, Self, get_args
 from urllib.parse import unquote, urlsplit
 
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.tier_keys import TierKeys
+from kodec.log.remote.keys import TierKeys
+from kodec.log.remote.opening import open_location
 from kodec.log.selection import Selection
 from kodec.log.values.decoder import TypedFormat
 from kodec.log.values.framing import FRAMINGS, Framing, Part
 from kodec.pipeline.columns import COLUMNS, QUARANTINE
+from kodec.pipeline.hadoop import s3_settings
 from kodec.pipeline.typed import TypedAs
 from kodec.runtime.errors import ArgumentError, KodecError
 from kodec.runtime.near import meant
 from kodec.runtime.permission import require_allowed
-from kodec.stores.storage import SCHEMES, is_url, is_view, path_of
+from kodec.stores.context import Context
+from kodec.stores.storage import is_of_store, is_url, path_of
 
 __all__ = [
     "EARLIEST",
     "IGNORED",
     "LATEST",
-    "OF_KAFKA",
+    "LEAST_TASK",
+    "MOST_TASK",
+    "OF_SPARK",
     "READER_SCHEMAS",
     "READ_OPTIONS",
     "REFUSED",
+    "SIZE",
+    "TEXT",
+    "TIMES_OF_UNITS",
+    "UNITS",
     "Edge",
+    "Kind",
     "Mode",
     "Option",
     "OptionError",
     "Options",
     "TypedOptions",
     "local_path",
+    "size_of",
 ]
 
-T = TypeVar("T")
-W = TypeVar("W", bound=str)
 Mode = Literal["failfast", "permissive", "quarantine"]
 
-_UNITS = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, "gb": 2**30}
+LEAST_TASK, MOST_TASK = 16 << 20, 128 << 20
+"""How much log a task reads, where no option says it. Any task costs some 30 ms, and a Python decoder takes
+about a second for 200 MiB."""
 
-_TIMES = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+UNITS = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, "gb": 2**30}
+
+TIMES_OF_UNITS = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 EARLIEST, LATEST = -2, -1
 """Special offsets in the JSON of starting and ending offsets, as in Kafka's ListOffsets."""
@@ -73,286 +86,6 @@ READER_SCHEMAS: dict[Part, str] = {"key": "keyReaderSchema", "value": "readerSch
 _OF_TYPED = ("schemas", "framing", *READER_SCHEMAS.values(), "typedAs")
 
 
-class Option(NamedTuple):
-    """The documentation of an option, from which docs/spark-options.md is generated.
-
-    Attributes:
-        value: the possible values, in Markdown as the rest.
-        default: "" for none.
-        meaning: the effect.
-    """
-
-    value: str
-    default: str
-    meaning: str
-
-
-READ_OPTIONS: Mapping[str, Option] = {
-    "subscribe": Option(
-        "topics, with commas",
-        "",
-        "a missing topic is an error",
-    ),
-    "subscribePattern": Option(
-        "regular expression for whole names",
-        "",
-        "in the JVM, Java's syntax; in Python, only expressions that mean the same in Java, "
-        "others are an error. Internal topics only with `includeInternal`",
-    ),
-    "assign": Option(
-        'JSON, `{"orders":[0,1]}`',
-        "",
-        "the partitions of each topic; a missing one is an error",
-    ),
-    "includeInternal": Option(
-        "true, false",
-        "false",
-        "read internal topics too",
-    ),
-    "startingTimestamp": Option(
-        "ms since 1970",
-        "",
-        "rows begin at the first record that is not older; overrides the next two. A "
-        "topic-partition without such a record is an error, see "
-        "`startingOffsetsByTimestampStrategy`",
-    ),
-    "startingOffsetsByTimestamp": Option(
-        'JSON, `{"orders":{"0":1700000000000}}`',
-        "",
-        "the same for each topic-partition; all must be listed; overrides the next",
-    ),
-    "startingOffsets": Option(
-        '`earliest`, `latest`, or JSON, `{"orders":{"0":23,"1":-2}}`',
-        "`earliest`; for a stream `latest`",
-        "-2 is earliest, -1 latest; all topic-partitions must be listed. A batch query cannot "
-        "start at `latest`",
-    ),
-    "endingTimestamp": Option(
-        "ms since 1970",
-        "",
-        "rows end before the first record that is not older; overrides the next two. If no "
-        "record is that late, they end at the latest. Not for streams",
-    ),
-    "endingOffsetsByTimestamp": Option(
-        'JSON, `{"orders":{"0":1700000000000}}`',
-        "",
-        "the same for each topic-partition; all must be listed; overrides the next",
-    ),
-    "endingOffsets": Option(
-        '`latest`, or JSON, `{"orders":{"0":23,"1":-1}}`',
-        "`latest`",
-        "rows end before it; -1 is latest. Rows cannot end at the earliest. Not for streams",
-    ),
-    "startingOffsetsByTimestampStrategy": Option(
-        "`error`, `latest`",
-        "`error`",
-        "what a start time after all records means",
-    ),
-    "failOnDataLoss": Option(
-        "true, false",
-        "true; false unless `mode` is failfast",
-        "whether offsets that are [missing](spark-rows.md#missing-offsets) or outside the log are an "
-        "error; if false they are a warning, and the available records are read",
-    ),
-    "kafka.isolation.level": Option(
-        "`read_uncommitted`, `read_committed`",
-        "`read_uncommitted`",
-        "whether records of open and aborted transactions are left out",
-    ),
-    "includeHeaders": Option(
-        "true, false",
-        "false",
-        "add the column `headers`",
-    ),
-    "minPartitions": Option(
-        "whole number above 0",
-        "",
-        "the least number of tasks, if there are that many offsets",
-    ),
-    "maxRecordsPerPartition": Option(
-        "whole number above 0",
-        "",
-        "the most offsets in a task",
-    ),
-    "maxOffsetsPerTrigger": Option(
-        "whole number above 0",
-        "",
-        "streams: the approximate number of offsets in a micro-batch, in proportion to the size "
-        "of each topic-partition. Batch queries ignore this option and the next two",
-    ),
-    "minOffsetsPerTrigger": Option(
-        "whole number above 0",
-        "",
-        "streams: a micro-batch waits for this many offsets; the first one does not, nor does "
-        "one of `availableNow`",
-    ),
-    "maxTriggerDelay": Option(
-        "time, `90s`",
-        "`15m`",
-        "the longest time that it waits",
-    ),
-    "columns": Option(
-        "names, with commas",
-        "all of them",
-        "only these columns, in this order",
-    ),
-    "mode": Option(
-        "`failfast`, `permissive`, `quarantine`",
-        "`failfast`",
-        "see [damage](spark-rows.md#damage); called `on_error` elsewhere; the last two take the source in "
-        "Python",
-    ),
-    "verifyCrc": Option(
-        "true, false",
-        "true",
-        "check every checksum",
-    ),
-    "includeControlRecords": Option(
-        "true, false",
-        "false",
-        "read control records too",
-    ),
-    "includeBatchMetadata": Option(
-        "true, false",
-        "false",
-        "add the [batch columns](spark.md#columns)",
-    ),
-    "includeDecoded": Option(
-        "true, false",
-        "false",
-        "add `keyDecoded` and `valueDecoded`; internal topics are still read only if they are requested",
-    ),
-    "keyFormat": Option(
-        "`auto`, `avro`, `protobuf`, `json-schema`",
-        "",
-        "add `keyTyped`, `keySchema` and `keyReason`: [decoded keys](spark.md#decode-values)",
-    ),
-    "valueFormat": Option(
-        "`auto`, `avro`, `protobuf`, `json-schema`",
-        "",
-        "add `valueTyped`, `valueSchema` and `valueReason`: [decoded values](spark.md#decode-values)",
-    ),
-    "schemas": Option(
-        "a topic, a folder or a URL",
-        "the topic `_schemas`",
-        "where [schemas](values.md#schemas) are",
-    ),
-    "framing": Option(
-        "`auto`, `confluent`, `apicurio`, `glue`, `none`",
-        "`auto`: any of them",
-        "the [framing](values.md#framings) of the ids of schemas",
-    ),
-    "keyReaderSchema": Option(
-        "a file, or a subject",
-        "",
-        "the type of `keyTyped`",
-    ),
-    "readerSchema": Option(
-        "a file, or a subject",
-        "",
-        "the type of `valueTyped`",
-    ),
-    "typedAs": Option(
-        "`struct`, `json`, `variant`",
-        "`struct` with a reader's schema, else `json`",
-        "the type of the decoded columns",
-    ),
-    "allowEmpty": Option(
-        "true, false",
-        "false",
-        "a load without a topic-partition, or without one that is named, has no rows instead of an error",
-    ),
-    "tier": Option(
-        "a path or a URL",
-        "",
-        "[remote storage](spark.md#local-segments-and-remote-storage-as-one-log) that has the earlier "
-        "segments of the log directories at the paths; the source in Python reads it",
-    ),
-    "tierKey": Option(
-        "a file or a folder of each worker",
-        "`KODEC_TIER_KEY` in the environment",
-        "the private key of [encrypted remote storage](remote-storage.md), in PEM, or a folder with one "
-        "`<id>.pem` for each key; the source in Python reads it",
-    ),
-    "tierKeyCommand": Option(
-        "a command",
-        "`KODEC_TIER_KEY_COMMAND` in the environment",
-        "prints that key; each worker runs it, without a shell; refused unless the environment of the "
-        "driver has `KODEC_ALLOW=tierKeyCommand`; for the source in Python",
-    ),
-    "maxPartitionBytes": Option(
-        "size, `64m`",
-        "[in the JVM](spark-jvm.md) 128m; in Python the size of the log divided by the cores of the "
-        "planning machine, at least 16m, at most 128m",
-        "how much log one task reads. Only `minPartitions` and `maxRecordsPerPartition` split a "
-        "segment (in the JVM its size does too); small segments share a task",
-    ),
-    "maxBatchBytes": Option(
-        "size",
-        "1g",
-        "the largest batch as stored; a field of `Limits` elsewhere (`batch_bytes`), as are the next two",
-    ),
-    "maxDecompressedBytes": Option(
-        "size",
-        "256m",
-        "the largest decompressed size of a batch's records",
-    ),
-    "maxElements": Option(
-        "whole number",
-        "1000000",
-        "the most records plus headers in a batch",
-    ),
-}
-# Those that Spark's Kafka source has too, with the same meaning.
-OF_KAFKA = frozenset(
-    {
-        *_CHOICES,
-        *_STARTS,
-        *_ENDS,
-        _STRATEGY,
-        _ISOLATION,
-        "failOnDataLoss",
-        "includeHeaders",
-        "minPartitions",
-        "maxRecordsPerPartition",
-        "maxOffsetsPerTrigger",
-        "minOffsetsPerTrigger",
-        "maxTriggerDelay",
-    }
-)
-# Options about brokers in Spark's Kafka source: files do not need them.
-IGNORED = (
-    "kafkaConsumer.pollTimeoutMs",
-    "fetchOffset.numRetries",
-    "fetchOffset.retryIntervalMs",
-    "groupIdPrefix",
-)
-# Options that Spark itself adds: several paths, and the properties of a table.
-_OF_SPARK = (
-    "paths",
-    "provider",
-    "owner",
-    "location",
-    "is_managed_location",
-    "external",
-    "comment",
-    "collation",
-)
-_KAFKA = "kafka."
-# Settings of Hadoop, which the source for the JVM accepts as options too.
-_HADOOP = "fs."
-_KNOWN = {name.lower(): name for name in (*READ_OPTIONS, "path", *IGNORED, *_OF_SPARK)}
-# Their effect is not available here, so ignoring them would mislead.
-REFUSED = {
-    "topic": "it is for writing; to read, name topics with subscribe",
-    "kafka.auto.offset.reset": "use startingOffsets",
-    "kafka.key.deserializer": "keys are binary; use Spark's functions",
-    "kafka.value.deserializer": "values are binary; use Spark's functions",
-    "kafka.enable.auto.commit": "nothing is committed: leave it out",
-    "kafka.interceptor.classes": "there is no consumer: leave it out",
-}
-
-
 class OptionError(KodecError, ValueError):
     """An option of the `kafka-log` source that cannot be followed; the message states the right one.
 
@@ -366,6 +99,471 @@ class OptionError(KodecError, ValueError):
 
     def __str__(self) -> str:
         return f"kafka-log: {self.option}: {self.text}"
+
+
+class Kind(NamedTuple):
+    """What the values of an option are.
+
+    Attributes:
+        values: for people, in Markdown.
+        read: what a text means, called with the name of the option and the text; raises OptionError.
+        shown: a value as people write it.
+        words: the values, where they are words.
+    """
+
+    values: str
+    read: Callable[[str, str], Any]
+    shown: Callable[[Any], str] = str
+    words: tuple[str, ...] = ()
+
+
+class Option(NamedTuple):
+    """An option: what Spark's text means, and a row of docs/spark-options.md.
+
+    Attributes:
+        kind: of its values.
+        default: what it means where it is not given; None for nothing.
+        meaning: the effect.
+        shown: the default for people, where the value does not say it.
+        of_kafka: whether Spark's Kafka source has it too, with the same meaning.
+        in_jvm: whether the source for the JVM follows it.
+    """
+
+    kind: Kind
+    default: Any
+    meaning: str
+    shown: str = ""
+    of_kafka: bool = False
+    in_jvm: bool = True
+
+    @property
+    def shown_default(self) -> str:
+        """The default for people; "" for none."""
+        return self.shown or ("" if self.default is None else self.kind.shown(self.default))
+
+
+def _names(name: str, text: str) -> frozenset[str]:
+    found = frozenset(each.strip() for each in text.split(",") if each.strip())
+    return found or _wrong(name, "topics with commas between them, like orders,paid", text)
+
+
+def _pattern(name: str, text: str) -> re.Pattern[str]:
+    """A pattern of Java as one of Python, where both mean the same."""
+    if not text.strip():
+        return _wrong(name, "a regular expression for whole names of topics, like orders.*", text)
+    try:
+        with warnings.catch_warnings():
+            # Java has operators on sets of characters where Python matches the characters.
+            warnings.simplefilter("error")
+            return re.compile(text.strip(), re.ASCII)
+    except (re.error, Warning) as error:
+        raise OptionError(
+            name, f"{text!r} cannot be read ({error}); use what Java and Python share"
+        ) from None
+
+
+def _assignment(name: str, text: str) -> frozenset[TopicPartition]:
+    try:
+        found = frozenset(
+            TopicPartition(topic, _whole(each))
+            for topic, numbers in json.loads(text).items()
+            for each in numbers
+        )
+    except (AttributeError, TypeError, ValueError, RecursionError):
+        found = frozenset()
+    return found or _wrong(name, 'JSON like {"orders":[0,1]}', text)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError
+    return value
+
+
+def _time(name: str, text: str) -> int:
+    if re.fullmatch(r"\s*[0-9]{1,18}\s*", text) is None:
+        _wrong(name, "a time in milliseconds since 1970, like 1700000000000", text)
+    return int(text)
+
+
+def _times(name: str, text: str) -> Mapping[TopicPartition, int]:
+    return _by_partition(name, text, 0, '{"orders":{"0":1700000000000}}, in milliseconds since 1970')
+
+
+def _offsets(name: str, text: str) -> int | Mapping[TopicPartition, int]:
+    word = {"earliest": EARLIEST, "latest": LATEST}.get(text.strip().lower())
+    if word is not None:
+        return word
+    example = 'earliest, latest, or JSON like {"orders":{"0":23,"1":-2}}, where -2 is earliest and -1 latest'
+    return _by_partition(name, text, EARLIEST, example)
+
+
+def _by_partition(name: str, text: str, least: int, example: str) -> Mapping[TopicPartition, int]:
+    try:
+        found = {
+            TopicPartition(topic, int(partition)): _whole(value)
+            for topic, values in json.loads(text).items()
+            for partition, value in values.items()
+        }
+    except (AttributeError, TypeError, ValueError, RecursionError):
+        found = {}
+    if not found or any(not least <= value < 2**63 for value in found.values()):
+        _wrong(name, example, text)
+    return found
+
+
+def _wrong(name: str, need: str, text: str) -> NoReturn:
+    raise OptionError(name, f"expected {need}; not {text!r}")
+
+
+def _words(*words: str) -> Kind:
+    """One of these, in any case."""
+
+    def read(name: str, text: str) -> str:
+        found = next((word for word in words if word == text.lower()), None)
+        return _wrong(name, " or ".join(words), text) if found is None else found
+
+    return Kind(", ".join(f"`{each}`" for each in words), read, "`{}`".format, words)
+
+
+def _flag(name: str, text: str) -> bool:
+    return bool(_words("true", "false").read(name, text) == "true")
+
+
+def _column_names(name: str, text: str) -> tuple[str, ...]:
+    found = tuple(each.strip() for each in text.split(",") if each.strip())
+    if not found or len(set(found)) < len(found):
+        _wrong(name, "names of columns, each once, like offset,value", text)
+    return found
+
+
+def size_of(name: str, text: str) -> int:
+    """A size of an option, a number of bytes or with a unit. Raises OptionError."""
+    match = re.fullmatch(r"\s*([0-9]{1,18})\s*([a-z]*)\s*", text.lower())
+    if match is None or match[2] not in UNITS or int(match[1]) == 0:
+        _wrong(name, "a size above 0, like 64m", text)
+    return int(match[1]) * UNITS[match[2]]
+
+
+def _shown_size(value: int) -> str:
+    unit = next((each for each in ("g", "m", "k") if value % UNITS[each] == 0), "")
+    return f"{value // UNITS[unit]}{unit}"
+
+
+def _seconds(name: str, text: str) -> float:
+    match = re.fullmatch(r"\s*([0-9]{1,18})\s*([a-z]*)\s*", text.lower())
+    if match is None or match[2] not in TIMES_OF_UNITS or int(match[1]) * TIMES_OF_UNITS[match[2]] >= 2**63:
+        _wrong(name, "a time, like 90s or 15m", text)
+    return int(match[1]) * TIMES_OF_UNITS[match[2]] / 1000
+
+
+def _count(name: str, text: str) -> int:
+    if re.fullmatch(r"\s*[0-9]{1,18}\s*", text) is None or int(text) == 0:
+        _wrong(name, "a whole number above 0", text)
+    return int(text)
+
+
+TOPICS = Kind("topics, with commas", _names)
+PATTERN = Kind("regular expression for whole names", _pattern)
+PARTITIONS = Kind('JSON, `{"orders":[0,1]}`', _assignment)
+FLAG = Kind("true, false", _flag, lambda value: str(value).lower())
+TIME = Kind("ms since 1970", _time)
+TIMES = Kind('JSON, `{"orders":{"0":1700000000000}}`', _times)
+STARTS = Kind('`earliest`, `latest`, or JSON, `{"orders":{"0":23,"1":-2}}`', _offsets)
+ENDS = Kind('`latest`, or JSON, `{"orders":{"0":23,"1":-1}}`', _offsets)
+COUNT = Kind("whole number above 0", _count)
+NUMBER = Kind("whole number", size_of)
+TEXT = Kind("text", lambda name, text: text)
+SIZE = Kind("size, `64m`", size_of, _shown_size)
+DURATION = Kind("time, `90s`", _seconds, lambda value: f"`{value / 60:g}m`")
+COLUMN_NAMES = Kind("names, with commas", _column_names)
+_READING = LogReadOptions()
+
+READ_OPTIONS: Mapping[str, Option] = {
+    "subscribe": Option(
+        TOPICS,
+        None,
+        "a missing topic is an error",
+        of_kafka=True,
+    ),
+    "subscribePattern": Option(
+        PATTERN,
+        None,
+        "in the JVM, Java's syntax; in Python, only expressions that mean the same in Java, others "
+        "are an error. Internal topics only with `includeInternal`",
+        of_kafka=True,
+    ),
+    "assign": Option(
+        PARTITIONS,
+        None,
+        "the partitions of each topic; a missing one is an error",
+        of_kafka=True,
+    ),
+    "includeInternal": Option(
+        FLAG,
+        False,
+        "read internal topics too",
+    ),
+    "startingTimestamp": Option(
+        TIME,
+        None,
+        "rows begin at the first record that is not older; overrides the next two. A topic-partition "
+        "without such a record is an error, see `startingOffsetsByTimestampStrategy`",
+        of_kafka=True,
+    ),
+    "startingOffsetsByTimestamp": Option(
+        TIMES,
+        None,
+        "the same for each topic-partition; all must be listed; overrides the next",
+        of_kafka=True,
+    ),
+    "startingOffsets": Option(
+        STARTS,
+        None,
+        "-2 is earliest, -1 latest; all topic-partitions must be listed. A batch query cannot start "
+        "at `latest`",
+        shown="`earliest`; for a stream `latest`",
+        of_kafka=True,
+    ),
+    "endingTimestamp": Option(
+        TIME,
+        None,
+        "rows end before the first record that is not older; overrides the next two. If no record is "
+        "that late, they end at the latest. Not for streams",
+        of_kafka=True,
+    ),
+    "endingOffsetsByTimestamp": Option(
+        TIMES,
+        None,
+        "the same for each topic-partition; all must be listed; overrides the next",
+        of_kafka=True,
+    ),
+    "endingOffsets": Option(
+        ENDS,
+        LATEST,
+        "rows end before it; -1 is latest. Rows cannot end at the earliest. Not for streams",
+        shown="`latest`",
+        of_kafka=True,
+    ),
+    "startingOffsetsByTimestampStrategy": Option(
+        _words("error", "latest"),
+        "error",
+        "what a start time after all records means",
+        of_kafka=True,
+    ),
+    "failOnDataLoss": Option(
+        FLAG,
+        True,
+        "whether offsets that are [missing](spark-rows.md#missing-offsets) or outside the log are an "
+        "error; if false they are a warning, and the available records are read",
+        shown="true; false unless `mode` is failfast",
+        of_kafka=True,
+    ),
+    "kafka.isolation.level": Option(
+        _words("read_uncommitted", "read_committed"),
+        "read_uncommitted",
+        "whether records of open and aborted transactions are left out",
+        of_kafka=True,
+    ),
+    "includeHeaders": Option(
+        FLAG,
+        False,
+        "add the column `headers`",
+        of_kafka=True,
+    ),
+    "minPartitions": Option(
+        COUNT,
+        None,
+        "the least number of tasks, if there are that many offsets",
+        of_kafka=True,
+    ),
+    "maxRecordsPerPartition": Option(
+        COUNT,
+        None,
+        "the most offsets in a task",
+        of_kafka=True,
+    ),
+    "maxOffsetsPerTrigger": Option(
+        COUNT,
+        None,
+        "streams: the approximate number of offsets in a micro-batch, in proportion to the size of "
+        "each topic-partition. Batch queries ignore this option and the next two",
+        of_kafka=True,
+    ),
+    "minOffsetsPerTrigger": Option(
+        COUNT,
+        None,
+        "streams: a micro-batch waits for this many offsets; the first one does not, nor does one of "
+        "`availableNow`",
+        of_kafka=True,
+    ),
+    "maxTriggerDelay": Option(
+        DURATION,
+        900.0,
+        "the longest time that it waits",
+        of_kafka=True,
+    ),
+    "columns": Option(
+        COLUMN_NAMES,
+        None,
+        "only these columns, in this order",
+        shown="all of them",
+    ),
+    "mode": Option(
+        _words(*get_args(Mode)),
+        "failfast",
+        "see [damage](spark-rows.md#damage); called `on_error` elsewhere; the last two take the "
+        "source in Python",
+    ),
+    "verifyCrc": Option(
+        FLAG,
+        _READING.check_crc,
+        "check every checksum",
+    ),
+    "includeControlRecords": Option(
+        FLAG,
+        _READING.control,
+        "read control records too",
+    ),
+    "includeBatchMetadata": Option(
+        FLAG,
+        False,
+        "add the [batch columns](spark.md#columns)",
+    ),
+    "includeDecoded": Option(
+        FLAG,
+        False,
+        "add `keyDecoded` and `valueDecoded`; internal topics are still read only if they are requested",
+    ),
+    "keyFormat": Option(
+        _words(*get_args(TypedFormat)),
+        None,
+        "add `keyTyped`, `keySchema` and `keyReason`: [decoded keys](spark.md#decode-values)",
+        in_jvm=False,
+    ),
+    "valueFormat": Option(
+        _words(*get_args(TypedFormat)),
+        None,
+        "add `valueTyped`, `valueSchema` and `valueReason`: [decoded values](spark.md#decode-values)",
+        in_jvm=False,
+    ),
+    "schemas": Option(
+        TEXT._replace(values="a topic, a folder or a URL"),
+        None,
+        "where [schemas](values.md#schemas) are",
+        shown="the topic `_schemas`",
+        in_jvm=False,
+    ),
+    "framing": Option(
+        _words(*FRAMINGS),
+        "auto",
+        "the [framing](values.md#framings) of the ids of schemas",
+        shown="`auto`: any of them",
+        in_jvm=False,
+    ),
+    "keyReaderSchema": Option(
+        TEXT._replace(values="a file, or a subject"),
+        None,
+        "the type of `keyTyped`",
+        in_jvm=False,
+    ),
+    "readerSchema": Option(
+        TEXT._replace(values="a file, or a subject"),
+        None,
+        "the type of `valueTyped`",
+        in_jvm=False,
+    ),
+    "typedAs": Option(
+        _words(*get_args(TypedAs)),
+        None,
+        "the type of the decoded columns",
+        shown="`struct` with a reader's schema, else `json`",
+        in_jvm=False,
+    ),
+    "allowEmpty": Option(
+        FLAG,
+        False,
+        "a load without a topic-partition, or without one that is named, has no rows instead of an error",
+    ),
+    "tier": Option(
+        TEXT._replace(values="a path or a URL"),
+        None,
+        "[remote storage](spark.md#local-segments-and-remote-storage-as-one-log) that has the earlier"
+        " segments of the log directories at the paths; the source in Python reads it",
+        in_jvm=False,
+    ),
+    "tierKey": Option(
+        TEXT._replace(values="a file or a folder of each worker"),
+        None,
+        "the private key of [encrypted remote storage](remote-storage.md), in PEM, or a folder with "
+        "one `<id>.pem` for each key; the source in Python reads it",
+        shown="`KODEC_TIER_KEY` in the environment",
+        in_jvm=False,
+    ),
+    "tierKeyCommand": Option(
+        TEXT._replace(values="a command"),
+        None,
+        "prints that key; each worker runs it, without a shell; refused unless the environment of the"
+        " driver has `KODEC_ALLOW=tierKeyCommand`; for the source in Python",
+        shown="`KODEC_TIER_KEY_COMMAND` in the environment",
+        in_jvm=False,
+    ),
+    "maxPartitionBytes": Option(
+        SIZE,
+        None,
+        "how much log one task reads. Only `minPartitions` and `maxRecordsPerPartition` split a "
+        "segment (in the JVM its size does too); small segments share a task",
+        shown=f"[in the JVM](spark-jvm.md) {_shown_size(MOST_TASK)}; in Python the size of the log divided "
+        f"by the cores of the planning machine, at least {_shown_size(LEAST_TASK)}, "
+        f"at most {_shown_size(MOST_TASK)}",
+    ),
+    "maxBatchBytes": Option(
+        SIZE,
+        _READING.limits.batch_bytes,
+        "the largest batch as stored; a field of `Limits` elsewhere (`batch_bytes`), as are the next two",
+    ),
+    "maxDecompressedBytes": Option(
+        SIZE,
+        _READING.limits.decompressed_bytes,
+        "the largest decompressed size of a batch's records",
+    ),
+    "maxElements": Option(
+        NUMBER,
+        _READING.limits.elements,
+        "the most records plus headers in a batch",
+    ),
+}
+# Options about brokers in Spark's Kafka source: files do not need them.
+IGNORED = (
+    "kafkaConsumer.pollTimeoutMs",
+    "fetchOffset.numRetries",
+    "fetchOffset.retryIntervalMs",
+    "groupIdPrefix",
+)
+# Options that Spark itself adds: several paths, and the properties of a table.
+OF_SPARK = (
+    "paths",
+    "provider",
+    "owner",
+    "location",
+    "is_managed_location",
+    "external",
+    "comment",
+    "collation",
+)
+_KAFKA = "kafka."
+# Settings of Hadoop, which the source for the JVM accepts as options too.
+_HADOOP = "fs."
+_KNOWN = {name.lower(): name for name in (*READ_OPTIONS, "path", *IGNORED, *OF_SPARK)}
+# Their effect is not available here, so ignoring them would mislead.
+REFUSED = {
+    "topic": "it is for writing; to read, name topics with subscribe",
+    "kafka.auto.offset.reset": "use startingOffsets",
+    "kafka.key.deserializer": "keys are binary; use Spark's functions",
+    "kafka.value.deserializer": "values are binary; use Spark's functions",
+    "kafka.enable.auto.commit": "nothing is committed: leave it out",
+    "kafka.interceptor.classes": "there is no consumer: leave it out",
+}
 
 
 class Edge(NamedTuple):
@@ -417,14 +615,12 @@ class Options:
     """The options of the `kafka-log` source, read and checked; docs/spark-options.md describes each.
 
     Attributes: paths may hold globs; at most one of subscribe, pattern and assign is not None; the rest are
-    the options in the terms of this package; trigger_delay is in seconds; hadoop has the options that
-    begin with `fs.`, for `kodec.pipeline.hadoop`; keys open encrypted segments, None: those that the
-    environment names; selection is that of a job, which has arguments and not options.
+    the options in the terms of this package; trigger_delay is in seconds; the paths bring along the keys and
+    the settings of stores; selection is that of a job, which has arguments and not options.
     """
 
-    paths: tuple[str, ...]
-    tier: str | None = None
-    keys: TierKeys | None = field(default=None, repr=False)
+    paths: tuple[Path, ...]
+    tier: Path | None = None
     subscribe: frozenset[str] | None = None
     pattern: re.Pattern[str] | None = None
     assign: frozenset[TopicPartition] | None = None
@@ -445,9 +641,8 @@ class Options:
     task_offsets: int | None = None
     trigger_offsets: int | None = None
     least_offsets: int | None = None
-    trigger_delay: float = 900
-    hadoop: Mapping[str, str] = field(default_factory=dict, repr=False)
-    reading: LogReadOptions = field(default=LogReadOptions())
+    trigger_delay: float = READ_OPTIONS["maxTriggerDelay"].default
+    reading: LogReadOptions = field(default=_READING)
     task_bytes: int | None = None
     selection: Selection = field(default=Selection())
 
@@ -459,48 +654,52 @@ class Options:
         With `streaming=None`, where neither is known yet, the start and the end need only be readable.
         Raises: OptionError.
         """
-        given = {name.lower(): value for name, value in options.items()}
-        _check_names(given)
-        several = [name for name in _CHOICES if name.lower() in given]
+        texts = {name.lower(): value for name, value in options.items()}
+        _check_names(texts)
+        given = _Given(texts)
+        several = [name for name in _CHOICES if name in given]
         if len(several) > 1:
             raise OptionError(several[1], f"give one of {', '.join(_CHOICES)}, not {' and '.join(several)}")
-        mode = _mode(given)
+        mode: Mode = given("mode")
         permissive = mode != "failfast"
-        fails = _flag(given, "failOnDataLoss", default=not permissive)
+        fails = given("failOnDataLoss") if "failOnDataLoss" in given else not permissive
+        context = _context(texts)
         return cls(
-            tier=_tier(given),
-            keys=_keys(given),
-            subscribe=_names(given, "subscribe"),
-            pattern=_pattern(given),
-            assign=_assignment(given),
+            tier=_tier(texts, context),
+            subscribe=given("subscribe"),
+            pattern=given("subscribePattern"),
+            assign=given("assign"),
             start=_start(given, streaming),
             end=_end(given, streaming),
-            latest_if_none=_word(given, _STRATEGY, ("error", "latest"), "error") == "latest",
-            include_internal=_flag(given, "includeInternal"),
-            include_headers=_flag(given, "includeHeaders"),
-            include_batch=_flag(given, "includeBatchMetadata"),
-            include_decoded=_flag(given, "includeDecoded"),
+            latest_if_none=given(_STRATEGY) == "latest",
+            include_internal=given("includeInternal"),
+            include_headers=given("includeHeaders"),
+            include_batch=given("includeBatchMetadata"),
+            include_decoded=given("includeDecoded"),
             typed=_typed(given),
             columns=_columns(given, mode),
             mode=mode,
             fail_on_data_loss=fails,
-            committed=_committed(given),
-            allow_empty=_flag(given, "allowEmpty"),
-            min_tasks=_count(given, "minPartitions"),
-            task_offsets=_count(given, "maxRecordsPerPartition"),
-            trigger_offsets=_count(given, "maxOffsetsPerTrigger"),
-            least_offsets=_count(given, "minOffsetsPerTrigger"),
-            trigger_delay=_seconds(given, "maxTriggerDelay", 900),
+            committed=given(_ISOLATION) == "read_committed",
+            allow_empty=given("allowEmpty"),
+            min_tasks=given("minPartitions"),
+            task_offsets=given("maxRecordsPerPartition"),
+            trigger_offsets=given("maxOffsetsPerTrigger"),
+            least_offsets=given("minOffsetsPerTrigger"),
+            trigger_delay=given("maxTriggerDelay"),
             reading=LogReadOptions(
-                check_crc=_flag(given, "verifyCrc", default=True),
-                control=_flag(given, "includeControlRecords"),
+                check_crc=given("verifyCrc"),
+                control=given("includeControlRecords"),
                 on_error=_on_error(permissive, fails, streaming),
-                limits=_limits(given),
+                limits=Limits(
+                    batch_bytes=given("maxBatchBytes"),
+                    decompressed_bytes=given("maxDecompressedBytes"),
+                    elements=given("maxElements"),
+                ),
             ),
-            task_bytes=_size(given, "maxPartitionBytes", None),
-            hadoop={name: value for name, value in given.items() if name.startswith(_HADOOP)},
+            task_bytes=given("maxPartitionBytes"),
             # checked last: the source for the JVM uses this function for the errors of its own paths
-            paths=_paths(given),
+            paths=_paths(texts, context),
         )
 
     def with_on_error(self, on_error: OnError) -> Self:
@@ -553,6 +752,20 @@ class Options:
         return self.pattern is None or self.pattern.fullmatch(topic_partition.topic) is not None
 
 
+class _Given:
+    """The options that are given as texts: their values, or the defaults."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+
+    def __contains__(self, name: str) -> bool:
+        return name.lower() in self._texts
+
+    def __call__(self, name: str) -> Any:
+        option, text = READ_OPTIONS[name], self._texts.get(name.lower())
+        return option.default if text is None else option.kind.read(name, text)
+
+
 def _on_error(permissive: bool, fails: bool, streaming: bool | None) -> OnError:
     """What two options mean together: what cannot be reached may be damaged, and may be lost.
 
@@ -575,7 +788,14 @@ def _check_names(given: Mapping[str, str]) -> None:
         raise OptionError(name, f"there is no such option{hint}")
 
 
-def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
+def _context(given: Mapping[str, str]) -> Context | None:
+    """What paths bring along; None for nothing."""
+    keys = _keys(given)
+    s3 = s3_settings({name: value for name, value in given.items() if name.startswith(_HADOOP)})
+    return None if (keys, s3) == (None, None) else Context(keys, s3)
+
+
+def _paths(given: Mapping[str, str], context: Context | None) -> tuple[Path, ...]:
     if "path" in given:
         texts = [given["path"]]
     elif "paths" in given:
@@ -589,14 +809,14 @@ def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
         texts = []
     if not texts:
         raise OptionError("path", 'say what to read: .load("/path/of/a/log/directory")')
-    return tuple(map(_readable, texts))
+    return tuple(_opened(text, "path", context) for text in texts)
 
 
-def _tier(given: Mapping[str, str]) -> str | None:
+def _tier(given: Mapping[str, str], context: Context | None) -> Path | None:
     text = given.get("tier")
     if text is not None and not text.strip():
         _wrong("tier", "the path or the URL of remote storage, like s3://bucket/prefix", text)
-    return None if text is None else _readable(text, "tier")
+    return None if text is None else _opened(text, "tier", context)
 
 
 def _keys(given: Mapping[str, str]) -> TierKeys | None:
@@ -620,14 +840,14 @@ def _keys(given: Mapping[str, str]) -> TierKeys | None:
     return TierKeys(command=command)
 
 
-def _readable(text: str, option: str = "path") -> str:
-    """A path or a URL that this source reads, for `path_of`. Raises OptionError."""
-    if is_view(text) or is_url(text) in SCHEMES:
-        try:
-            return path_of(text).as_uri()
-        except ArgumentError as error:
-            raise OptionError(option, str(error)) from None
-    return local_path(text, "read by the Python source", option)
+def _opened(text: str, option: str, context: Context | None) -> Path:
+    """What a path or a URL names, for this source. Raises OptionError; OSError as `open_location`."""
+    if not is_of_store(text):
+        text = local_path(text, "read by the Python source", option)
+    try:
+        return open_location(text, context)
+    except ArgumentError as error:
+        raise OptionError(option, str(error)) from None
 
 
 def local_path(text: str, use: str, option: str = "path") -> str:
@@ -646,60 +866,11 @@ def local_path(text: str, use: str, option: str = "path") -> str:
     return path[1:] if os.name == "nt" and path[2:3] == ":" else path
 
 
-def _names(given: Mapping[str, str], name: str) -> frozenset[str] | None:
-    text = given.get(name.lower())
-    if text is None:
-        return None
-    found = frozenset(each.strip() for each in text.split(",") if each.strip())
-    return found or _wrong(name, "topics with commas between them, like orders,paid", text)
+# -- starts and ends -------------------------------------------------------------------------------
 
 
-def _pattern(given: Mapping[str, str]) -> re.Pattern[str] | None:
-    """A pattern of Java as one of Python, where both mean the same."""
-    text = given.get("subscribepattern")
-    if text is None:
-        return None
-    if not text.strip():
-        return _wrong(
-            "subscribePattern", "a regular expression for whole names of topics, like orders.*", text
-        )
-    try:
-        with warnings.catch_warnings():
-            # Java has operators on sets of characters where Python matches the characters.
-            warnings.simplefilter("error")
-            return re.compile(text.strip(), re.ASCII)
-    except (re.error, Warning) as error:
-        raise OptionError(
-            "subscribePattern", f"{text!r} cannot be read ({error}); use what Java and Python share"
-        ) from None
-
-
-def _assignment(given: Mapping[str, str]) -> frozenset[TopicPartition] | None:
-    text = given.get("assign")
-    if text is None:
-        return None
-    try:
-        found = frozenset(
-            TopicPartition(topic, _whole(each))
-            for topic, numbers in json.loads(text).items()
-            for each in numbers
-        )
-    except (AttributeError, TypeError, ValueError, RecursionError):
-        found = frozenset()
-    return found or _wrong("assign", 'JSON like {"orders":[0,1]}', text)
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError
-    return value
-
-    # -- starts and ends -----------------------------------------------------------------------------
-
-
-def _start(given: Mapping[str, str], streaming: bool | None) -> Edge:
-    default = "latest" if streaming else "earliest"
-    edge = _edge(given, _STARTS, {"earliest": EARLIEST, "latest": LATEST}, default)
+def _start(given: _Given, streaming: bool | None) -> Edge:
+    edge = _edge(given, _STARTS, LATEST if streaming else EARLIEST)
     if streaming is False and _has(edge, LATEST):
         raise OptionError(
             edge.option, "a batch query cannot start at the latest offset; use earliest, or an offset"
@@ -707,13 +878,13 @@ def _start(given: Mapping[str, str], streaming: bool | None) -> Edge:
     return edge
 
 
-def _end(given: Mapping[str, str], streaming: bool | None) -> Edge:
+def _end(given: _Given, streaming: bool | None) -> Edge:
     if streaming:
         for name in _ENDS:
-            if name.lower() in given:
+            if name in given:
                 raise OptionError(name, "a stream has no end; leave it out, or read a batch")
         return _LATEST
-    edge = _edge(given, _ENDS, {"earliest": EARLIEST, "latest": LATEST}, "latest")
+    edge = _edge(given, _ENDS, LATEST)
     if _has(edge, EARLIEST):
         raise OptionError(edge.option, "a query cannot end at the earliest offset; use latest, or an offset")
     return edge
@@ -725,146 +896,45 @@ def _has(edge: Edge, special: int) -> bool:
     return edge.of == special if isinstance(edge.of, int) else special in edge.of.values()
 
 
-def _edge(given: Mapping[str, str], names: tuple[str, ...], words: Mapping[str, int], default: str) -> Edge:
-    """The first of the three options that is set: a time, times as JSON, offsets as a word or as JSON."""
-    time, times, offsets = names
-    if (text := given.get(time.lower())) is not None:
-        return Edge(time, _time(time, text), timed=True)
-    if (text := given.get(times.lower())) is not None:
-        example = '{"orders":{"0":1700000000000}}, in milliseconds since 1970'
-        return Edge(times, _by_partition(times, text, 0, example), timed=True)
-    text = given.get(offsets.lower(), default)
-    word = words.get(text.strip().lower())
-    if word is not None:
-        return Edge(offsets, word)
-    example = 'earliest, latest, or JSON like {"orders":{"0":23,"1":-2}}, where -2 is earliest and -1 latest'
-    return Edge(offsets, _by_partition(offsets, text, EARLIEST, example))
+def _edge(given: _Given, names: tuple[str, ...], default: int) -> Edge:
+    """The first of the three options that is set: a time, times, offsets."""
+    for name in names:
+        if name in given:
+            return Edge(name, given(name), timed=name != names[-1])
+    return Edge(names[-1], default)
 
 
-def _time(name: str, text: str) -> int:
-    if re.fullmatch(r"\s*[0-9]{1,18}\s*", text) is None:
-        _wrong(name, "a time in milliseconds since 1970, like 1700000000000", text)
-    return int(text)
+# -- columns --------------------------------------------------------------------------------------
 
 
-def _by_partition(name: str, text: str, least: int, example: str) -> Mapping[TopicPartition, int]:
-    try:
-        found = {
-            TopicPartition(topic, int(partition)): _whole(value)
-            for topic, values in json.loads(text).items()
-            for partition, value in values.items()
-        }
-    except (AttributeError, TypeError, ValueError, RecursionError):
-        found = {}
-    if not found or any(not least <= value < 2**63 for value in found.values()):
-        _wrong(name, example, text)
-    return found
-
-
-# -- words and numbers ----------------------------------------------------------------------------
-
-
-def _wrong(name: str, need: str, text: str) -> NoReturn:
-    raise OptionError(name, f"expected {need}; not {text!r}")
-
-
-def _word(given: Mapping[str, str], name: str, words: tuple[W, ...], default: str) -> W:
-    value = given.get(name.lower(), default)
-    found = next((word for word in words if word == value.lower()), None)
-    return _wrong(name, " or ".join(words), value) if found is None else found
-
-
-def _flag(given: Mapping[str, str], name: str, *, default: bool = False) -> bool:
-    return _word(given, name, ("true", "false"), str(default).lower()) == "true"
-
-
-def _mode(given: Mapping[str, str]) -> Mode:
-    modes: tuple[Mode, ...] = ("failfast", "permissive", "quarantine")
-    return _word(given, "mode", modes, "failfast")
-
-
-def _committed(given: Mapping[str, str]) -> bool:
-    return (
-        _word(given, _ISOLATION, ("read_uncommitted", "read_committed"), "read_uncommitted")
-        == "read_committed"
-    )
-
-
-def _columns(given: Mapping[str, str], mode: Mode) -> tuple[str, ...] | None:
-    text = given.get("columns")
-    if text is None:
+def _columns(given: _Given, mode: Mode) -> tuple[str, ...] | None:
+    found: tuple[str, ...] | None = given("columns")
+    if found is None:
         return None
     known = [column.name for column in (QUARANTINE if mode == "quarantine" else COLUMNS)]
-    found = [name.strip() for name in text.split(",") if name.strip()]
     wrong = [name for name in found if name not in known]
     if wrong:
         near = meant(wrong[0], known, f"there are {', '.join(known)}")
         raise OptionError("columns", f"no column is called {wrong[0]}{near}")
-    if not found or len(set(found)) < len(found):
-        _wrong("columns", "names of columns, each once, like offset,value", text)
     for column in COLUMNS:
-        if column.option in _FORMATS.values() and column.name in found and column.option.lower() not in given:
+        if column.option in _FORMATS.values() and column.name in found and column.option not in given:
             raise OptionError("columns", f"{column.name} needs {column.option}")
-    return tuple(found)
+    return found
 
 
-def _typed(given: Mapping[str, str]) -> TypedOptions | None:
-    formats: dict[Part, TypedFormat] = {
-        part: _word(given, name, get_args(TypedFormat), "")
-        for part, name in _FORMATS.items()
-        if name.lower() in given
-    }
+def _typed(given: _Given) -> TypedOptions | None:
+    formats: dict[Part, TypedFormat] = {part: given(name) for part, name in _FORMATS.items() if name in given}
     for name in _OF_TYPED:
         part: Part | None = next((part for part, reader in READER_SCHEMAS.items() if reader == name), None)
-        if name.lower() in given and not (formats if part is None else part in formats):
+        if name in given and not (formats if part is None else part in formats):
             raise OptionError(
                 name, f"it needs {' or '.join(_FORMATS.values()) if part is None else _FORMATS[part]}"
             )
     if not formats:
         return None
-    readers = {part: given[name.lower()] for part, name in READER_SCHEMAS.items() if name.lower() in given}
-    form: TypedAs | None = _word(given, "typedAs", get_args(TypedAs), "") if "typedas" in given else None
+    readers: dict[Part, str] = {part: given(name) for part, name in READER_SCHEMAS.items() if name in given}
+    form: TypedAs | None = given("typedAs")
     lacking = [READER_SCHEMAS[part] for part in formats if part not in readers]
     if form == "struct" and lacking:
         raise OptionError("typedAs", f"struct needs {' and '.join(lacking)}")
-    return TypedOptions(
-        formats, readers, given.get("schemas"), _word(given, "framing", FRAMINGS, "auto"), form
-    )
-
-
-def _limits(given: Mapping[str, str]) -> Limits:
-    default = Limits()
-    return Limits(
-        batch_bytes=_size(given, "maxBatchBytes", default.batch_bytes),
-        decompressed_bytes=_size(given, "maxDecompressedBytes", default.decompressed_bytes),
-        elements=_size(given, "maxElements", default.elements),
-    )
-
-
-def _size(given: Mapping[str, str], name: str, default: T) -> int | T:
-    text = given.get(name.lower())
-    if text is None:
-        return default
-    match = re.fullmatch(r"\s*([0-9]{1,18})\s*([a-z]*)\s*", text.lower())
-    if match is None or match[2] not in _UNITS or int(match[1]) == 0:
-        _wrong(name, "a size above 0, like 64m", text)
-    return int(match[1]) * _UNITS[match[2]]
-
-
-def _seconds(given: Mapping[str, str], name: str, default: float) -> float:
-    text = given.get(name.lower())
-    if text is None:
-        return default
-    match = re.fullmatch(r"\s*([0-9]{1,18})\s*([a-z]*)\s*", text.lower())
-    if match is None or match[2] not in _TIMES or int(match[1]) * _TIMES[match[2]] >= 2**63:
-        _wrong(name, "a time, like 90s or 15m", text)
-    return int(match[1]) * _TIMES[match[2]] / 1000
-
-
-def _count(given: Mapping[str, str], name: str) -> int | None:
-    text = given.get(name.lower())
-    if text is None:
-        return None
-    if re.fullmatch(r"\s*[0-9]{1,18}\s*", text) is None or int(text) == 0:
-        _wrong(name, "a whole number above 0", text)
-    return int(text)
+    return TypedOptions(formats, readers, given("schemas"), given("framing"), form)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from itertools import pairwise, zip_longest
@@ -29,8 +29,14 @@ from kodec.log.files.listing import (
     left_out_of,
 )
 from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
-from kodec.log.files.paths import PartitionPath, partition_path, real_path
-from kodec.log.files.resolve import (
+from kodec.log.files.paths import PartitionPath, real_path
+from kodec.log.messages.as_json import uuid_text
+from kodec.log.omissions import Cause, Omission, Omissions
+from kodec.log.reading.reader import read_batches
+from kodec.log.remote.names import TieredFolder
+from kodec.log.remote.one_log import with_remote_storage
+from kodec.log.remote.opening import open_partition
+from kodec.log.remote.resolve import (
     LogDirectoryPath,
     LogPath,
     NotALog,
@@ -39,13 +45,8 @@ from kodec.log.files.resolve import (
     find_logs,
     named_paths,
 )
-from kodec.log.files.tier_view import list_tiered, owner_of
-from kodec.log.files.tiered import TieredFolder
-from kodec.log.messages.as_json import uuid_text
-from kodec.log.omissions import Cause, Omission, Omissions
-from kodec.log.reading.reader import read_batches
-from kodec.log.views.one_log import with_remote_storage
-from kodec.pipeline.options import EARLIEST, LATEST, Edge, OptionError, Options
+from kodec.log.remote.tier import list_tiered, owner_of
+from kodec.pipeline.options import EARLIEST, LATEST, LEAST_TASK, MOST_TASK, Edge, OptionError, Options
 from kodec.runtime.cached import cached_property
 from kodec.runtime.errors import (
     ArgumentError,
@@ -56,7 +57,7 @@ from kodec.runtime.errors import (
     Unsupported,
 )
 from kodec.runtime.near import meant
-from kodec.stores.storage import StorePath, is_view, one_look, path_of
+from kodec.stores.storage import StorePath, one_look, path_of
 
 __all__ = [
     "MOST_LISTINGS",
@@ -79,8 +80,6 @@ __all__ = [
 
 # The cost of opening a file, as bytes, so that a thousand empty segments do not all land in one task.
 _OPEN_COST = 64 * 2**10
-# Any task costs some 30 ms, and a Python decoder takes about a second for 200 MiB.
-_LEAST_TASK, _MOST_TASK = 16 * 2**20, 128 * 2**20
 # Far more than Spark can run; of one segment.
 _MOST_PARTS = 100_000
 _DEFAULT = LogReadOptions()
@@ -169,10 +168,7 @@ def _earlier(first: int | None, other: int | None) -> int | None:
 
 def shown(path: str | os.PathLike[str]) -> str:
     """A path for messages, which Spark carries as UTF-8: other bytes as `\\xff`."""
-    if isinstance(path, str) and is_view(path):
-        path = path_of(path)
-    text = str(path) if isinstance(path, StorePath) else path
-    return os.fsencode(text).decode("utf-8", "backslashreplace")
+    return os.fsencode(str(path)).decode("utf-8", "backslashreplace")
 
 
 # -- from paths to logs ---------------------------------------------------------------------------
@@ -382,22 +378,24 @@ class _Finder:
     def look(self) -> None:
         """Find the logs at the paths. Raises OptionError for one without a log; OSError."""
         options = self.options
-        with one_look():
-            locations = [what for text in options.paths for what in self._logs_at(text)]
+        with ExitStack() as looks:
+            locations = [
+                what for path in options.paths for what in self._logs_at(looks.enter_context(one_look(path)))
+            ]
             for what in locations if options.tier is None else _with_tier(locations, options.tier):
                 self._choose(what)
             for what in locations:
                 if isinstance(what, LogDirectoryPath):
                     self._note_others(what)
 
-    def _logs_at(self, text: str) -> Iterator[LogPath]:
+    def _logs_at(self, given: Path) -> Iterator[LogPath]:
         """The logs at a path, or at the matches of a glob."""
         skips = self.options.reading.skips_unreachable
-        for path in _expanded(text):
+        for path in _expanded(given):
             try:
                 yield from find_logs(path, self.omissions if skips else None)
             except OSError as error:
-                if not skips or path == path_of(text):
+                if not skips or path == given:
                     raise
                 self.omissions.failed(path, read_failed(error, path))
             except NotALog as error:
@@ -434,7 +432,7 @@ class _Finder:
 
     def _segment(self, what: SegmentPath) -> None:
         try:
-            folder = partition_path(what.path.parent)
+            folder = open_partition(what.path.parent)
         except ValueError as error:
             raise OptionError("path", str(error)) from None
         if self._wants(folder.topic_partition, asked_for=True):
@@ -464,22 +462,22 @@ class _Finder:
             known.append(log)
 
 
-def _expanded(text: str) -> list[Path]:
+def _expanded(path: Path) -> list[Path]:
     """The paths that a glob names; an existing path is not a glob."""
     try:
-        paths = named_paths(text)
+        paths = named_paths(path)
     except NotALog as error:
         raise OptionError("path", shown(str(error))) from None
     if not paths:
-        raise OptionError("path", f"{shown(text)}: nothing is called so")
-    if paths == [path_of(text)] and not paths[0].exists():
-        raise NoSuchPath("path", f"there is no {shown(text)}")
+        raise OptionError("path", f"{shown(path)}: nothing is called so")
+    if paths == [path] and not path.exists():
+        raise NoSuchPath("path", f"there is no {shown(path)}")
     return paths
 
 
-def _with_tier(locations: Sequence[LogPath], tier: str) -> list[LogPath]:
+def _with_tier(locations: Sequence[LogPath], tier: Path) -> list[LogPath]:
     """Log directories, and topic-partitions' folders, together with remote storage. Raises OptionError."""
-    if not path_of(tier).exists():
+    if not tier.exists():
         raise NoSuchPath("tier", f"there is no {shown(tier)}")
     try:
         views = with_remote_storage(*(what.path for what in locations), tier=tier)
@@ -847,7 +845,7 @@ def _task_bytes(pieces: Sequence[SourceSegment], cores: int) -> int:
     counts.
     """
     total = sum(weight(piece) + _OPEN_COST for piece in pieces)
-    return min(_MOST_TASK, max(_LEAST_TASK, total // cores))
+    return min(MOST_TASK, max(LEAST_TASK, total // cores))
 
 
 def _ended(piece: SourceSegment, reading: LogReadOptions) -> SourceSegment:

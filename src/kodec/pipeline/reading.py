@@ -17,9 +17,7 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
 from kodec.log.files.listing import parse_folder_name
-from kodec.log.files.tier_keys import use_tier_keys
 from kodec.log.omissions import Omission, Omissions
-from kodec.pipeline.hadoop import use_hadoop_settings
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import SourceSegment, Task, shown, tasks_of
 from kodec.pipeline.rows import FIRST_ROWS, SegmentRows
@@ -27,16 +25,10 @@ from kodec.pipeline.spark_schema import arrow_schema, quarantine_schema, schema
 from kodec.pipeline.typed_source import TypedSource
 from kodec.runtime.errors import KodecError
 
-__all__ = ["TaskPartition", "TaskReader", "freeze_imports_once", "use_settings", "warn"]
+__all__ = ["TaskPartition", "TaskReader", "freeze_imports_once", "warn"]
 
 # Of one task; a disk may have a million damaged batches.
 _MOST_WARNINGS = 20
-
-
-def use_settings(options: Options) -> None:
-    """Open stores, and encrypted segments, in this process as the options say."""
-    use_hadoop_settings(options.hadoop)
-    use_tier_keys(options.keys)
 
 
 def _all_columns(options: Options, typed: TypedSource | None) -> StructType:
@@ -140,7 +132,6 @@ class TaskReader:
         if not isinstance(partition, TaskPartition):
             return
         freeze_imports_once()
-        use_settings(self.options)
         quarantines = self.options.mode == "quarantine"
         try:
             for batch in self._quarantine(partition) if quarantines else self._read(partition.task):

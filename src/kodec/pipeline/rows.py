@@ -24,9 +24,9 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.transactions import Transactions, find_aborted
 from kodec.log.files.listing import SegmentFiles
-from kodec.log.files.tier_view import TierPath, list_tiered
-from kodec.log.files.tiered import tiered_folders
 from kodec.log.omissions import Cause, Omission, Omissions
+from kodec.log.remote.names import tiered_folders
+from kodec.log.remote.tier import list_tiered, remote_of
 from kodec.log.selection import offset_range
 from kodec.log.tables.reader import TableReader, scan_rows
 from kodec.log.tables.several import part_of
@@ -419,7 +419,8 @@ def _transactions(
 ) -> Transactions:
     """The aborted transactions with records from `start` on and below `stop`. Raises FormatError."""
     if tiered:
-        files = list_tiered(tiered_folders(folder.tier if isinstance(folder, TierPath) else folder)[0])
+        remote = remote_of(folder)
+        files = list_tiered(tiered_folders(folder if remote is None else remote.tier)[0])
     else:
         files = PartitionLog(folder, limits=options.limits).files.segments
     segments = [Segment(file, options.limits) for file in files]

@@ -32,7 +32,8 @@ from pyspark.sql.types import StructType
 from kodec.log import kernel
 from kodec.log.batches.batch import CODECS
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
-from kodec.log.files.paths import require_no_link, require_outside_logs
+from kodec.log.files.paths import require_no_link
+from kodec.log.remote.opening import require_outside_logs
 from kodec.log.writing.add_segments import (
     FinishedSegment,
     add_segments,
@@ -40,7 +41,7 @@ from kodec.log.writing.add_segments import (
     is_unfinished,
     staging_folder,
 )
-from kodec.pipeline.options import Option, OptionError, local_path
+from kodec.pipeline.options import SIZE, TEXT, Kind, Option, OptionError, local_path
 from kodec.pipeline.segments import Cut, PartitionRows, log_columns
 from kodec.runtime.errors import KodecError
 from kodec.runtime.near import meant
@@ -57,53 +58,86 @@ _TYPES = {
     "timestamp": ("timestamp",),
     "timestampType": ("int",),
 }
+# As many rows without a key stay together.
+_RUN = 1_000
+_SIZE = re.compile(r"([0-9]{1,12})([kmg]?)b?", re.IGNORECASE)
+_PLAIN = Cut()
+
+
+def _number(values: str, most: int) -> Kind:
+    def read(name: str, text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,19}", text) or int(text) > most:
+            raise OptionError(name, f"{text!r}: expected a number from 0 to {most}")
+        return int(text)
+
+    return Kind(values, read)
+
+
+def _size(most: int) -> Kind:
+    def read(name: str, text: str) -> int:
+        match = _SIZE.fullmatch(text)
+        size = int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[match[2].lower()] if match else 0
+        if not 0 < size <= most:
+            raise OptionError(name, f"{text!r}: expected a size up to {most} bytes, like 64k or 1m")
+        return size
+
+    return Kind(SIZE.values, read, SIZE.shown)
+
+
+def _codec(name: str, text: str) -> str:
+    if text not in CODECS:
+        near = meant(text, CODECS)
+        raise OptionError("compression", f"{text!r}: expected one of {', '.join(CODECS)}{near}")
+    return text
+
+
 WRITE_OPTIONS: Mapping[str, Option] = {
     "topic": Option(
-        "a topic",
-        "",
+        TEXT._replace(values="a topic"),
+        None,
         "the topic of all rows; overrides the column",
     ),
     "partition": Option(
-        "whole number",
-        "",
+        _number("whole number", 2**31 - 1),
+        None,
         "the partition of all rows; overrides the column",
     ),
     "partitions": Option(
-        "whole number above 0",
-        "",
+        _number("whole number above 0", 2**31 - 1),
+        None,
         "the number of partitions of a topic. A row without a partition (no column, or null) "
         "goes where Kafka's producers send its key. Rows without a key go to each partition in "
         "turn, 1,000 at a time. A row whose partition is not below this number is an error",
     ),
     "compression": Option(
-        "`none`, `gzip`, `snappy`, `lz4`, `zstd`",
-        "none",
+        Kind(", ".join(f"`{each}`" for each in CODECS), _codec),
+        _PLAIN.compression,
         "the codec of batches",
     ),
     "kafka.compression.type": Option(
-        "as `compression`",
-        "none",
+        Kind("as `compression`", _codec),
+        _PLAIN.compression,
         "the same, by Kafka's name",
     ),
     "batchBytes": Option(
-        "size",
-        "1000000",
+        _size(64 << 20),
+        _PLAIN.batch_bytes,
         "a batch ends before it exceeds this size, before compression",
     ),
     "segmentBytes": Option(
-        "size, `64m`",
-        "1g",
+        _size(2**31 - 1),
+        _PLAIN.segment_bytes,
         "a segment ends before it exceeds this size (`segment.bytes`)",
     ),
     "queryId": Option(
-        "text",
-        "",
+        TEXT,
+        None,
         "for `foreachBatch`, not for a stream's own writes. A batch whose number is not above "
         "the last one of its query is already written and is left out",
     ),
     "batchId": Option(
-        "whole number",
-        "",
+        _number("whole number", 2**63 - 1),
+        None,
         "for `foreachBatch`, not for a stream's own writes. A batch whose number is not above "
         "the last one of its query is already written and is left out",
     ),
@@ -111,10 +145,6 @@ WRITE_OPTIONS: Mapping[str, Option] = {
 # What Spark itself adds.
 _OF_SPARK = ("queryname", "provider", "owner")
 _SOME_OFFSETS = "kafka-log: offset is null in some rows: leave the column out, or give them all"
-# As many rows without a key stay together.
-_RUN = 1_000
-_SIZE = re.compile(r"([0-9]{1,12})([kmg]?)b?", re.IGNORECASE)
-_MOST_BATCH = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +174,11 @@ class WriteOptions:
         known = {name.lower(): name for name in (*WRITE_OPTIONS, "path")}
         values: dict[str, str] = {}
         checkpoint = None
-        for name, value in options.items():
+        for name, text in options.items():
             if (lower := name.lower()) in known:
-                values[known[lower]] = value
+                values[known[lower]] = text
             elif lower == "checkpointlocation":
-                checkpoint = value
+                checkpoint = text
             elif lower not in _OF_SPARK and not lower.startswith("kafka."):
                 hint = meant(lower, known.values()) or f"; there are {', '.join(WRITE_OPTIONS)}"
                 raise OptionError(name, f"there is no such option of writing{hint}")
@@ -167,27 +197,24 @@ class WriteOptions:
                 f"{root} is named like a topic-partition's folder; give the log directory that it is to be in"
             )
             raise OptionError("path", text)
-        topic = values.get("topic")
-        partition = _number(values, "partition", 2**31 - 1)
-        partitions = _number(values, "partitions", 2**31 - 1)
+
+        def value(name: str) -> Any:
+            option = WRITE_OPTIONS[name]
+            return option.kind.read(name, values[name]) if name in values else option.default
+
+        topic, partition, partitions = value("topic"), value("partition"), value("partitions")
         if partitions == 0:
             raise OptionError("partitions", "a topic has at least one")
         if partition is not None and partitions is not None:
             raise OptionError("partitions", "it is for rows without a partition of their own")
         if topic is not None:
             _require_name(topic, partition or 0)
-        compression = values.get("compression", values.get("kafka.compression.type", "none"))
-        if compression not in CODECS:
-            near = meant(compression, CODECS)
-            raise OptionError("compression", f"{compression!r}: expected one of {', '.join(CODECS)}{near}")
-        plain = Cut()
         cut = Cut(
-            compression=compression,
-            batch_bytes=_size(values, "batchBytes", plain.batch_bytes, _MOST_BATCH),
-            segment_bytes=_size(values, "segmentBytes", plain.segment_bytes, 2**31 - 1),
+            compression=value("compression" if "compression" in values else "kafka.compression.type"),
+            batch_bytes=value("batchBytes"),
+            segment_bytes=value("segmentBytes"),
         )
-        number = _number(values, "batchId", 2**63 - 1)
-        query = values.get("queryId")
+        query, number = value("queryId"), value("batchId")
         if (query is None) != (number is None):
             raise OptionError("queryId", "it goes with batchId: give both or none")
         batch = None if query is None or number is None else (query, number)
@@ -196,26 +223,6 @@ class WriteOptions:
     def staging(self, name: str) -> Path:
         """The folder in which one write, of this name, is made."""
         return staging_folder(self.root, name)
-
-
-def _number(values: Mapping[str, str], name: str, most: int) -> int | None:
-    text = values.get(name)
-    if text is None:
-        return None
-    if not re.fullmatch(r"[0-9]{1,19}", text) or int(text) > most:
-        raise OptionError(name, f"{text!r}: expected a number from 0 to {most}")
-    return int(text)
-
-
-def _size(values: Mapping[str, str], name: str, default: int, most: int) -> int:
-    text = values.get(name)
-    if text is None:
-        return default
-    match = _SIZE.fullmatch(text)
-    size = int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[match[2].lower()] if match else 0
-    if not 0 < size <= most:
-        raise OptionError(name, f"{text!r}: expected a size up to {most} bytes, like 64k or 1m")
-    return size
 
 
 def _require_name(topic: object, partition: object) -> TopicPartition:

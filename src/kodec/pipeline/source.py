@@ -23,7 +23,7 @@ from pyspark.sql.types import StructType
 from kodec.log.omissions import Omissions
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import found_logs, list_segments, relisted
-from kodec.pipeline.reading import TaskReader, use_settings
+from kodec.pipeline.reading import TaskReader
 from kodec.pipeline.spark_schema import arrow_schema, quarantine_schema, schema
 from kodec.pipeline.typed_source import TypedSource
 
@@ -71,9 +71,7 @@ class KafkaLogDataSource(DataSource):
         )
 
     def _read_options(self, streaming: bool | None = False) -> Options:
-        options = Options.parse(self.options, streaming=streaming)
-        use_settings(options)
-        return options
+        return Options.parse(self.options, streaming=streaming)
 
     def reader(self, schema: StructType) -> LogReader:
         """A reader for the columns of `schema`, which may be fewer than there are."""

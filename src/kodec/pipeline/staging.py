@@ -16,7 +16,8 @@ from pathlib import Path
 
 from kodec.log.files.durable import exchange, sync_folder
 from kodec.log.files.lock import is_locked, locked_staging
-from kodec.log.files.paths import is_own_folder, require_outside_logs
+from kodec.log.files.paths import is_own_folder
+from kodec.log.remote.opening import require_outside_logs
 from kodec.stores.modes import readable_as
 from kodec.stores.storage import StorePath
 from kodec.stores.upload import require_empty, upload

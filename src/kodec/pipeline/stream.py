@@ -28,7 +28,6 @@ from kodec.pipeline.options import Options
 from kodec.pipeline.plan import Log, SourceSegment, found_logs, lose, relisted
 from kodec.pipeline.reading import TaskReader, warn
 from kodec.runtime.errors import KodecError
-from kodec.stores.storage import path_of
 
 __all__ = ["LogStreamReader"]
 
@@ -147,7 +146,7 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
         """Report a log that has no segment any more, and was read up to `first`. Raises DataLoss."""
         what = "; the query had read" if first == stop else ", with offsets"
         text = f"{owner} is gone{what} up to {stop}"
-        path = path_of(self.options.paths[0]) / str(owner)
+        path = self.options.paths[0] / str(owner)
         offsets = (None, None) if first == stop else (first, stop - 1)
         lost = Omission(Cause.MISSING, path, text, first_offset=offsets[0], last_offset=offsets[1])
         lose(self.options, omissions, lost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql.types import DataType
@@ -16,7 +17,6 @@ from kodec.pipeline.plan import found_logs, relisted
 from kodec.pipeline.spark_schema import arrow_type, spark_type
 from kodec.pipeline.typed import TypedColumns
 from kodec.runtime.errors import ArgumentError
-from kodec.stores.storage import path_of
 
 __all__ = ["TypedSource"]
 
@@ -78,7 +78,7 @@ def _columns(options: TypedOptions, requests: Mapping[Part, ValueRequest]) -> Ty
     return TypedColumns(decoders, options.form or "struct")
 
 
-def _log_dirs(options: Options) -> tuple[str, ...]:
+def _log_dirs(options: Options) -> tuple[Path, ...]:
     """The log directories that may contain the topic of schemas."""
     folders = [
         (log.path if log.alone is None else log.path.parent).parent
@@ -86,6 +86,4 @@ def _log_dirs(options: Options) -> tuple[str, ...]:
         for log in logs
         if log.tiered is None
     ]
-    return tuple(dict.fromkeys(map(str, folders))) or tuple(
-        path for path in options.paths if path_of(path).is_dir()
-    )
+    return tuple(dict.fromkeys(folders)) or tuple(path for path in options.paths if path.is_dir())

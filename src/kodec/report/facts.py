@@ -20,9 +20,10 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import LeftoverKind, ReplicaKind, parse_segment_name
 from kodec.log.files.lock import is_locked
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import NotALog, resolve
 from kodec.log.omissions import Omissions
 from kodec.log.reading.ahead import cores
+from kodec.log.remote.opening import open_location
+from kodec.log.remote.resolve import NotALog, resolve
 from kodec.log.verification.problems import Problem
 from kodec.log.verification.survey import Health, survey
 from kodec.log.verification.verify import plan_checks
@@ -31,7 +32,7 @@ from kodec.log.views.transactions import OpenTransaction, read_transactions
 from kodec.report.savings import Savings, measure_savings
 from kodec.report.times import Span, Timeline
 from kodec.runtime.errors import KodecError
-from kodec.stores.storage import entries, path_of
+from kodec.stores.storage import entries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -349,7 +350,7 @@ def _logs_at(
 ) -> tuple[list[PartitionLog], list[LogDirectory]]:
     logs: list[PartitionLog] = []
     directories: list[LogDirectory] = []
-    for path in map(path_of, paths):
+    for path in map(open_location, paths):
         clean: bool | None = None
         if isinstance(resolve(path), PartitionPath):
             logs.append(PartitionLog(path, limits=limits))

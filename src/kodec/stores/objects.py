@@ -25,17 +25,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from kodec.runtime.errors import ArgumentError, MissingDependency, ReadFailed
 from kodec.runtime.extras import install_command
+from kodec.stores.context import S3Settings
 from kodec.stores.positioned import PositionedFile
 from kodec.stores.storage import (
     UNFINISHED,
     WHOLE,
+    Bucket,
     Entry,
     Listed,
-    S3Settings,
     Status,
-    Storage,
     StorePath,
-    looked_at,
+    listings_of,
     not_found,
 )
 
@@ -92,10 +92,10 @@ def _threads() -> ThreadPoolExecutor:
 
 
 @lru_cache(maxsize=64)
-def object_storage(scheme: str, bucket: str, s3: S3Settings | None = None) -> Storage:
+def object_storage(scheme: str, bucket: str, s3: S3Settings | None = None) -> ObjectStorage:
     """The storage of a bucket, a container or a host; one for all of a process.
 
-    Args: s3 gives settings of a bucket, before those of the environment, as `use_s3_settings` describes.
+    Args: s3 gives settings of a bucket, before those of the environment.
 
     Raises: MissingDependency; ValueError where the environment's settings cannot be used.
     """
@@ -309,7 +309,7 @@ def _nanoseconds(time: datetime) -> int:
 
 
 class ObjectStorage:
-    """A bucket, a container, or a web server."""
+    """A bucket, a container, or a web server: what `Bucket` asks. Its methods are those of `Files`."""
 
     def __init__(self, store: ObjectStore, name: str) -> None:
         self._store = store
@@ -317,6 +317,8 @@ class ObjectStorage:
         # what was found of the last scan: a store that is slow is so for the next object too
         self.most_ahead = _LEAST_AHEAD
         self._begun: OrderedDict[str, ObjectFile] = OrderedDict()
+        # The objects that were opened since those before them were: these need not be begun.
+        self.opened: set[str] = set()
         # An object that the collector frees while its thread holds the lock is dropped under it too.
         self._begun_lock = threading.RLock()
 
@@ -332,14 +334,17 @@ class ObjectStorage:
         return cast(StorePath, folder / name)
 
     def _list(self, folder: Path) -> list[Entry]:
-        given, looks = cast(StorePath, folder), looked_at()
+        given, looks = cast(StorePath, folder), listings_of(folder)
         if looks is not None and folder in looks:
             return looks[folder]
         try:
             with _translated(folder):
                 found = self._listing(given.key or None)
         except ReadFailed as error:
-            if given.scheme not in ("http", "https") or error.errno not in (errno.EIO, errno.ENOTSUP):
+            if cast(Bucket, given.files).scheme not in ("http", "https") or error.errno not in (
+                errno.EIO,
+                errno.ENOTSUP,
+            ):
                 raise
             # but for those that speak WebDAV
             reason = "this web server lists no folders: name a file"
@@ -350,8 +355,8 @@ class ObjectStorage:
                 listed.append(Listed(path, None))
         for meta in found["objects"]:
             if (path := self._path(folder, meta["path"])) is not None:
-                path.listed = _status(meta)
-                listed.append(Listed(path, path.listed))
+                status = _status(meta)
+                listed.append(Listed(path.seen(status), status))
         if looks is not None:
             looks[folder] = listed
         return listed
@@ -401,10 +406,10 @@ class ObjectStorage:
 
     def open(self, path: Path) -> BinaryIO:
         given = cast(StorePath, path)
-        given.is_read = True
-        if given.following is not None:
-            given.following.is_read = False
         with self._begun_lock:
+            self.opened.add(given.key)
+            if given.following is not None:
+                self.opened.discard(given.following.key)
             begun = self._begun.pop(given.key, None)
         if begun is None or begun.known != given.listed:
             begun = ObjectFile(self, given)
@@ -538,9 +543,7 @@ class ObjectFile(PositionedFile):
 
     def again(self) -> ObjectFile:
         """The same content as another file, with a position of its own."""
-        path = StorePath(str(self._path))
-        path.listed = self._known
-        return ObjectFile(self._storage, path)
+        return ObjectFile(self._storage, self._path.seen(self._known))
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -614,7 +617,7 @@ class ObjectFile(PositionedFile):
         most = self._storage.most_ahead
         pos = self.read_ahead(pos, most)
         following = self._path.following
-        if pos < self._known.size or following is None or following.is_read:
+        if pos < self._known.size or following is None or following.key in self._storage.opened:
             return
         if most > len(self._ahead):
             self._has_begun = True

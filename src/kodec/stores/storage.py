@@ -12,59 +12,63 @@ import os
 import re
 import stat
 import sys
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
-from pathlib import Path, PosixPath, WindowsPath
+from pathlib import Path, PosixPath, PurePath, WindowsPath
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, Self, TypeVar
 
 from kodec.runtime.cached import cached_property
 from kodec.runtime.errors import ArgumentError
+from kodec.stores.context import DEFAULT, Context
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Sequence
+
+    from kodec.stores.objects import ObjectStorage
 
 __all__ = [
     "SCHEMES",
     "UNFINISHED",
     "WHOLE",
+    "Bucket",
     "Entry",
+    "Files",
     "Listed",
-    "LocalStorage",
-    "S3Settings",
+    "Local",
+    "Location",
     "Status",
-    "Storage",
     "StorePath",
     "archive_note",
     "as_stored",
+    "context_of",
     "entries",
+    "entry_path",
     "files_below",
+    "files_of",
     "if_there",
+    "is_of_store",
     "is_url",
-    "is_view",
+    "listings_of",
     "on_this_machine",
     "one_look",
     "path_of",
     "readable",
-    "register_place",
-    "register_view",
-    "storage_of",
-    "use_s3_settings",
+    "register_store",
 ]
 
 SCHEMES = ("s3", "s3a", "gs", "az", "https", "http")
 """Of URLs that are read by an object store's API, or from a web server."""
 T = TypeVar("T")
 _ARCHIVE = re.compile(r".*.\.(tar(\.[a-z0-9]+)?|tgz|tbz2?|txz|tzst|zip|7z)", re.IGNORECASE)
-S3Settings = Callable[[str], "Mapping[str, str | bool]"]
-"""A function that gives settings of a bucket, with the names of `obstore.store.S3Config`; it has a hash."""
-_s3_settings: S3Settings | None = None
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 WHOLE = 1 << 20
 """An object of up to this number of bytes is read with one request."""
 UNFINISHED = "_kodec-unfinished"
 """The mark in a folder of a store to which not all was written yet; see `upload.py`."""
 _COPIED = 1 << 20
+# How many parts of a path name its place at least.
+_FIRST = 2
 # The longest key that S3, Azure and Google's store allow.
 _MOST_OF_A_KEY = 1024
 _OWNER = (os.getuid(), os.getgid()) if hasattr(os, "getuid") else (0, 0)
@@ -83,6 +87,8 @@ class Status(NamedTuple):
     Attributes:
         size: in bytes. modified: when it was last written, in ns since 1970.
         tag: what another content has another of (an ETag); None where the storage has none.
+
+    Example: see `register_store`.
     """
 
     size: int
@@ -102,21 +108,70 @@ class Entry(Protocol):
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result: ...
 
 
-class Storage(Protocol):
-    """A place of files. Every method raises OSError; ReadFailed where a server does not answer as it should.
+class Files:
+    """A place of files, which is only read where it does not say how to write; the base of one's own.
 
-    FileNotFoundError says that there is no such file or folder, and nothing else.
+    Every method raises OSError; ReadFailed where a server does not answer as it should. FileNotFoundError
+    says that there is no such file or folder, and nothing else.
+
+    Attributes:
+        what: what is in it, for errors.
+        root: the first parts of its paths, which name the place; the others are names in it. Two places with
+            the same are one.
+        context: what was brought along when it was opened.
+        has_indexes: whether logs in it may have Kafka's indexes.
+
+    Example: see `register_store`.
     """
 
+    what = "in a place of its own"
+    root: tuple[str, ...] = ()
+    context = DEFAULT
+    has_indexes = True
+
+    def text(self, path: Path) -> str:
+        """A path for people."""
+        scheme, *rest = path.parts
+        return f"{scheme}//{'/'.join(rest)}"
+
+    @property
+    def origin(self) -> Path | None:
+        """The path that a view is made of; None for objects, which have no modes."""
+        return None
+
+    def stored(self, path: StorePath) -> Path:
+        """The file in its own format, where this shows it in another; else the path."""
+        return path
+
+    def left_out(self, path: StorePath) -> Sequence[Any]:
+        """What is in a log directory and not listed in it: each an `Omission`.
+
+        Args:
+            path: of the log directory.
+        """
+        return ()
+
+    @abstractmethod
     def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
         """What is in a folder, in any order: all of it, however many pages that takes."""
 
+    @abstractmethod
     def is_folder(self, path: Path) -> bool:
-        """Whether there is a folder. In an object store that is a prefix of names that are there."""
+        """Whether there is a folder. In an object store that is a prefix of names that are there.
 
+        Args:
+            path: of the folder.
+        """
+
+    @abstractmethod
     def status(self, path: Path) -> Status:
-        """What a file is now."""
+        """What a file is now.
 
+        Args:
+            path: of the file.
+        """
+
+    @abstractmethod
     def open(self, path: Path) -> BinaryIO:
         """A file to read at any position, unbuffered. What is read is one content.
 
@@ -127,15 +182,30 @@ class Storage(Protocol):
     def create(self, path: Path, data: bytes | Path) -> None:
         """A new file with this content, or that of a file of this machine, whole or not at all.
 
+        Args:
+            path: of the file. data: the content, or the file that has it.
+
         Raises FileExistsError; it replaces nothing.
         """
+        raise PermissionError(f"{path} is {self.what}, which is only read")
 
     def remove(self, path: Path) -> None:
-        """Delete a file."""
+        """Delete a file.
+
+        Args:
+            path: of the file.
+        """
+        raise PermissionError(f"{path} is {self.what}, which is only read")
 
 
-class LocalStorage:
+class Local(Files):
     """The file systems of this machine."""
+
+    def __init__(self, context: Context = DEFAULT) -> None:
+        self.context = context
+
+    def text(self, path: Path) -> str:
+        return str(path)
 
     def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
         return os.scandir(folder)
@@ -173,7 +243,53 @@ class LocalStorage:
         path.unlink()
 
 
-_LOCAL = LocalStorage()
+_LOCAL = Local()
+
+
+class Listings:
+    """The folders of a bucket that `one_look` has listed so far; None when it is over."""
+
+    def __init__(self) -> None:
+        self.known: dict[Path, list[Entry]] | None = {}
+
+
+class Bucket(Files):
+    """A bucket, a container, or a host; it is asked for nothing until a file or a folder is wanted."""
+
+    what = "in a store"
+
+    def __init__(
+        self, scheme: str, bucket: str, context: Context = DEFAULT, listings: Listings | None = None
+    ) -> None:
+        self.scheme, self.bucket, self.context, self.listings = scheme, bucket, context, listings
+        self.root = (f"{scheme}:", bucket)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Bucket, (self.scheme, self.bucket, self.context)
+
+    @property
+    def _storage(self) -> ObjectStorage:
+        from kodec.stores.objects import object_storage
+
+        return object_storage(self.scheme, self.bucket, self.context.s3)
+
+    def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
+        return self._storage.entries(folder)
+
+    def is_folder(self, path: Path) -> bool:
+        return self._storage.is_folder(path)
+
+    def status(self, path: Path) -> Status:
+        return self._storage.status(path)
+
+    def open(self, path: Path) -> BinaryIO:
+        return self._storage.open(path)
+
+    def create(self, path: Path, data: bytes | Path) -> None:
+        self._storage.create(path, data)
+
+    def remove(self, path: Path) -> None:
+        self._storage.remove(path)
 
 
 if sys.platform == "win32":
@@ -182,73 +298,169 @@ else:
     _Native = PosixPath
 
 
-class StorePath(_Native):
-    """A URL of an object store or a web server, used as a path: the same names and questions.
+class Location(_Native):
+    """A path in a place that was opened, with its `Files`; it never changes, and paths made of it keep them.
+
+    One of this machine is like any other path, and brings its context along.
+
+    Attributes:
+        files: where it is.
+        listed: what the file was when a listing showed it; None for another path. It goes with the path to
+            other processes, so that all of them read the same content, and has no part in comparisons.
+        content: what the files need to open it, if the listing that showed it knew; it goes along too.
+        following: the object that is read next by who reads this one to its end, as the next segment.
+    """
+
+    _files: Files
+    _listed: Status | None
+    _content: object
+    _following: StorePath | None
+
+    def __new__(
+        cls,
+        files: Files,
+        *parts: str | os.PathLike[str],
+        listed: Status | None = None,
+        content: object = None,
+        following: StorePath | None = None,
+    ) -> Self:
+        self = super().__new__(cls, *parts)
+        self._files, self._listed, self._content, self._following = files, listed, content, following
+        return self
+
+    if sys.version_info >= (3, 12):
+
+        def __init__(self, files: Files, *parts: str | os.PathLike[str], **facts: Any) -> None:
+            super().__init__(*parts)
+
+    @property
+    def files(self) -> Files:
+        return self._files
+
+    @property
+    def listed(self) -> Status | None:
+        return self._listed
+
+    @property
+    def content(self) -> object:
+        return self._content
+
+    @property
+    def following(self) -> StorePath | None:
+        return self._following
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (type(self), self._files, self.parts, self._listed, self._content)
+
+    def with_segments(self, *parts: str | os.PathLike[str]) -> Self:
+        """Another path in the same place."""
+        return type(self)(self._files, *parts)
+
+    @property
+    def _plain(self) -> Path:
+        return Path(*self.parts)
+
+    # Before Python 3.12 none of these asks `with_segments`.
+
+    def __truediv__(self, name: str | os.PathLike[str]) -> Self:
+        return self.joinpath(name)
+
+    def joinpath(self, *names: str | os.PathLike[str]) -> Self:
+        return self.with_segments(self._plain.joinpath(*names))
+
+    @property
+    def parent(self) -> Self:
+        return self.with_segments(self._plain.parent)
+
+    @property
+    def parents(self) -> Sequence[Self]:
+        return tuple(map(self.with_segments, self._plain.parents))
+
+    def with_name(self, name: str) -> Self:
+        return self.with_segments(self._plain.with_name(name))
+
+    def with_suffix(self, suffix: str) -> Self:
+        return self.with_segments(self._plain.with_suffix(suffix))
+
+    def absolute(self) -> Self:
+        return self.with_segments(self._plain.absolute())
+
+    def resolve(self, strict: bool = False) -> Self:
+        return self.with_segments(self._plain.resolve(strict))
+
+    def expanduser(self) -> Self:
+        return self.with_segments(self._plain.expanduser())
+
+    def relative_to(self, *others: Any, **options: Any) -> Path:  # type: ignore[override]
+        return self._plain.relative_to(
+            *(Path(*each.parts) if isinstance(each, Location) else each for each in others)
+        )
+
+    def iterdir(self) -> Generator[Self, None, None]:
+        yield from map(self.with_segments, self._plain.iterdir())
+
+    def glob(self, pattern: str, **options: Any) -> Iterator[Self]:  # type: ignore[override]
+        yield from map(self.with_segments, self._plain.glob(pattern, **options))
+
+    def rglob(self, pattern: str, **options: Any) -> Iterator[Self]:  # type: ignore[override]
+        yield from map(self.with_segments, self._plain.rglob(pattern, **options))
+
+
+class StorePath(Location):
+    """A location that is no path of this machine: a URL of an object store or a web server, or in a view.
 
     Only what reads is here. Whatever else asks the system of this machine for it, as `os.open` or `mkdir`,
     raises ArgumentError: nothing is read or written in a folder called `s3:` by mistake.
-
-    Attributes: `listed` is what the object was when a listing showed it; None for another path. It goes with
-    the path to other processes, so that all of them read the same content, and has no part in comparisons.
-    `what` is what it is, for errors; `has_indexes` whether logs in it may have Kafka's indexes.
-    `following` is the object that is read next by who reads this one to its end, as the next segment, and
-    `is_read` whether it was opened since. `largest` is the largest timestamp of a log, if metadata has it.
     """
-
-    what = "in a store"
-    has_indexes = True
-    listed: Status | None = None
-    following: StorePath | None = None
-    is_read = False
-    largest: int | None = None
 
     # -- names ------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        scheme, *rest = self.parts or ("",)
-        return f"{scheme}//{'/'.join(rest)}"
+        return self._files.text(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
 
     def __fspath__(self) -> str:
         raise ArgumentError(f"{self} is not a path of this machine, which this needs: copy it here first")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (str(self), self.listed)
+    def __eq__(self, other: object) -> bool:
+        return self.parts == other.parts if isinstance(other, StorePath) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+    def __lt__(self, other: PurePath) -> bool:
+        return self.parts < other.parts
 
     @property
-    def scheme(self) -> str:
-        """How the store is asked: one of `SCHEMES`."""
-        return self.parts[0].removesuffix(":")
+    def what(self) -> str:
+        """What it is, for errors."""
+        return self._files.what
 
     @property
     def origin(self) -> Path | None:
         """The path that a view is made of; None for an object, which has no modes."""
-        return None
-
-    @property
-    def stored(self) -> Path:
-        """The file in its own format, where this shows it in another; else this."""
-        return self
-
-    @property
-    def bucket(self) -> str:
-        """The bucket, container or host."""
-        return self.parts[1]
-
-    @property
-    def storage(self) -> Storage:
-        """Where it is."""
-        from kodec.stores.objects import object_storage
-
-        return object_storage(self.scheme, self.bucket, _s3_settings)
+        return self._files.origin
 
     @cached_property
     def key(self) -> str:
-        """The name in the store; "" for all of it. Raises ArgumentError for a name that leads elsewhere."""
-        rest = self.parts[2:]
+        """The name in its place; "" for all of it. Raises ArgumentError for a name that leads elsewhere."""
+        rest = self.parts[len(self._files.root) :]
         found = "/".join(rest)
         if ".." in rest or _CONTROL.search(found) or len(found.encode(errors="replace")) > _MOST_OF_A_KEY:
             raise ArgumentError(f"{str(self)[:200]!r}: not the name of an object")
         return found
+
+    def seen(self, listed: Status, content: object = None) -> Self:
+        """This path, as a listing shows it."""
+        return type(self)(self._files, *self.parts, listed=listed, content=content)
+
+    def followed_by(self, path: StorePath) -> Self:
+        """This path, with the object that is read after it."""
+        return type(self)(
+            self._files, *self.parts, listed=self._listed, content=self._content, following=path
+        )
 
     def as_posix(self) -> str:
         return str(self)
@@ -256,20 +468,28 @@ class StorePath(_Native):
     def as_uri(self) -> str:
         return str(self)
 
+    def joinpath(self, *names: str | os.PathLike[str]) -> Self:
+        return self.with_segments(*self.parts, *names)
+
     @property
     def parent(self) -> Self:
-        return self if len(self.parts) <= 2 else self._made(self.parts[:-1])
+        return self if len(self.parts) <= _FIRST else self.with_segments(*self.parts[:-1])
 
     @property
     def parents(self) -> Sequence[Self]:
-        return tuple(self._made(self.parts[:count]) for count in range(len(self.parts) - 1, 1, -1))
+        return tuple(
+            self.with_segments(*self.parts[:count]) for count in range(len(self.parts) - 1, _FIRST - 1, -1)
+        )
 
     @property
     def name(self) -> str:
-        return self.parts[-1] if len(self.parts) > 2 else ""
+        return self.parts[-1] if len(self.parts) > _FIRST else ""
 
-    def _made(self, parts: Sequence[str]) -> Self:
-        return type(self)(*parts)
+    def with_name(self, name: str) -> Self:
+        return self.with_segments(*self.parts[:-1], name)
+
+    def with_suffix(self, suffix: str) -> Self:
+        return self.with_name(f"{self.name.removesuffix(self.suffix)}{suffix}")
 
     def is_absolute(self) -> bool:
         return True
@@ -286,18 +506,17 @@ class StorePath(_Native):
     # -- questions --------------------------------------------------------------------------------
 
     def exists(self, *, follow_symlinks: bool = True) -> bool:
-        storage = storage_of(self)
         # of a bucket that is missing nothing is there
-        return self._is_there(storage.status) or self._is_there(storage.is_folder)
+        return self._is_there(self._files.status) or self._is_there(self._files.is_folder)
 
     def is_file(self, *, follow_symlinks: bool = True) -> bool:
         if self.listed is not None:
             return True
-        is_known_folder = bool((looked_at() or {}).get(self))
-        return not is_known_folder and self._is_there(storage_of(self).status)
+        is_known_folder = bool((listings_of(self) or {}).get(self))
+        return not is_known_folder and self._is_there(self._files.status)
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        return self.listed is None and storage_of(self).is_folder(self)
+        return self.listed is None and self._files.is_folder(self)
 
     def is_symlink(self) -> bool:
         return False
@@ -311,10 +530,10 @@ class StorePath(_Native):
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
         """The size and the time of an object; a folder has neither. One request, whatever was listed."""
         try:
-            return as_stat(storage_of(self).status(self))
+            return as_stat(self._files.status(self))
         except FileNotFoundError:
             # which reports a missing bucket
-            storage_of(self).entries(self)
+            self._files.entries(self)
             times = dict.fromkeys(("st_atime_ns", "st_mtime_ns", "st_ctime_ns"), 0)
             return os.stat_result((stat.S_IFDIR | 0o755, 0, 0, 1, *_OWNER, 0, 0, 0, 0), times)
 
@@ -353,7 +572,7 @@ class StorePath(_Native):
     ) -> IO[Any]:
         if mode != "rb":
             raise ArgumentError(f"{self} is read as bytes, and not opened with mode {mode!r}")
-        raw = storage_of(self).open(self)
+        raw = self._files.open(self)
         return raw if buffering == 0 else io.BufferedReader(raw)  # type: ignore[type-var]  # it is raw
 
     def read_bytes(self) -> bytes:
@@ -381,10 +600,10 @@ class Listed(NamedTuple):
         return self.path.stat() if self.status is None else as_stat(self.status)
 
 
-def _unpickled(text: str, listed: Status | None) -> StorePath:
-    found = StorePath(text)
-    found.listed = listed
-    return found
+def _unpickled(
+    kind: type[Location], files: Files, parts: Sequence[str], listed: Status | None, content: object
+) -> Location:
+    return kind(files, *parts, listed=listed, content=content)
 
 
 def as_stat(status: Status) -> os.stat_result:
@@ -396,36 +615,62 @@ def as_stat(status: Status) -> os.stat_result:
     )
 
 
-def path_of(value: object) -> Path:
-    """The path of a path or a URL: a `StorePath` for one of `SCHEMES`, that of a file for `file:`.
+def path_of(value: object, context: Context = DEFAULT) -> Path:
+    """The path of a path or a URL: a `StorePath` for one of a store, that of a file for `file:`.
 
-    A path in a place that something else reads (`register_place`) is what that makes of it. A URL that
-    `Path` has made a path of is one too. A folder of this machine that is called `s3:` is no URL.
+    A URL that `Path` has made a path of is one too. A folder of this machine that is called `s3:` is no URL.
+    What is in a folder of another system, or in a backup, `kodec.open_location` sees.
 
     Raises: ArgumentError for anything else, also for a URL with a password, a signature or `..` in it.
     """
-    found = _path_of(value)
-    for recognize in _places:
-        found = recognize(found)
-    return found
-
-
-def _path_of(value: object) -> Path:
-    if isinstance(value, StorePath):
+    if isinstance(value, Location):
         return value
     if not isinstance(value, (str, os.PathLike)):
         hint = ": pass its `path`" if isinstance(getattr(value, "path", None), Path) else ""
         raise ArgumentError(f"expected a path, not {type(value).__name__}{hint}")
     text = os.fspath(value)
-    if isinstance(text, str) and is_view(text):
-        kind, _, rest = text.partition("://")
-        return _views[kind](f"{kind}:", *rest.split("/"))
     scheme = is_url(text)
-    if scheme in SCHEMES:
-        return _store_path(scheme, text)
+    if scheme is not None and is_of_store(text):
+        return _store_path(scheme, text, context)
     if scheme == "file":
         return _path_of_file(text)
     return Path(value)
+
+
+_stores: dict[str, Callable[[str], Files]] = {}
+
+
+def register_store(scheme: str, files: Callable[[str], Files]) -> None:
+    """Let URLs of a scheme be read wherever a path is.
+
+    Args:
+        scheme: of the URLs, in lower case.
+        files: what is called with the part of a URL before the first name, as a host or a bucket, and returns
+            its `Files`; other processes call it too, so it must be possible to pickle what it returns.
+
+    Raises: ArgumentError for a scheme that kodec reads itself.
+
+    Example:
+        >>> import contextlib, io, kodec
+        >>> class InMemory(kodec.Files):
+        ...     def __init__(self, name): self.root = ("memory:", name)
+        ...     def entries(self, folder): return contextlib.nullcontext(iter([]))
+        ...     def is_folder(self, path): return False
+        ...     def status(self, path): return kodec.Status(3, 0)
+        ...     def open(self, path): return io.BytesIO(b"abc")
+        >>> kodec.register_store("memory", InMemory)
+        >>> kodec.open_location("memory://host/a/file").read_bytes()
+        b'abc'
+    """
+    if scheme in (*SCHEMES, "file") or not re.fullmatch("[a-z][a-z0-9+.-]+", scheme):
+        raise ArgumentError(f"{scheme!r} is read by kodec itself, or is no scheme")
+    _stores[scheme] = files
+
+
+def is_of_store(text: str) -> bool:
+    """Whether a text is a URL of a store."""
+    scheme = is_url(text)
+    return scheme in SCHEMES or scheme in _stores
 
 
 def is_url(text: str) -> str | None:
@@ -433,12 +678,12 @@ def is_url(text: str) -> str | None:
     if not isinstance(text, str) or (found := _URL.match(text)) is None:
         return None
     scheme = found[1].lower()
-    if "://" not in text and (scheme not in (*SCHEMES, "file") or Path(f"{found[1]}:").exists()):
+    if "://" not in text and (scheme not in (*SCHEMES, *_stores, "file") or Path(f"{found[1]}:").exists()):
         return None
     return None if Path(f"{found[1]}:").exists() else scheme
 
 
-def _store_path(scheme: str, text: str) -> StorePath:
+def _store_path(scheme: str, text: str, context: Context) -> StorePath:
     rest = re.sub("^//?", "", text.split(":", 1)[1])
     bucket, _, key = rest.partition("/")
     if "@" in bucket:
@@ -457,11 +702,8 @@ def _store_path(scheme: str, text: str) -> StorePath:
         key = unquote(key)
     if bucket in ("", ".", ".."):
         raise ArgumentError(f"{text!r}: the bucket is missing, as in {scheme}://bucket/logs")
-    found = (
-        StorePath(f"{scheme}:", bucket, *key.split("/"))
-        if key.strip("/")
-        else StorePath(f"{scheme}:", bucket)
-    )
+    files = _stores[scheme](bucket) if scheme in _stores else Bucket(scheme, bucket, context)
+    found = StorePath(files, *files.root, *filter(None, key.split("/")))
     _ = found.key
     return found
 
@@ -475,23 +717,27 @@ def _path_of_file(text: str) -> Path:
     return Path(unquote(url.path, errors="surrogateescape"))
 
 
-def storage_of(path: Path) -> Storage:
-    """The storage that a path is in. Raises MissingDependency for a store without its library."""
-    return path.storage if isinstance(path, StorePath) else _LOCAL
+def files_of(path: Path) -> Files:
+    """The files that a path is one of."""
+    return path.files if isinstance(path, Location) else _LOCAL
 
 
-def use_s3_settings(settings: S3Settings | None) -> None:
-    """Open the buckets of S3 with these settings, from now on; what they do not say, the environment does.
+def context_of(path: Path) -> Context:
+    """What a path brings along."""
+    return path.files.context if isinstance(path, Location) else DEFAULT
 
-    It is for a process that works for one query at a time, as those of Spark do. None: the environment alone.
-    """
-    global _s3_settings
-    _s3_settings = settings
+
+def entry_path(entry: Entry, folder: Path | None = None) -> Path:
+    """The path of a name in a listing; of one of this machine it brings along what the folder does."""
+    path = entry.path
+    if isinstance(path, Path):
+        return path
+    return folder / entry.name if isinstance(folder, Location) else Path(path)
 
 
 def entries(folder: str | os.PathLike[str]) -> AbstractContextManager[Iterator[Entry]]:
     """What is in a folder, as `os.scandir` lists it. Raises OSError."""
-    return storage_of(folder).entries(folder) if isinstance(folder, StorePath) else os.scandir(folder)
+    return folder.files.entries(folder) if isinstance(folder, StorePath) else os.scandir(folder)
 
 
 def files_below(folder: Path, failed: Callable[[OSError], object]) -> Iterator[Path]:
@@ -509,7 +755,7 @@ def files_below(folder: Path, failed: Callable[[OSError], object]) -> Iterator[P
             failed(error)
             continue
         for each in listed:
-            path = path_of(each.path)
+            path = entry_path(each)
             try:
                 is_folder = each.is_dir()
             except OSError as error:
@@ -524,9 +770,9 @@ def files_below(folder: Path, failed: Callable[[OSError], object]) -> Iterator[P
                 below.append(path)
 
 
-def readable(path: str | os.PathLike[str]) -> Path:
+def readable(path: str | os.PathLike[str], context: Context = DEFAULT) -> Path:
     """The path of what is to be read. Raises ArgumentError as `path_of`, and for a URL of another scheme."""
-    found = path_of(path)
+    found = path_of(path, context)
     if not isinstance(found, StorePath) and (scheme := is_url(os.fspath(path))) not in (None, "file"):
         raise ArgumentError(
             f"{scheme}: URLs are not read, only those of {', '.join(SCHEMES)} and file; what Hadoop can "
@@ -537,18 +783,17 @@ def readable(path: str | os.PathLike[str]) -> Path:
 
 def as_stored(path: Path) -> Path:
     """The path of a file in its own format, where a view shows it in another."""
-    return path.stored if isinstance(path, StorePath) else path
+    return path.files.stored(path) if isinstance(path, StorePath) else path
 
 
 def on_this_machine(path: str | os.PathLike[str]) -> Path:
     """The path of what is to be changed. Raises ArgumentError for a URL."""
+    if isinstance(path, StorePath) and path.origin is not None:
+        raise ArgumentError(f"{path} is {path.what}, which is only read")
     if isinstance(path, StorePath) or is_url(os.fspath(path)) not in (None, "file"):
         url = str(path) if "://" in str(path) else str(path).replace(":/", "://", 1)
         raise ArgumentError(f"{url} is not a path of this machine, where locks and renames keep changes safe")
-    found = path_of(path)
-    if isinstance(found, StorePath):
-        raise ArgumentError(f"{found} is {found.what}, which is only read")
-    return found
+    return path_of(path)
 
 
 def if_there(read: Callable[[Path], T], path: Path, default: T) -> T:
@@ -559,49 +804,29 @@ def if_there(read: Callable[[Path], T], path: Path, default: T) -> T:
         return default
 
 
-_places: list[Callable[[Path], Path]] = []
-
-
-def register_place(recognize: Callable[[Path], Path]) -> None:
-    """Let `path_of` ask whether a path is in a place of another kind: that path, or the same one."""
-    _places.append(recognize)
-
-
-_views: dict[str, type[StorePath]] = {}
-
-
-def register_view(scheme: str, kind: type[StorePath]) -> None:
-    """Let `path_of` read the URIs of paths of a view, which has no storage of its own."""
-    _views[scheme] = kind
-
-
-def is_view(text: str) -> bool:
-    """Whether a text is the URI of a path of a view."""
-    return text.partition(":")[0] in _views
-
-
-_looks: ContextVar[dict[Path, list[Entry]] | None] = ContextVar("looks", default=None)
+def listings_of(path: Path) -> dict[Path, list[Entry]] | None:
+    """The folders that `one_look` has listed so far; None outside of it."""
+    files = path.files if isinstance(path, StorePath) else None
+    return files.listings.known if isinstance(files, Bucket) and files.listings is not None else None
 
 
 @contextmanager
-def one_look() -> Iterator[None]:
-    """Within it a folder of an object store is listed once, however often it is asked for.
+def one_look(path: Path) -> Iterator[Path]:
+    """A path of whose object store a folder is listed once, however often it is asked for, until the end.
 
     For one question that is answered from several sides, as what is at a path: so all sides see the same.
     """
-    if _looks.get() is not None:
-        yield
+    files = path.files if isinstance(path, StorePath) else None
+    if not isinstance(path, StorePath) or not isinstance(files, Bucket) or listings_of(path) is not None:
+        yield path
         return
-    token = _looks.set({})
+    listings = Listings()
     try:
-        yield
+        yield type(path)(
+            Bucket(files.scheme, files.bucket, files.context, listings), *path.parts, listed=path.listed
+        )
     finally:
-        _looks.reset(token)
-
-
-def looked_at() -> dict[Path, list[Entry]] | None:
-    """The folders that `one_look` has listed so far; None outside of it."""
-    return _looks.get()
+        listings.known = None
 
 
 def not_found(path: Path, reason: str = "no such object") -> FileNotFoundError:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kodec.runtime.errors import ArgumentError
-from kodec.stores.storage import UNFINISHED, StorePath, entries, files_below, storage_of
+from kodec.stores.storage import UNFINISHED, StorePath, entries, files_below, files_of
 
 __all__ = ["made_here", "require_empty", "upload"]
 
@@ -21,7 +21,7 @@ __all__ = ["made_here", "require_empty", "upload"]
 def require_empty(target: StorePath) -> None:
     """Refuse a target that has objects: nothing there is replaced. Raises FileExistsError, OSError;
     ArgumentError for one on a web server."""
-    if target.scheme in ("http", "https"):
+    if target.parts[0] in ("http:", "https:"):
         raise ArgumentError(f"{target}: web servers are only read")
     try:
         with entries(target) as found:
@@ -42,7 +42,7 @@ def upload(folder: Path, target: StorePath, last: Callable[[Path], bool] = lambd
     files = sorted(files_below(folder, _raised), key=lambda path: (last(path), path))
     folders = sorted({folder, *(path.parent for path in files)})
     require_empty(target)
-    storage = storage_of(target)
+    storage = files_of(target)
     marks = [target.joinpath(each.relative_to(folder), UNFINISHED) for each in folders]
     for mark in marks:
         storage.create(mark, b"kodec writes here, or was stopped while it did\n")

@@ -22,13 +22,18 @@ from kodec.cli.main import main
 from kodec.errors import ArgumentError, KodecError, LimitExceeded, Malformed, ReadFailed, StalePlan
 from kodec.log.backup import capture
 from kodec.log.backup.repository import PRUNING, RUNNING, Repository
-from kodec.log.files.backup_point import PointPath, parse_point, point_bytes
 from kodec.log.files.checkpoints import write_offsets
+from kodec.log.remote.opening import open_location
+from kodec.log.remote.point import Point, parse_point, point_bytes
 from kodec.operations import check_backup, list_points, plan_backup, plan_prune
-from kodec.stores.storage import LocalStorage, path_of
+from kodec.stores.storage import Local, Location
 from tests.log.stores import KEY, SECRET, Server, serving
 
 LOGS = Path("tests/data/kafka-4.3.1/logs")
+
+
+def _is_in_point(path: Path) -> bool:
+    return isinstance(path, Location) and isinstance(path.files, Point)
 
 
 @pytest.fixture
@@ -274,7 +279,7 @@ def test_a_closed_segment_that_is_written_to_meanwhile_is_read_again(
     (partition,) = [each for each in report.point.directories[0].partitions if each.folder == "segments-0"]
     assert times and partition.attempts == 2
     point = Path(point_of(tmp_path / "backup", report.point.name))
-    with path_of(f"{point}/segments-0/{closed.name}").open("rb") as file:
+    with open_location(f"{point}/segments-0/{closed.name}").open("rb") as file:
         assert file.read() == written
 
 
@@ -378,7 +383,7 @@ def test_damage_is_stored_as_it_is_and_named(
         assert "skipped bytes 0 to 1295: CrcMismatch: " in err and f"at byte 17 of {broken}\n" in err
         assert "not whole" in out and "read back" not in out
     name = list_points(tmp_path / "backup")[-1].name
-    with path_of(point_of(tmp_path / "backup", name) + f"/orders-0/{broken.name}").open("rb") as file:
+    with open_location(point_of(tmp_path / "backup", name) + f"/orders-0/{broken.name}").open("rb") as file:
         assert file.read() == data
     # what a point lacks gives the same exit code wherever it is shown
     assert main(["backup", "--to", str(tmp_path / "backup"), "--list"]) == 1
@@ -401,11 +406,11 @@ def test_a_kill_at_each_file_leaves_whole_points_and_the_next_backup_goes_on(
     for name in ("orders-0", "compacted-0", "__consumer_offsets-0"):
         shutil.copytree(LOGS / name, source / name)
     shutil.copy(LOGS / "meta.properties", source)
-    create, remove = LocalStorage.create, LocalStorage.remove
+    create, remove = Local.create, Local.remove
     left = [0]
 
     def counted(call: Callable[..., None]) -> Callable[..., None]:
-        def dies(self: LocalStorage, *words: Any) -> None:
+        def dies(self: Local, *words: Any) -> None:
             left[0] -= 1
             if left[0] == 0 and after:
                 call(self, *words)
@@ -422,8 +427,8 @@ def test_a_kill_at_each_file_leaves_whole_points_and_the_next_backup_goes_on(
         target = tmp_path / f"backup-{number}"
         left[0] = number
         with monkeypatch.context() as patch:
-            patch.setattr(LocalStorage, "create", counted(create))
-            patch.setattr(LocalStorage, "remove", counted(remove))
+            patch.setattr(Local, "create", counted(create))
+            patch.setattr(Local, "remove", counted(remove))
             try:
                 plan_backup(source, target, threads=1).apply()
             except Killed:
@@ -623,7 +628,7 @@ def test_refused_targets(logs: Path, tmp_path: Path) -> None:
         plan_backup(logs, "http://127.0.0.1/backup")
     with pytest.raises(ValueError, match="given twice"):
         plan_backup([logs, logs], tmp_path / "backup")
-    with pytest.raises(kodec.log.files.resolve.NotALog):  # type: ignore[attr-defined]
+    with pytest.raises(kodec.log.remote.resolve.NotALog):  # type: ignore[attr-defined]
         plan_backup(logs / "orders-0", tmp_path / "backup")
     assert not (tmp_path / "backup").exists()
 
@@ -703,14 +708,14 @@ def test_a_hostile_manifest_is_refused_before_it_is_built(
 
 def test_the_path_of_a_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = plan_backup(LOGS, tmp_path / "backup").apply().point.name
-    path = path_of(tmp_path / "backup" / "points" / name)
-    assert isinstance(path, PointPath) and str(path) == f"{tmp_path}/backup/points/{name}"
-    segment = path_of(f"{path}/orders-0/{0:020}.log")
+    path = open_location(tmp_path / "backup" / "points" / name)
+    assert _is_in_point(path) and str(path) == f"{tmp_path}/backup/points/{name}"
+    segment = open_location(f"{path}/orders-0/{0:020}.log")
     assert pickle.loads(pickle.dumps(segment)) == segment
     assert segment.read_bytes() == (LOGS / "orders-0" / f"{0:020}.log").read_bytes()
-    assert not path_of(f"{path}/nothing-0").exists() and path_of(f"{path}/orders-0").is_dir()
+    assert not open_location(f"{path}/nothing-0").exists() and open_location(f"{path}/orders-0").is_dir()
     monkeypatch.chdir(tmp_path / "backup")
-    assert path_of(f"points/{name}") == path
+    assert open_location(f"points/{name}") == path
     rows = kodec.read_table(f"{path}/orders-*", ["topic", "partition", "offset"])
     assert rows.num_rows == sum(
         1 for log in kodec.LogDirectory(path) if log.topic_partition.topic == "orders" for _ in log.records()
@@ -720,21 +725,21 @@ def test_the_path_of_a_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(FileNotFoundError):
         kodec.LogDirectory(f"{tmp_path}/backup/points/20000101T000000Z").partition("orders", 0)
     # only such names are points
-    assert not isinstance(path_of(tmp_path / "points" / "x"), PointPath)
-    assert not isinstance(path_of(tmp_path / "points" / f"{name}.json.gz"), PointPath)
+    assert not _is_in_point(open_location(tmp_path / "points" / "x"))
+    assert not _is_in_point(open_location(tmp_path / "points" / f"{name}.json.gz"))
 
 
 def test_a_disk_that_is_full_leaves_no_point(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = LocalStorage.create
+    create = Local.create
 
-    def full(self: LocalStorage, path: Path, data: Any) -> None:
+    def full(self: Local, path: Path, data: Any) -> None:
         if path.parent.name == "orders-1":
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         create(self, path, data)
 
-    monkeypatch.setattr(LocalStorage, "create", full)
+    monkeypatch.setattr(Local, "create", full)
     assert main(["backup", str(logs), "--to", str(tmp_path / "backup")]) == 1
     assert list_points(tmp_path / "backup") == []
     assert not any((tmp_path / "backup" / RUNNING).iterdir())

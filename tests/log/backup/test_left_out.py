@@ -15,17 +15,22 @@ import kodec
 from kodec.cli.main import main
 from kodec.errors import OffsetsMissing
 from kodec.log.backup import capture
-from kodec.log.files.backup_point import PointPath, parse_point, point_bytes
 from kodec.log.files.checkpoints import write_offsets
 from kodec.log.omissions import Cause
+from kodec.log.remote.opening import open_location
+from kodec.log.remote.point import Point, parse_point, point_bytes
 from kodec.operations import check_backup, list_points, plan_backup, plan_prune
-from kodec.stores.storage import path_of
+from kodec.stores.storage import Location
 from tests.log.unreadable import unlisted, unreadable
 
 OF_KAFKA = Path("tests/data/kafka-4.3.1/logs")
 FIRST, MIDDLE, ACTIVE = (f"{base:020}.log" for base in (0, 10, 20))
 
 pytestmark = pytest.mark.usefixtures("patient")
+
+
+def _is_in_point(path: Path) -> bool:
+    return isinstance(path, Location) and isinstance(path.files, Point)
 
 
 @pytest.fixture
@@ -456,8 +461,8 @@ def test_what_killed_backups_have_left_is_no_obstacle(
 def test_a_folder_named_like_a_point_is_one_only_with_its_manifest(logs: Path, tmp_path: Path) -> None:
     folder = tmp_path / "points" / "20261126T010500Z"
     shutil.copytree(logs, folder)
-    assert not isinstance(path_of(folder), PointPath)
+    assert not _is_in_point(open_location(folder))
     assert kodec.LogDirectory(folder).partition("orders", 0).end_offset == 30
     assert main(["ls", str(folder)]) == 0
     name = plan_backup(logs, tmp_path / "backup").apply().point.name
-    assert isinstance(path_of(tmp_path / "backup" / "points" / name), PointPath)
+    assert _is_in_point(open_location(tmp_path / "backup" / "points" / name))

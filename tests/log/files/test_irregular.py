@@ -13,8 +13,8 @@ import pytest
 import kodec
 from kodec.cli.main import main
 from kodec.log.files.lock import is_locked, locked
-from kodec.log.files.resolve import LogDirectoryPath, find_logs
 from kodec.log.omissions import Cause, Omissions
+from kodec.log.remote.resolve import LogDirectoryPath, find_logs
 from tests.log import made
 from tests.log.made import batch
 

@@ -21,8 +21,9 @@ from kodec.log.conversion.partition import plan_conversion
 from kodec.log.files.checkpoints import read_offsets, write_offsets
 from kodec.log.files.in_use import writing_processes
 from kodec.log.files.listing import TopicPartition, find_partitions
-from kodec.log.files.paths import partition_path, require_apart, require_outside_logs, resolved
+from kodec.log.files.paths import partition_path, require_apart, resolved
 from kodec.log.recovery.planning import plan_recoveries, plan_recovery, plan_reindex
+from kodec.log.remote.opening import require_outside_logs
 from tests.log import made
 from tests.log.made import START, batch
 

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from kodec.errors import ArgumentError, ReadFailed
 from kodec.stores import objects
-from kodec.stores.storage import UNFINISHED, StorePath, entries, files_below, one_look, path_of, storage_of
+from kodec.stores.storage import UNFINISHED, StorePath, entries, files_below, files_of, one_look, path_of
 from kodec.stores.upload import upload
 from tests.log.stores import AUTHORITY, KEY, SECRET, Server, serving
 
@@ -81,7 +81,7 @@ def test_a_folder_lists_its_names_alone(place: tuple[Path, Put]) -> None:
 def test_what_is_there(place: tuple[Path, Put]) -> None:
     folder, put = place
     put("b/a.log", b"some bytes")
-    file, storage = folder / "b" / "a.log", storage_of(folder)
+    file, storage = folder / "b" / "a.log", files_of(folder)
     assert file.exists() and file.is_file() and not file.is_dir() and not file.is_symlink()
     assert folder.is_dir() and not folder.is_file() and folder.exists()
     assert (folder / "b").is_dir() and not (folder / "x").exists() and not (folder / "x").is_dir()
@@ -100,7 +100,7 @@ def test_a_file_is_read_anywhere(place: tuple[Path, Put], size: int) -> None:
     folder, put = place
     data = random.Random(size).randbytes(size)
     put("file.log", data)
-    with storage_of(folder).open(folder / "file.log") as file:
+    with files_of(folder).open(folder / "file.log") as file:
         assert file.seekable() and file.seek(0, os.SEEK_END) == size
         assert file.read(10) == b""
         for at in (0, size // 3, size - 1, 0):
@@ -126,7 +126,7 @@ def test_a_file_is_read_anywhere(place: tuple[Path, Put], size: int) -> None:
 def test_a_new_file_replaces_nothing(place: tuple[Path, Put]) -> None:
     folder, put = place
     put("old", b"old")
-    storage = storage_of(folder)
+    storage = files_of(folder)
     storage.create(folder / "new", b"new")
     with pytest.raises(FileExistsError):
         storage.create(folder / "old", b"other")
@@ -138,7 +138,7 @@ def test_a_file_is_created_whole_and_removed(
 ) -> None:
     folder, put = place
     put("other", b"")
-    storage = storage_of(folder)
+    storage = files_of(folder)
     # as large ones are, in parts
     monkeypatch.setattr(objects, "_AT_ONCE", 5 << 20)
     monkeypatch.setattr(objects, "_PART", 5 << 20)
@@ -184,10 +184,11 @@ def test_all_pages_of_a_listing(server: Server, folder: StorePath) -> None:
 
 def test_one_look_lists_once(server: Server, folder: StorePath) -> None:
     server.objects["d/a"] = b"1"
-    with one_look():
-        assert folder.is_dir() and not folder.is_file() and list(folder.iterdir()) and folder.is_dir()
+    with one_look(folder) as seen:
+        assert seen.is_dir() and not seen.is_file() and list(seen.iterdir()) and seen.is_dir()
     assert len(server.asked()) == 1
-    assert folder.is_dir() and list(folder.iterdir())
+    # what was listed then is asked for again after it
+    assert seen.is_dir() and list(folder.iterdir())
     assert len(server.asked()) == 2
 
 
@@ -205,13 +206,13 @@ def test_more_is_read_ahead_of_a_store_that_is_slow(server: Server, folder: Stor
     delay = threading.Event()
     server.fault = lambda method, key, number: delay.wait(0.05) and None
     objects.object_storage.cache_clear()
-    storage = storage_of(folder)
-    assert storage.most_ahead == 3  # type: ignore[attr-defined]
+    storage = objects.object_storage("s3", "logs", None)
+    assert storage.most_ahead == 3
     with (folder / "a").open("rb", buffering=0) as file:
         while file.read(1 << 20):
             pass
     # how much more depends on how long the machine lets each request wait
-    assert 3 < storage.most_ahead <= 8  # type: ignore[attr-defined]
+    assert 3 < storage.most_ahead <= 8
 
 
 def test_a_lookup_reads_little(server: Server, folder: StorePath) -> None:
@@ -310,8 +311,8 @@ def test_a_refusal_says_why_and_shows_no_secret(server: Server, folder: StorePat
     with pytest.raises(ReadFailed, match=code):
         list(folder.iterdir())
     with pytest.raises(OSError, match=f"cannot be written.*{code}"):
-        storage_of(folder).create(folder / "b", b"")
-    storage = storage_of(folder)
+        files_of(folder).create(folder / "b", b"")
+    storage = files_of(folder)
     for text in (str(found.value), repr(found.value), repr(storage), repr(folder)):
         assert KEY not in text and SECRET not in text
 
@@ -549,7 +550,7 @@ def test_a_write_that_fails_for_a_moment_is_sent_again(
         return fault if failed[method] <= 2 else None
 
     server.fault = twice  # type: ignore[assignment]
-    storage = storage_of(folder)
+    storage = files_of(folder)
     storage.create(folder / "small", b"some bytes")
     storage.create(folder / "large", in_parts)
     storage.remove(folder / "small")
@@ -581,14 +582,14 @@ def test_a_write_that_fails_leaves_no_object(
     server.fault = after  # type: ignore[assignment]
     try:
         with pytest.raises(OSError, match="cannot be written") as found:
-            storage_of(folder).create(folder / "large", in_parts)
+            files_of(folder).create(folder / "large", in_parts)
         assert str(folder / "large") in str(found.value)
         if not fails_from:
             with pytest.raises(OSError, match="cannot be written"):
-                storage_of(folder).create(folder / "small", b"some bytes")
+                files_of(folder).create(folder / "small", b"some bytes")
         server.objects["d/old"] = b"old"
         with pytest.raises(OSError, match="cannot be deleted"):
-            storage_of(folder).remove(folder / "old")
+            files_of(folder).remove(folder / "old")
         assert server.objects == {"d/old": b"old"}
     finally:
         objects.object_storage.cache_clear()
@@ -605,7 +606,7 @@ def test_a_write_whose_answer_is_lost_is_an_error(server: Server, folder: StoreP
 
     server.fault = lost  # type: ignore[assignment]
     with pytest.raises(OSError, match=r"cannot be written.*Connection reset"):
-        storage_of(folder).create(folder / "a", b"1")
+        files_of(folder).create(folder / "a", b"1")
 
 
 # -- URLs -------------------------------------------------------------------------------------------
@@ -753,7 +754,7 @@ def test_the_mark_of_the_whole_upload_is_removed_last(
 
 
 def test_an_object_that_the_collector_frees_does_not_wait_for_its_own_thread(server: Server) -> None:
-    storage: Any = storage_of(path_of("s3://logs/deadlock"))
+    storage: Any = objects.object_storage("s3", "logs", None)
 
     class Freed:
         """A path that, while it is looked up, has another object end, as the collector may at any time."""

@@ -10,7 +10,7 @@ import pytest
 import kodec
 from kodec.errors import FormatError, ReadFailed
 from kodec.log.directories.remote import first_remote_offset
-from kodec.log.files.view import take_notes
+from kodec.stores.context import DEFAULT
 from tests.data import DATA
 from tests.log.unreadable import unreadable
 
@@ -156,9 +156,9 @@ def test_leader_epochs_that_choose_among_remote_segments(
         (both,) = kodec.with_remote_storage(root, tier=TIERED / "tier")
         return len(kodec.read_table(both, topics=["tiered"], columns=["offset"]))
 
-    take_notes()
+    DEFAULT.notes.take()
     expected = read()
-    assert not any("leader-epoch-checkpoint" in each for each in take_notes())
+    assert not any("leader-epoch-checkpoint" in each for each in DEFAULT.notes.take())
     spoil(root / "tiered-0" / "leader-epoch-checkpoint", how, monkeypatch)
     assert read() == expected
-    assert any("leader-epoch-checkpoint" in each for each in take_notes())
+    assert any("leader-epoch-checkpoint" in each for each in DEFAULT.notes.take())

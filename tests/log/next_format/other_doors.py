@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import kodec
-from kodec.log.files.tier_cut import cut_index
-from kodec.log.files.tier_manifest import Piece
+from kodec.log.remote.cut import cut_index
+from kodec.log.remote.manifest import Piece
 from kodec.log.writing.writer import LogWriter
 from tests.log import wire
 from tests.log.next_format.doors import (

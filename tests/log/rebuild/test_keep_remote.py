@@ -18,10 +18,10 @@ import kodec
 from kodec.cli.main import main
 from kodec.errors import StalePlan
 from kodec.log.files.checkpoints import LeaderEpoch, read_offsets, write_clean_shutdown, write_offsets
-from kodec.log.files.names import TIER_KEY
 from kodec.log.rebuild import plan as plans
 from kodec.log.rebuild import records
-from kodec.log.rebuild.remote import metadata_partition
+from kodec.log.remote.keys import TIER_KEY
+from kodec.log.remote.remote_log import metadata_partition
 from tests.log.rebuild.test_rebuild import Killed, formatted, planned, stopped
 from tests.log.stores import serving
 from tests.stored_tiers import STORED

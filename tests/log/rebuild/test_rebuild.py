@@ -234,7 +234,7 @@ def test_remote_storage_comes_back_as_segments(broker: Path, tmp_path: Path) -> 
 
 
 def kodec_tier(path: Path) -> bool:
-    from kodec.log.files.tiered import tiered_folders
+    from kodec.log.remote.names import tiered_folders
 
     return path.name == "remote" or bool(tiered_folders(path))
 

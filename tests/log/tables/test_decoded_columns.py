@@ -13,9 +13,9 @@ import pytest
 import kodec
 from kodec.generated.messages.group_metadata_key import GroupMetadataKey
 from kodec.generated.metadata.client_quota_record import ClientQuotaRecord
-from kodec.log.files.topics import topic_of
 from kodec.log.messages import decoding
 from kodec.log.messages.decoding import decode
+from kodec.log.remote.topics import topic_of
 from tests.data import DATA, LOGS
 
 pytestmark = pytest.mark.quick

@@ -15,8 +15,8 @@ import kodec
 from kodec.errors import ArgumentError, CrcMismatch, NoSuchPartition, Truncated
 from kodec.log.backends.scan import Scan
 from kodec.log.batches.options import LogReadOptions
-from kodec.log.files.resolve import NotALog
 from kodec.log.reading.ahead import Ahead
+from kodec.log.remote.resolve import NotALog
 from kodec.log.tables import count, several
 from kodec.log.tables.reader import file_headers
 from tests.data import LOGS

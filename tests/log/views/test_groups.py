@@ -45,8 +45,8 @@ from kodec.generated.messages.streams_group_member_metadata_value import Streams
 from kodec.generated.messages.streams_group_metadata_key import StreamsGroupMetadataKey
 from kodec.generated.messages.streams_group_metadata_value import StreamsGroupMetadataValue
 from kodec.log.files.checkpoints import write_partition_metadata
-from kodec.log.files.resolve import NotALog
 from kodec.log.messages.decoding import decode_record
+from kodec.log.remote.resolve import NotALog
 from kodec.log.views.groups import Groups, read_groups
 from tests.log import wire
 from tests.log.made import batch, make, marker

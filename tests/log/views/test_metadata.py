@@ -35,7 +35,7 @@ from kodec.generated.metadata.unfence_broker_record import UnfenceBrokerRecord
 from kodec.generated.metadata.unregister_broker_record import UnregisterBrokerRecord
 from kodec.generated.metadata.unregister_controller_record import UnregisterControllerRecord
 from kodec.generated.metadata.user_scram_credential_record import UserScramCredentialRecord
-from kodec.log.files.resolve import NotALog
+from kodec.log.remote.resolve import NotALog
 from kodec.log.views.metadata import (
     ClusterMetadata,
     PartitionAssignment,

@@ -15,9 +15,9 @@ from kodec.log.cleaning.retention import plan_trim
 from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs, write_meta_properties, write_offsets
 from kodec.log.files.listing import TopicPartition
 from kodec.log.omissions import Omissions
+from kodec.log.remote.metadata import read_remote_offsets
 from kodec.log.views.epochs import LeaderEpochs, read_epochs
 from kodec.log.views.metadata import ClusterMetadata, read_metadata_snapshot
-from kodec.log.views.remote import read_remote_offsets
 from kodec.log.views.replicas import Replicas
 from kodec.log.views.retention import KeptSegment, Retention, explain_retention
 from tests.data import DATA, LOGS

@@ -13,7 +13,7 @@ from kodec.generated.messages.transaction_log_key import TransactionLogKey
 from kodec.generated.messages.transaction_log_value import PartitionsSchema, TransactionLogValue
 from kodec.generated.metadata.partition_record import PartitionRecord
 from kodec.generated.metadata.topic_record import TopicRecord
-from kodec.log.files.resolve import NotALog
+from kodec.log.remote.resolve import NotALog
 from kodec.log.views.producers import read_producers
 from kodec.log.views.transactions import TransactionStates, read_transactions
 from tests.log.made import START, batch, framed, make, marker

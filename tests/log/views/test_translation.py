@@ -10,7 +10,7 @@ import pytest
 import kodec
 from kodec.cli.main import main
 from kodec.errors import ArgumentError
-from kodec.log.files.resolve import NotALog
+from kodec.log.remote.resolve import NotALog
 from kodec.log.views.translation import _Names
 from kodec.operations import translate_offsets
 from kodec.results import Cause

@@ -15,8 +15,8 @@ from kodec.cli.selection import TOPICS
 from kodec.log.backup.backup import BackupReport, plan_backup
 from kodec.log.backup.points import BackupProblem, PrunePlan, check_backup, list_points, plan_prune
 from kodec.log.backup.repository import Repository
-from kodec.log.files.backup_point import POINTS, BackupPoint
 from kodec.log.omissions import Omissions
+from kodec.log.remote.point import POINTS, BackupPoint
 from kodec.runtime.plan import StepReport
 
 __all__ = ["backup"]

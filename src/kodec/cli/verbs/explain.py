@@ -22,7 +22,7 @@ from kodec.generated.log import offset_index, time_index, transaction_index
 from kodec.log.batches.frame import FRAME_SIZE, LEGACY, Frame
 from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import parse_folder_name
-from kodec.log.files.tier_view import as_segment
+from kodec.log.remote.tier import as_segment
 from kodec.stores.storage import as_stored
 
 __all__ = ["explain"]

@@ -17,8 +17,8 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import LeftoverKind, left_out_of, parse_folder_name
 from kodec.log.files.lock import is_locked
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import require_topics, resolve
 from kodec.log.omissions import Cause
+from kodec.log.remote.resolve import require_topics, resolve
 from kodec.log.verification.survey import PartitionOverview, survey
 from kodec.runtime.dataclass import replace
 from kodec.stores.storage import Entry, entries

@@ -26,7 +26,11 @@ def new(
     samples: Annotated[
         list[Path],
         Argument(
-            metavar="SAMPLE...", exists=True, dir_okay=False, help="Files of one format; several show more."
+            metavar="SAMPLE...",
+            exists=True,
+            dir_okay=False,
+            logs=False,
+            help="Files of one format; several show more.",
         ),
     ],
     to: Annotated[Path | None, Option("--to", help="The .ksy file; without it, stdout.")] = None,

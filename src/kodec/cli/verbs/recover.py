@@ -16,9 +16,9 @@ from kodec.cli.selection import DIRECTORIES, TOPICS, logs_at
 from kodec.log.directories.directory import LogRoot
 from kodec.log.files.listing import ReplicaKind
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import LogDirectoryPath, is_of_topics, require_topics, resolve
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.planning import plan_recoveries, plan_recovery
+from kodec.log.remote.resolve import LogDirectoryPath, is_of_topics, require_topics, resolve
 from kodec.log.verification.verify import verify_root
 
 __all__ = ["recover"]

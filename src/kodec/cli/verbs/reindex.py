@@ -13,9 +13,9 @@ from kodec.cli.progress import Step, progress
 from kodec.cli.recovery_output import ShowRecovery, counted
 from kodec.cli.selection import LOGS, TOPICS, logs_at
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import LogDirectoryPath, SegmentPath, is_of_topics, require_topics, resolve
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.planning import plan_reindex, unreadable_plan
+from kodec.log.remote.resolve import LogDirectoryPath, SegmentPath, is_of_topics, require_topics, resolve
 
 __all__ = ["reindex"]
 

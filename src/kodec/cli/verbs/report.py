@@ -14,8 +14,8 @@ from kodec.cli.progress import progress
 from kodec.cli.selection import READ_DIRECTORIES, logs_at
 from kodec.log.files.durable import replace_file
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import resolve
 from kodec.log.omissions import Omissions
+from kodec.log.remote.resolve import resolve
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.extras import install_command
 from kodec.stores.modes import readable_as

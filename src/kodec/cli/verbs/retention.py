@@ -13,8 +13,8 @@ from kodec.cli.times import parse_time
 from kodec.cli.views import LOG_DIRS, logs_of
 from kodec.log.directories.gaps import note_missing
 from kodec.log.files.listing import TopicPartition
+from kodec.log.remote.metadata import read_remote_offsets
 from kodec.log.views.metadata import METADATA_TOPIC, read_metadata
-from kodec.log.views.remote import read_remote_offsets
 from kodec.log.views.replicas import Replicas
 from kodec.log.views.retention import Retention, explain_retention
 

@@ -50,9 +50,9 @@ from kodec.log.files.names import (
 )
 from kodec.log.files.paths import partition_path, require_apart, require_no_link
 from kodec.log.files.quarantine import copy_from, move_away, quarantine_of
-from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
 from kodec.log.messages.as_json import uuid_text
 from kodec.log.omissions import Cause, Omissions
+from kodec.log.remote.resolve import LogDirectoryPath, NotALog, resolve
 from kodec.log.selection import Topics
 from kodec.log.verification.verify import verify
 from kodec.log.views.contents import damage_in

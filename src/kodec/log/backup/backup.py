@@ -17,7 +17,6 @@ from kodec.log.backup.capture import Changed, Listing, Taken, keep_file, read_wh
 from kodec.log.backup.repository import RUNNING, Repository, UnchangedRepository, point_name
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
-from kodec.log.files.backup_point import BackupDirectory, BackupPoint
 from kodec.log.files.checkpoints import read_offsets
 from kodec.log.files.listing import (
     ReplicaKind,
@@ -35,9 +34,11 @@ from kodec.log.files.names import (
     META_PROPERTIES,
     RECOVERY_POINTS,
 )
-from kodec.log.files.paths import require_apart, require_outside_logs
-from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
+from kodec.log.files.paths import require_apart
 from kodec.log.omissions import Cause, Omissions
+from kodec.log.remote.opening import require_outside_logs
+from kodec.log.remote.point import BackupDirectory, BackupPoint
+from kodec.log.remote.resolve import LogDirectoryPath, NotALog, resolve
 from kodec.log.selection import Topics
 from kodec.log.views.contents import BOOTSTRAP
 from kodec.runtime.dataclass import dataclass, field, replace

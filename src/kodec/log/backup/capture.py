@@ -32,7 +32,6 @@ from kodec.log.batches.records import Limits, SkippedRange
 from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState
-from kodec.log.files.backup_point import BESIDE, INLINE, BackupFile, BackupPart, BackupPartition, object_name
 from kodec.log.files.descriptors import open_regular, require_no_dangling_link, require_regular
 from kodec.log.files.listing import entries_of, list_partition, parse_file_name, parse_segment_name
 from kodec.log.files.names import (
@@ -45,11 +44,12 @@ from kodec.log.files.names import (
 )
 from kodec.log.omissions import Cause, Omission, Omissions
 from kodec.log.reading.reader import batch_reader
+from kodec.log.remote.point import BESIDE, INLINE, BackupFile, BackupPart, BackupPartition, object_name
 from kodec.log.views.contents import damage_in
 from kodec.log.views.metadata import METADATA_TOPIC
 from kodec.log.writing.segment_scan import producers_at, scan_segment
 from kodec.runtime.errors import FormatError, ReadFailed
-from kodec.stores.storage import path_of
+from kodec.stores.storage import entry_path
 
 __all__ = ["ATTEMPTS", "Listing", "Taken", "keep_file", "read_whole", "take_partition"]
 
@@ -101,7 +101,7 @@ class Listing(NamedTuple):
             with entries_of(folder) as there:
                 for each in there:
                     swapping |= each.name.endswith(".swap")
-                    path = path_of(each.path)
+                    path = entry_path(each)
                     if each.name.endswith(_TEMPORARY):
                         continue
                     if _KEPT_NAME.fullmatch(each.name) is None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from kodec.log.arguments import chosen_names
 from kodec.log.backup.repository import PRUNING, Repository, hash_of
-from kodec.log.files.backup_point import OBJECTS, POINTS, SUFFIX, BackupPart, BackupPoint
 from kodec.log.omissions import Omissions
+from kodec.log.remote.point import OBJECTS, POINTS, SUFFIX, BackupPart, BackupPoint
 from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import FormatError, StalePlan
 from kodec.runtime.plan import OnStep, Plan, StepReport, ignore

@@ -23,7 +23,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-from kodec.log.files.backup_point import (
+from kodec.log.files.durable import make_root, sync_folder
+from kodec.log.remote.point import (
     MARK,
     OBJECTS,
     POINTS,
@@ -34,10 +35,9 @@ from kodec.log.files.backup_point import (
     point_bytes,
     read_point,
 )
-from kodec.log.files.durable import make_root, sync_folder
 from kodec.runtime.errors import ArgumentError, FormatError, ReadFailed
 from kodec.runtime.foreign_json import read_json, whole_number
-from kodec.stores.storage import StorePath, entries, files_below, path_of, storage_of
+from kodec.stores.storage import StorePath, entries, files_below, files_of, path_of
 
 __all__ = ["PRUNING", "RUNNING", "Repository", "UnchangedRepository", "hash_of", "point_name"]
 
@@ -52,7 +52,7 @@ _own_marks: set[str] = set()
 def hash_of(path: Path) -> tuple[int, str]:
     """The size and the SHA-256 of a file or an object. Raises OSError."""
     digest, size = hashlib.sha256(), 0
-    with storage_of(path).open(path) as file:
+    with files_of(path).open(path) as file:
         while data := file.read(_CHUNK):
             digest.update(data)
             size += len(data)
@@ -67,10 +67,10 @@ class Repository:
 
     def __init__(self, target: str | os.PathLike[str]) -> None:
         given = path_of(target)
-        if isinstance(given, StorePath) and given.scheme not in ("s3", "s3a", "gs", "az"):
+        if isinstance(given, StorePath) and given.parts[0] not in ("s3:", "s3a:", "gs:", "az:"):
             raise ArgumentError(f"{given}: a backup is a folder, or a URL of s3:, gs: or az:")
         self.target = given if isinstance(given, StorePath) else given.absolute()
-        self._storage = storage_of(self.target)
+        self._storage = files_of(self.target)
         self._known_folders: set[Path] = set()
 
     def __repr__(self) -> str:

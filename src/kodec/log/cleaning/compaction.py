@@ -37,7 +37,6 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import offset_ranges_bytes
 from kodec.log.files.durable import replace_file
-from kodec.log.files.exclusive import changing
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.indexes import MAX_INDEX
 from kodec.log.files.listing import TopicPartition
@@ -45,6 +44,7 @@ from kodec.log.files.names import OMITTED_OFFSETS
 from kodec.log.kernel import backend
 from kodec.log.omissions import Omissions
 from kodec.log.tables.table import scan_table
+from kodec.log.writing.exclusive import changing
 from kodec.runtime.dataclass import dataclass, field, fields
 from kodec.runtime.errors import FormatError
 from kodec.runtime.plan import OnStep, Plan, ignore

@@ -33,12 +33,12 @@ from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import offset_ranges_bytes
 from kodec.log.files.durable import replace_file
-from kodec.log.files.exclusive import changing
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.indexes import MAX_INDEX
 from kodec.log.files.listing import LeftoverKind, TopicPartition, list_partition
 from kodec.log.files.names import OMITTED_OFFSETS
 from kodec.log.omissions import Omissions
+from kodec.log.writing.exclusive import changing
 from kodec.log.writing.rebuild import same_format, with_records
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.dataclass import dataclass, field

@@ -25,11 +25,11 @@ from kodec.log.directories.segment import Segment
 from kodec.log.directories.snapshots import newest_state
 from kodec.log.files.checkpoints import read_offsets, write_leader_epochs, write_offsets
 from kodec.log.files.durable import NO_SPACE, replace_file
-from kodec.log.files.exclusive import changing
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition, list_partition
 from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, file_name
 from kodec.log.omissions import Omissions
+from kodec.log.writing.exclusive import changing
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import OffsetOutOfRange

@@ -28,12 +28,13 @@ from kodec.log.files.indexes import base_offset_after
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import LEADER_EPOCHS, OMITTED_OFFSETS, PARTITION_METADATA
 from kodec.log.reading.reader import read_batches
+from kodec.log.remote.opening import open_location
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError, OffsetsMissing
 from kodec.runtime.plan import OnStep, Plan, ignore
-from kodec.stores.storage import on_this_machine, path_of
+from kodec.stores.storage import on_this_machine
 
 __all__ = ["ConversionPlan", "plan_conversion"]
 
@@ -137,7 +138,7 @@ def plan_conversion(
     fingerprint = Fingerprint.of(source)
     require_new(fingerprint.folder, target)
     return ConversionPlan(
-        path_of(source),
+        open_location(source),
         fingerprint.topic_partition,
         on_this_machine(target),
         options,

@@ -36,12 +36,13 @@ from kodec.log.files.names import (
 )
 from kodec.log.files.paths import resolved
 from kodec.log.omissions import Omission, Omissions
+from kodec.log.remote.opening import open_location
 from kodec.log.selection import Partitions, Selection, Topics
 from kodec.runtime.cached import cached_property
 from kodec.runtime.errors import ArgumentError, FormatError, NoSuchPartition, Unsupported
 from kodec.runtime.near import meant
 from kodec.runtime.shown import table
-from kodec.stores.storage import if_there, path_of
+from kodec.stores.storage import if_there
 
 if TYPE_CHECKING:
     from kodec.log.directories.search import SearchReport
@@ -56,7 +57,7 @@ class LogRoot:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = path_of(path)
+        self.path = open_location(path)
 
     def __repr__(self) -> str:
         return f"<LogRoot {self.path}>"
@@ -115,7 +116,7 @@ def _as_logs(path: Path) -> Path | None:
 
     Raises NotALog for a folder of log directories, OSError.
     """
-    from kodec.log.files.resolve import LogDirectoryPath, NotALog, find_logs, resolve
+    from kodec.log.remote.resolve import LogDirectoryPath, NotALog, find_logs, resolve
 
     try:
         find_logs(path)

@@ -45,14 +45,14 @@ from kodec.log.files.names import (
     PARTITION_METADATA,
     RECOVERY_POINTS,
 )
-from kodec.log.files.paths import partition_path
 from kodec.log.omissions import Cause, Omission, Omissions
+from kodec.log.remote.opening import open_location, open_partition
 from kodec.log.selection import Isolation
 from kodec.runtime.cached import cached_property
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError, OffsetOutOfRange, OffsetsMissing, Truncated
 from kodec.runtime.shown import table
-from kodec.stores.storage import StorePath, if_there, path_of
+from kodec.stores.storage import StorePath, if_there
 
 # What an overview by headers does not need is imported where it is used.
 if TYPE_CHECKING:
@@ -157,9 +157,9 @@ class PartitionLog:
         log_start_offset: int | None = None,
         limits: Limits = Limits(),
     ) -> None:
-        folder = partition_path(path)
+        folder = open_partition(path)
         # remote storage is read under other names than its own
-        self.path = folder.path if isinstance(folder.path, StorePath) else path_of(path)
+        self.path = folder.path if isinstance(folder.path, StorePath) else open_location(path)
         self.root = folder.root
         self.topic_partition: TopicPartition = folder.topic_partition
         self.kind = folder.kind
@@ -244,10 +244,10 @@ class PartitionLog:
         `metadata`: `__remote_log_metadata`, as for a broker; `manifests` or `objects`: what is in remote
         storage, where a segment may still be that a broker no longer reads. Raises OSError.
         """
-        from kodec.log.files.tier_view import TierPath
+        from kodec.log.remote.tier import remote_of
 
-        path = self.path
-        return path.storage.chosen_by(path.name) if isinstance(path, TierPath) else None
+        remote = remote_of(self.path)
+        return None if remote is None else remote.chosen_by(self.path.name)
 
     def producer_snapshots(self) -> Iterator[tuple[int, ProducerSnapshot]]:
         """(offset, what was known there of the producers), by ascending offset."""

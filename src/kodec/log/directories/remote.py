@@ -1,6 +1,6 @@
 """The offsets of a log that are in remote storage, by the metadata of remote segments beside it.
 
-`kodec.log.views.remote` reads all of it; here only the first offset of each topic-partition matters.
+`kodec.log.remote.metadata` reads all of it; here only the first offset of each topic-partition matters.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from uuid import UUID
 from kodec.log.batches.records import Record
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition, find_partitions
-from kodec.log.files.tier_lineage import CopyState
-from kodec.log.files.tiered import REMOTE_TOPIC
 from kodec.log.reading.reader import read_batches
+from kodec.log.remote.lineage import CopyState
+from kodec.log.remote.names import REMOTE_TOPIC
 from kodec.runtime.errors import FormatError
 
 __all__ = ["first_remote_offset"]

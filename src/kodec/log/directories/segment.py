@@ -33,10 +33,11 @@ from kodec.log.files.index_files import IndexFile
 from kodec.log.files.listing import SegmentFiles, TopicPartition, topic_partition_of
 from kodec.log.files.pages import Pages
 from kodec.log.kernel import open_batch
+from kodec.log.remote.opening import open_location
 from kodec.runtime.cached import cached_property
 from kodec.runtime.compression import AT_ONCE
 from kodec.runtime.errors import FormatError, Malformed
-from kodec.stores.storage import WHOLE, StorePath, path_of
+from kodec.stores.storage import WHOLE, StorePath
 
 if TYPE_CHECKING:
     from kodec.log.directories.transactions import SegmentTransactions
@@ -130,7 +131,7 @@ class Segment:
             base_offset: the first offset that it may hold.
             limits: how much may be allocated for one batch.
         """
-        path = path_of(path)
+        path = open_location(path)
         if beside:
             return cls(SegmentFiles.beside(base_offset, path), limits)
         return cls(SegmentFiles(base_offset, path, path.stat().st_size), limits)

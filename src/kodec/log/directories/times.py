@@ -11,6 +11,7 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Record
 from kodec.log.directories.headers import BatchHeader, Position, TimestampOffset
 from kodec.log.files.index_files import IndexFile
+from kodec.log.remote.view import view_file
 from kodec.runtime.errors import FormatError
 from kodec.stores.storage import WHOLE, StorePath
 
@@ -98,7 +99,8 @@ class TimeLookup:
         """As `Segment.is_older`."""
         path = segment.path
         if use_index and after is not None and isinstance(path, StorePath):
-            if path.largest is not None and path.largest < timestamp:
+            file = view_file(path)
+            if file is not None and file.largest is not None and file.largest < timestamp:
                 # of the whole segment, of which this may be a part
                 return True
             if self._newest is None:

@@ -33,9 +33,10 @@ from kodec.log.files.durable import replace_file, sync_folder
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.lock import locked
 from kodec.log.files.names import CLEANER_OFFSETS, LEADER_EPOCHS, LOG_START_OFFSETS, OMITTED_OFFSETS
-from kodec.log.files.paths import is_own_folder, require_outside_logs
+from kodec.log.files.paths import is_own_folder
 from kodec.log.omissions import Omissions
 from kodec.log.reading.reader import read_batches
+from kodec.log.remote.opening import require_outside_logs
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.directory_writer import LogDirectoryWriter
 from kodec.log.writing.incoming import refuse_unfit

@@ -22,7 +22,7 @@ from kodec.log.files.names import INDEXES, OFFSET
 from kodec.log.omissions import Cause, Omission
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import ReadFailed
-from kodec.stores.storage import Entry, Listed, StorePath, entries, path_of
+from kodec.stores.storage import Entry, Listed, StorePath, entries, entry_path, path_of
 
 __all__ = [
     "FolderName",
@@ -297,26 +297,26 @@ def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
             offset, kind = parsed
             try:
                 if not _is_file(entry):
-                    found.irregular.append(path_of(entry.path))
+                    found.irregular.append(entry_path(entry))
                     continue
                 if kind == KAFKA.files.log:
-                    logs[offset] = SegmentFiles(offset, path_of(entry.path), entry.stat().st_size)
+                    logs[offset] = SegmentFiles(offset, entry_path(entry), entry.stat().st_size)
                     continue
             except FileNotFoundError:
                 continue
             if kind == KAFKA.files.snapshot:
-                found.snapshots.append((offset, path_of(entry.path)))
+                found.snapshots.append((offset, entry_path(entry)))
             else:
-                beside.append((offset, kind, path_of(entry.path)))
+                beside.append((offset, kind, entry_path(entry)))
     for offset, kind, path in beside:
         if offset in logs:
             setattr(logs[offset], kind, path)
         else:
             found.orphans.append(path)
     found.segments = [logs[offset] for offset in sorted(logs)]
-    for segment, after in pairwise(found.segments):
+    for after, segment in pairwise(reversed(found.segments)):
         if isinstance(segment.log, StorePath) and isinstance(after.log, StorePath):
-            segment.log.following = after.log
+            segment.log = segment.log.followed_by(after.log)
     found.snapshots.sort()
     found.leftovers.sort(key=lambda leftover: leftover.path)
     found.orphans.sort()
@@ -359,7 +359,7 @@ def _leftover(entry: Entry) -> Leftover | None:
     if not dot or end not in _LEFTOVERS or not entry.is_file():
         return None
     offset = _OFFSET.match(stem)
-    return Leftover(path_of(entry.path), LeftoverKind(end), int(offset[0]) if offset else None)
+    return Leftover(entry_path(entry), LeftoverKind(end), int(offset[0]) if offset else None)
 
 
 _LEFTOVERS = frozenset(kind.value for kind in LeftoverKind)
@@ -378,7 +378,7 @@ def find_replicas(root: str | os.PathLike[str]) -> list[ReplicaFolder]:
         for entry in there:
             name = parse_folder_name(entry.name)
             if name is not None and _exists(entry):
-                found.append(ReplicaFolder(name.topic_partition, name.kind, path_of(entry.path)))
+                found.append(ReplicaFolder(name.topic_partition, name.kind, entry_path(entry)))
     return sorted(found, key=lambda each: (each.topic_partition, each.kind.value, each.path))
 
 
@@ -407,11 +407,12 @@ def left_out_of(root: str | os.PathLike[str], topics: Collection[str] | None = N
     Raises: OSError if the directory cannot be listed.
     """
     # what a backup left out is not there, and in its account
-    found = list(getattr(path_of(root), "left_out", ()))
+    at = path_of(root)
+    found: list[Omission] = list(at.files.left_out(at)) if isinstance(at, StorePath) else []
     with entries(path_of(root)) as there:
         for entry in there:
             name = parse_folder_name(entry.name)
-            path = path_of(entry.path)
+            path = entry_path(entry)
             if name is None and (segments := _segments_in(entry)):
                 counted = f"{segments} segment{'s' * (segments != 1)}"
                 text = f"not read: it holds {counted}, and has not the name of a topic-partition"
@@ -429,7 +430,7 @@ def _segments_in(entry: Entry) -> int:
     try:
         if not entry.is_dir():
             return 0
-        with entries(path_of(entry.path)) as there:
+        with entries(entry_path(entry)) as there:
             return sum(parse_segment_name(each.name) is not None for each in there)
     except ReadFailed:
         raise

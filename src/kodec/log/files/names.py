@@ -22,8 +22,6 @@ __all__ = [
     "QUORUM_STATE",
     "RECOVERY_POINTS",
     "REDPANDA_OFFSETS",
-    "TIER_KEY",
-    "TIER_KEY_COMMAND",
     "file_name",
 ]
 
@@ -42,9 +40,6 @@ PARTITION_METADATA = "partition.metadata"
 OMITTED_OFFSETS = "kodec-omitted-offsets"
 # of the folder of the metadata log
 QUORUM_STATE = "quorum-state"
-# variables of the environment: where the private key for encrypted remote storage is
-TIER_KEY = "KODEC_TIER_KEY"
-TIER_KEY_COMMAND = "KODEC_TIER_KEY_COMMAND"
 # `raft`: Redpanda's logs are read with the offsets of the Raft log, and not with Kafka's
 REDPANDA_OFFSETS = "KODEC_REDPANDA_OFFSETS"
 # next to a segment's log, in the order in which they are listed

@@ -11,7 +11,7 @@ import re
 import stat
 from pathlib import Path
 
-from kodec.log.files.listing import ReplicaKind, TopicPartition, parse_folder_name, parse_segment_name
+from kodec.log.files.listing import ReplicaKind, TopicPartition, parse_folder_name
 from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
@@ -36,10 +36,7 @@ __all__ = [
     "real_path",
     "require_apart",
     "require_no_link",
-    "require_no_view",
-    "require_outside_logs",
     "resolved",
-    "writable_partition",
 ]
 
 _OF_A_LOG_DIRECTORY = (
@@ -112,10 +109,6 @@ def partition_path(path: str | os.PathLike[str]) -> PartitionPath:
     found = resolved(path)
     name = parse_folder_name(found.name)
     if name is None:
-        from kodec.log.files.tier_view import as_partition
-
-        if (tiered := as_partition(found)) is not None:
-            return PartitionPath(*tiered, ReplicaKind.LIVE)
         raise ValueError(f"{path}: the folder of a topic-partition is named like orders-0")
     return PartitionPath(found, name.topic_partition, name.kind)
 
@@ -129,18 +122,6 @@ def is_own_folder(path: Path) -> bool:
     return stat.S_ISDIR(found.st_mode) and (not hasattr(os, "geteuid") or found.st_uid == os.geteuid())
 
 
-def writable_partition(path: str | os.PathLike[str]) -> PartitionPath:
-    """As `partition_path`, for a folder to be changed; symbolic links are refused.
-
-    A link is in one log directory and the folder in another place: which lock a broker holds, and which
-    checkpoints count, is unknown. Raises ValueError.
-    """
-    found = partition_path(path)
-    require_no_link(found.path)
-    require_no_view(found.path)
-    return found
-
-
 def require_no_link(path: Path) -> None:
     """Refuse to write through a symbolic link. Raises ValueError."""
     if path.is_symlink():
@@ -148,13 +129,6 @@ def require_no_link(path: Path) -> None:
             f"{path} is a symbolic link to {real_path(path)}: nothing is written through links, as the "
             f"broker that uses the log is unknown"
         )
-
-
-def require_no_view(target: Path) -> None:
-    """Refuse to write into a directory of another system, which is only read. Raises ValueError."""
-    for each in () if isinstance(target, StorePath) else real_path(target).parents:
-        if isinstance(view := path_of(each), StorePath):
-            raise ValueError(f"{target} is inside {each}: {view.what}, which is only read")
 
 
 def is_log_directory(path: Path) -> bool:
@@ -187,22 +161,6 @@ def holds_kafkas_files(folder: Path) -> bool:
             return any(each.name in _OF_A_PARTITION or _OF_AN_OFFSET.match(each.name) for each in found)
     except OSError:
         return True
-
-
-def require_outside_logs(target: Path) -> None:
-    """Refuse a target in a log directory that a broker has used or in a topic-partition's folder with a log.
-
-    A broker does not start if it finds such a folder. Raises ValueError. The target need not exist.
-    """
-    require_no_view(target)
-    for each in real_path(target).parents:
-        # Many a folder is named like one, `build-12`, and has logs of another kind.
-        is_partition = parse_folder_name(each.name) is not None and any(
-            parse_segment_name(path.name) is not None for path in each.glob("*.log")
-        )
-        if is_partition or is_log_directory(each):
-            what = "a topic-partition's folder" if is_partition else "a broker's log directory"
-            raise ValueError(f"{target} is inside {each}, {what}")
 
 
 def require_apart(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:

@@ -15,8 +15,9 @@ from weakref import finalize
 from kodec.log.files.descriptors import open_regular
 from kodec.log.files.listing import is_segment_or_left
 from kodec.log.files.names import LOCK
+from kodec.log.remote.opening import open_location
 from kodec.runtime.errors import ArgumentError, ReadFailed
-from kodec.stores.storage import StorePath, archive_note, path_of
+from kodec.stores.storage import StorePath, archive_note
 
 __all__ = ["CHUNK", "ByteSource", "Source", "open_source"]
 
@@ -467,9 +468,9 @@ def open_source(source: Source, *, skip: bool = False) -> ByteSource:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _Memory(source)
     if isinstance(source, (str, os.PathLike)):
-        path = path_of(source)
+        path = open_location(source)
         if _TIERED.fullmatch(path.name):
-            from kodec.log.files.tier_view import as_segment
+            from kodec.log.remote.tier import as_segment
 
             path = source = as_segment(path) or path
         name = str(path) if isinstance(path, StorePath) else os.fspath(source)

@@ -53,9 +53,9 @@ from kodec.log.reading.reader import read_batches
 from kodec.log.rebuild.records import (
     NewTopic,
 )
-from kodec.log.rebuild.remote import RemoteLog
 from kodec.log.rebuild.target import FENCE, METADATA_LOG, PLAN, Target, newest_epoch, read_target
 from kodec.log.recovery.salvage import SalvagePlan, SalvageReport
+from kodec.log.remote.remote_log import RemoteLog
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.log.writing.writer import LogWriter
 from kodec.runtime.dataclass import dataclass, field

@@ -29,16 +29,6 @@ from kodec.log.files.names import (
     RECOVERY_POINTS,
 )
 from kodec.log.files.paths import PartitionPath, require_apart
-from kodec.log.files.resolve import (
-    LogDirectoryPath,
-    LogPath,
-    NotALog,
-    RemoteStoragePath,
-    find_logs,
-    resolve,
-)
-from kodec.log.files.tier_view import TierPath
-from kodec.log.files.tiered import REMOTE_TOPIC, holds_metadata
 from kodec.log.messages.as_json import uuid_text
 from kodec.log.messages.decoding import framed
 from kodec.log.omissions import Cause, Omissions
@@ -51,10 +41,23 @@ from kodec.log.rebuild.records import (
     register,
     topic_records,
 )
-from kodec.log.rebuild.remote import metadata_partition, metadata_values, read_remote_log
 from kodec.log.rebuild.target import FENCE, Node, Target, follows, newest_epoch, read_target
 from kodec.log.recovery.salvage import plan_salvage
 from kodec.log.recovery.salvage_report import KeptSegment, LogBefore
+from kodec.log.remote.metadata import read_remote_segments
+from kodec.log.remote.names import REMOTE_TOPIC, holds_metadata
+from kodec.log.remote.one_log import tiers_beside_logs
+from kodec.log.remote.opening import open_location
+from kodec.log.remote.remote_log import metadata_partition, metadata_values, read_remote_log
+from kodec.log.remote.resolve import (
+    LogDirectoryPath,
+    LogPath,
+    NotALog,
+    RemoteStoragePath,
+    find_logs,
+    resolve,
+)
+from kodec.log.remote.tier import remote_of
 from kodec.log.selection import Topics
 from kodec.log.views.contents import damage_in
 from kodec.log.views.groups import OFFSETS_TOPIC, CommittedOffset, read_groups
@@ -65,14 +68,12 @@ from kodec.log.views.metadata import (
     read_metadata,
     records_to_carry,
 )
-from kodec.log.views.one_log import tiers_beside_logs
 from kodec.log.views.producers import read_producers
-from kodec.log.views.remote import read_remote_segments
 from kodec.log.views.replicas import Replicas
 from kodec.log.views.transactions import read_transactions
 from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import FormatError
-from kodec.stores.storage import on_this_machine, path_of
+from kodec.stores.storage import StorePath, on_this_machine
 
 __all__ = ["group_partition", "plan_rebuild"]
 
@@ -178,7 +179,7 @@ def plan_rebuild(
     others = [on_this_machine(each).resolve() for each in alone]
     target = read_target(nodes, others)
     directories, replicas = _found(given)
-    if keep_remote and not any(isinstance(each, TierPath) for one in replicas.values() for each in one):
+    if keep_remote and not any(remote_of(each) is not None for one in replicas.values() for each in one):
         raise ValueError("no source is remote storage: nothing can stay there")
     for folders in replicas.values():
         for folder in folders:
@@ -189,7 +190,7 @@ def plan_rebuild(
         directories,
         replicas,
         chosen_names("topics", topics),
-        None if lineage is None else path_of(lineage),
+        None if lineage is None else open_location(lineage),
         allow_missing,
         allow_expired,
         hold_retention,
@@ -444,7 +445,7 @@ class _Planner:
     def _is_remote(self, name: str) -> bool:
         """Whether remote storage has segments of a topic."""
         return any(
-            isinstance(each, TierPath)
+            remote_of(each) is not None
             for owner, folders in self.replicas.items()
             if owner.topic == name
             for each in folders
@@ -484,7 +485,7 @@ class _Planner:
             sources.append(folder)
         found = RebuiltPartition(owner, sources)
         found._is_remote = topic.configs.get("remote.storage.enable") == "true"
-        has_tier = any(isinstance(each, TierPath) for each in sources)
+        has_tier = any(remote_of(each) is not None for each in sources)
         found._needs_tier = topic.name in self.remote_topics and not has_tier
         starts = [one for each in sources if (one := _log_start(each)) is not None]
         found.log_start = max(starts, default=None)
@@ -503,7 +504,7 @@ class _Planner:
             sources, before = self._kept(found)
             if len(self.problems) > count:
                 return found
-        elif all(isinstance(each, TierPath) for each in sources):
+        elif all(remote_of(each) is not None for each in sources):
             self.notes.append(f"{owner}: {_LOCAL_ONLY}")
         if sources:
             self._merge(found, sources, before)
@@ -518,8 +519,10 @@ class _Planner:
     def _kept(self, found: RebuiltPartition) -> tuple[list[Path], LogBefore | None]:
         """Find what stays in remote storage; returns the local logs that go on after it, and after what."""
         owner = found.topic_partition
-        local = [each for each in found.sources if not isinstance(each, TierPath)]
-        tiers = [each for each in found.sources if isinstance(each, TierPath)]
+        local = [each for each in found.sources if remote_of(each) is None]
+        tiers = [
+            each for each in found.sources if isinstance(each, StorePath) and remote_of(each) is not None
+        ]
         if len(tiers) > 1:
             self.problems.append(f"{owner}: several remote storages have it: {', '.join(map(str, tiers))}")
         if not tiers:
@@ -861,7 +864,7 @@ class _Planner:
             if each.remote is not None:
                 most = max([most, *(one.producer_id for one in each.remote.producers.entries)])
             for folder in each.sources:
-                if each.remote is not None and isinstance(folder, TierPath):
+                if each.remote is not None and remote_of(folder) is not None:
                     continue
                 try:
                     with PartitionLog(folder, limits=self.limits) as log:

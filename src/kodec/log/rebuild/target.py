@@ -16,8 +16,8 @@ from kodec.log.files.checkpoints import (
 )
 from kodec.log.files.descriptors import require_no_dangling_link
 from kodec.log.files.names import META_PROPERTIES
-from kodec.log.files.tiered import REMOTE_TOPIC
 from kodec.log.reading.reader import read_batches
+from kodec.log.remote.names import REMOTE_TOPIC
 from kodec.log.views.groups import OFFSETS_TOPIC
 from kodec.log.views.metadata import (
     METADATA_TOPIC,

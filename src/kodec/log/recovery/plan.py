@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from kodec.log.files.durable import sync_file, sync_folder
-from kodec.log.files.exclusive import changing
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import CLEAN_SHUTDOWN, INDEXES
 from kodec.log.files.quarantine import quarantine_of
 from kodec.log.omissions import Omissions
 from kodec.log.recovery.steps import Step
+from kodec.log.writing.exclusive import changing
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.plan import OnStep, Plan, StepReport, ignore, refuse
 

@@ -21,10 +21,11 @@ from kodec.log.recovery.log_salvage import LogSalvage
 from kodec.log.recovery.merge import Dropped
 from kodec.log.recovery.replica_salvage import ReplicaSalvage, place_aside
 from kodec.log.recovery.salvage_report import LogBefore, SalvageReport
+from kodec.log.remote.opening import open_location
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.plan import OnStep, Plan, ignore, refuse
-from kodec.stores.storage import on_this_machine, path_of
+from kodec.stores.storage import on_this_machine
 
 __all__ = ["Dropped", "MissingRange", "SalvagePlan", "SalvageReport", "plan_salvage"]
 
@@ -178,11 +179,11 @@ def plan_salvage(
             raise ValueError(f"{origin.folder} is not a replica of {fingerprint.topic_partition}")
     if len({origin.folder for origin in (fingerprint, *more)}) <= len(more):
         raise ValueError(f"{source}: one of the replicas is given twice")
-    lineage_path = None if lineage is None else path_of(lineage)
+    lineage_path = None if lineage is None else open_location(lineage)
     if lineage_path is not None:
-        _number_of(lineage_path, [path_of(source), *(other.folder for other in more)])
+        _number_of(lineage_path, [open_location(source), *(other.folder for other in more)])
     return SalvagePlan(
-        path_of(source),
+        open_location(source),
         fingerprint.topic_partition,
         on_this_machine(target),
         limits,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import ExitStack
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
@@ -22,7 +23,10 @@ from kodec.log.files.listing import (
 )
 from kodec.log.files.names import LOG_START_OFFSETS
 from kodec.log.files.paths import real_path
-from kodec.log.files.resolve import (
+from kodec.log.omissions import Omissions
+from kodec.log.reading.source import Source
+from kodec.log.remote.opening import open_location
+from kodec.log.remote.resolve import (
     LogDirectoryPath,
     NotALog,
     RemoteStoragePath,
@@ -30,14 +34,12 @@ from kodec.log.files.resolve import (
     find_logs,
     named_paths,
 )
-from kodec.log.files.tier_view import TierPath, as_segment
-from kodec.log.omissions import Omissions
-from kodec.log.reading.source import Source
+from kodec.log.remote.tier import Remote, as_segment
 from kodec.log.selection import Selection
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import ArgumentError, FormatError, NoSuchPartition
 from kodec.runtime.near import meant
-from kodec.stores.storage import StorePath, one_look, path_of
+from kodec.stores.storage import StorePath, one_look
 
 __all__ = ["ChosenLogs", "LogSource", "LogsSource", "Piece", "chosen_list", "chosen_logs", "one_file"]
 
@@ -137,7 +139,10 @@ def chosen_logs(source: LogsSource, selection: Selection, options: LogReadOption
     """
     if isinstance(source, Segment):
         source = source.path
-    with one_look():
+    with ExitStack() as looks:
+        if isinstance(source, (str, os.PathLike)):
+            # what is listed to see that it is several is not listed again
+            source = looks.enter_context(one_look(open_location(source)))
         if not _is_one(source):
             finder = _Finder(selection.topics, selection.partitions, options)
             several = finder.add_all(source)
@@ -182,7 +187,7 @@ def chosen_list(
 def _is_one(source: LogsSource) -> TypeGuard[Source]:
     """Whether a source is one file, or anything invalid, which is refused when opened."""
     if isinstance(source, (str, os.PathLike)):
-        path = path_of(source)
+        path = open_location(source)
         return named_paths(path) == [path] and not path.is_dir()
     if isinstance(source, (PartitionLog, LogDirectory)):
         return False
@@ -257,7 +262,7 @@ class _Finder:
             paths = named_paths(source)
             if not paths:
                 raise FileNotFoundError(f"{source}: nothing has this name")
-            is_named = paths == [path_of(source)]
+            is_named = paths == [open_location(source)]
             many = [self._path(path, is_named=is_named) for path in paths]
             return any(many) or not is_named
         if _is_bytes_or_file(source) or not isinstance(source, Iterable):
@@ -286,7 +291,7 @@ class _Finder:
             if isinstance(what, LogDirectoryPath):
                 self._directory(LogDirectory(what.path, limits=self._limits))
             elif isinstance(what, RemoteStoragePath):
-                self._directory(LogDirectory(TierPath.of(what.path), limits=self._limits))
+                self._directory(LogDirectory(Remote.at(what.path).path, limits=self._limits))
             else:
                 assert not isinstance(what, SegmentPath)
                 self._add(PartitionLog(what.path, limits=self._limits), asked_for=True)

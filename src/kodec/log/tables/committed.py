@@ -13,11 +13,11 @@ from kodec.log.batches.options import LogReadOptions
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.transactions import Transactions, find_transactions
 from kodec.log.reading.source import Source
+from kodec.log.remote.opening import open_location
 from kodec.log.selection import Selection
 from kodec.log.tables.chosen import Piece
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import ArgumentError
-from kodec.stores.storage import path_of
 
 __all__ = ["Committed", "Stable"]
 
@@ -67,7 +67,7 @@ class Committed:
             return Stable()
         if not isinstance(source, (str, os.PathLike)):
             raise ArgumentError('isolation="read_committed" needs a path: markers follow the records')
-        with Segment.of(path_of(source), limits=self.options.limits) as segment:
+        with Segment.of(open_location(source), limits=self.options.limits) as segment:
             return _stable(find_transactions([segment], {}, 0, segment.next_offset, self.options))
 
     def _stable(self, piece: Piece) -> Stable:

@@ -17,6 +17,7 @@ from kodec.log.directories.segment import Segment
 from kodec.log.omissions import Omissions
 from kodec.log.reading.ahead import cores
 from kodec.log.reading.source import Source
+from kodec.log.remote.opening import open_location
 from kodec.log.selection import Bounds, Isolation, Keys, Partitions, Selection, TimeBounds, Topics
 from kodec.log.tables.chosen import ChosenLogs, LogsSource, Piece, chosen_logs, one_file
 from kodec.log.tables.reader import file_headers, scan_headers, scan_rows
@@ -24,7 +25,6 @@ from kodec.log.tables.several import FileEnd, report_end
 from kodec.log.tables.table import scan_selected
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
-from kodec.stores.storage import path_of
 
 __all__ = ["count_rows"]
 
@@ -92,7 +92,7 @@ def count_rows(
         return number
     assert isinstance(logs, (ChosenLogs, str, Path, bytes, bytearray, memoryview))
     count = _Count(selection.offsets, selection.timestamps, options)
-    if isinstance(logs, (str, Path)) and path_of(logs).is_file():
+    if isinstance(logs, (str, Path)) and open_location(logs).is_file():
         logs = one_file(logs, options)
     if not isinstance(logs, ChosenLogs):
         return count.of(logs, account)

@@ -12,11 +12,11 @@ from kodec.log.backends.arrow import DECODED, batch_schema, columns_of, decoded_
 from kodec.log.backends.scan import BATCH_BYTES, BATCH_ROWS, Scan
 from kodec.log.batches.options import EncodeOptions, LogReadOptions, OnError
 from kodec.log.batches.records import Limits
-from kodec.log.files.topics import topic_of
 from kodec.log.keywords import as_keywords
 from kodec.log.omissions import Omissions
 from kodec.log.reading.ahead import cores
 from kodec.log.reading.source import Source
+from kodec.log.remote.topics import topic_of
 from kodec.log.selection import Bounds, Isolation, Keys, Partitions, Selection, TimeBounds, Topics
 from kodec.log.tables.chosen import ChosenLogs, LogsSource, chosen_logs, one_file
 from kodec.log.tables.committed import Committed

@@ -10,15 +10,15 @@ from uuid import uuid4
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import NotALog, resolve
 from kodec.log.omissions import Omissions
+from kodec.log.remote.opening import open_location
+from kodec.log.remote.resolve import NotALog, resolve
 from kodec.log.values.decoder import TypedFormat, ValueDecoder
 from kodec.log.values.framing import Framing, Part
 from kodec.log.values.schema_folder import SchemaFolder
 from kodec.log.values.schema_topic import SchemaTopic
 from kodec.log.values.schemas import BadSchema, Schema, SchemaSource, UnknownSchema
 from kodec.runtime.dataclass import dataclass, field, replace
-from kodec.stores.storage import path_of
 
 __all__ = ["SCHEMAS_TOPIC", "ValueRequest", "schema_source"]
 
@@ -48,7 +48,7 @@ def schema_source(where: str | None, *log_dirs: str | os.PathLike[str]) -> Schem
         from kodec.log.values.schema_registry import SchemaRegistry
 
         return SchemaRegistry(where)
-    if where is not None and path_of(where).is_dir():
+    if where is not None and open_location(where).is_dir():
         try:
             location = resolve(where)
         except NotALog:
@@ -74,7 +74,7 @@ class ValueRequest:
     `ValueDecoder`.
     """
 
-    log_dirs: tuple[str, ...]
+    log_dirs: tuple[str | os.PathLike[str], ...]
     schemas: str | None = None
     framing: Framing = "auto"
     reader_schema: str | Schema | None = None
@@ -131,7 +131,7 @@ def _source(request: ValueRequest) -> SchemaSource | None:
 def _logs_of(topic: str, log_dirs: tuple[str | os.PathLike[str], ...]) -> list[PartitionLog]:
     """The logs of a topic; if it is in several log directories, the longest."""
     roots = [
-        location.root if isinstance(location := resolve(path), PartitionPath) else path_of(path)
+        location.root if isinstance(location := resolve(path), PartitionPath) else open_location(path)
         for path in log_dirs
     ]
     logs: dict[int, PartitionLog] = {}

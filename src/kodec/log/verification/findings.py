@@ -16,7 +16,7 @@ from kodec.log.batches.records import ControlRecordType
 from kodec.log.batches.sizes import TXN_ENTRY
 from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.producer_state import Marker, ProducerHead
-from kodec.log.files.view import may_have_indexes
+from kodec.log.remote.view import may_have_indexes
 from kodec.log.verification.problems import Problem
 from kodec.log.verification.producers import Producers
 from kodec.runtime.dataclass import dataclass, field

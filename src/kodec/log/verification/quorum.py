@@ -15,7 +15,7 @@ from kodec.log.files.listing import parse_snapshot_name
 from kodec.log.reading.reader import batch_reader
 from kodec.log.verification.problems import Problem, from_error, unreadable
 from kodec.runtime.errors import FormatError
-from kodec.stores.storage import entries, path_of
+from kodec.stores.storage import entries, entry_path
 
 __all__ = ["METADATA_TOPIC", "verify_quorum", "verify_snapshot"]
 
@@ -28,7 +28,7 @@ def verify_quorum(log: PartitionLog, start: int) -> Iterator[Problem]:
     with entries(log.path) as listing:
         for entry in listing:
             if (name := parse_snapshot_name(entry.name)) is not None:
-                snapshots.append((name[0], path_of(entry.path)))
+                snapshots.append((name[0], entry_path(entry)))
     for _, path in sorted(snapshots):
         yield from verify_snapshot(path, log.limits)
     newest = max((offset for offset, _ in snapshots), default=-1)

@@ -34,10 +34,11 @@ from kodec.log.files.names import (
     RECOVERY_POINTS,
 )
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import LogDirectoryPath, SegmentPath, is_of_topics, require_topics, resolve
-from kodec.log.files.view import may_have_indexes
 from kodec.log.messages.decoding import COORDINATORS
 from kodec.log.reading.unlike import unlike_a_log
+from kodec.log.remote.opening import open_location
+from kodec.log.remote.resolve import LogDirectoryPath, SegmentPath, is_of_topics, require_topics, resolve
+from kodec.log.remote.view import may_have_indexes
 from kodec.log.selection import Selection, Topics
 from kodec.log.verification.findings import SegmentFindings, concluded
 from kodec.log.verification.problems import Problem, from_error, of_epochs, unreadable
@@ -46,7 +47,7 @@ from kodec.log.verification.quorum import METADATA_TOPIC, verify_quorum, verify_
 from kodec.log.verification.segments import SegmentCheck
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError
-from kodec.stores.storage import StorePath, if_there, path_of
+from kodec.stores.storage import StorePath, if_there
 
 # A broker has renamed the files of a segment, or created an index, long before.
 _MOMENT = 0.1
@@ -172,7 +173,7 @@ def plan_checks(
 
 def _named(path: str | os.PathLike[str], resolved_path: Path) -> Path:
     """The path as given; remote storage as it is read."""
-    return resolved_path if isinstance(resolved_path, StorePath) else path_of(path)
+    return resolved_path if isinstance(resolved_path, StorePath) else open_location(path)
 
 
 def verify_root(root: LogRoot) -> Iterator[Problem]:

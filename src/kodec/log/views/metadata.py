@@ -58,11 +58,12 @@ from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import QUORUM_STATE
 from kodec.log.omissions import Omissions
 from kodec.log.reading.reader import read_batches
+from kodec.log.remote.opening import open_location
 from kodec.log.views.reading import batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
 from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import FormatError, OffsetOutOfRange
-from kodec.stores.storage import if_there, path_of
+from kodec.stores.storage import if_there
 
 __all__ = [
     "Acl",
@@ -317,7 +318,7 @@ def read_metadata_snapshot(path: str | os.PathLike[str], *, limits: Limits = Lim
         30
     """
     state = _State(Omissions())
-    file = path_of(path)
+    file = open_location(path)
     named = _SNAPSHOT.fullmatch(file.name)
     whole = _load(state, file, limits)
     # The snapshot that formats a new cluster has no header and no footer.

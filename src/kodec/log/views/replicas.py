@@ -11,8 +11,8 @@ from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
 from kodec.log.omissions import Omissions
+from kodec.log.remote.resolve import LogDirectoryPath, NotALog, resolve
 from kodec.runtime.errors import FormatError
 from kodec.runtime.near import meant
 

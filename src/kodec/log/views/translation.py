@@ -21,8 +21,8 @@ from kodec.log.arguments import chosen_names
 from kodec.log.batches.records import Limits, Record
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.resolve import NotALog
 from kodec.log.omissions import Cause, Omission, Omissions
+from kodec.log.remote.resolve import NotALog
 from kodec.log.selection import Topics
 from kodec.log.views.groups import CommittedOffset, read_groups
 from kodec.log.views.reading import batches_of, records_in

@@ -17,7 +17,8 @@ from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import ReplicaKind
 from kodec.log.files.lock import locked
 from kodec.log.files.names import CLEANER_OFFSETS, LOG_START_OFFSETS
-from kodec.log.files.paths import PartitionPath, require_apart, require_no_link, writable_partition
+from kodec.log.files.paths import PartitionPath, require_apart, require_no_link
+from kodec.log.remote.opening import writable_partition
 
 __all__ = ["new_folder", "require_new", "working_name"]
 

@@ -25,7 +25,7 @@ from kodec.log.files.indexes import base_offset_after
 from kodec.log.files.listing import PartitionFiles, ReplicaKind, TopicPartition, list_partition
 from kodec.log.files.lock import claimed, locked
 from kodec.log.files.names import LEADER_EPOCHS, file_name
-from kodec.log.files.paths import writable_partition
+from kodec.log.remote.opening import writable_partition
 from kodec.log.writing.closing import ClosedAtEnd
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.guard import ChangeGuard

@@ -127,8 +127,9 @@ def compact_view(
     """
     started = time.monotonic()
     form = FileFormat.of("parquet", compression)
-    target, given = prepared(log_dir, out, include_headers, overwrite)
-    options = Options.parse(given).with_selection(Selection.of(topics, partitions, isolation=isolation))
+    target, logs = prepared(log_dir, out, overwrite)
+    selection = Selection.of(topics, partitions, isolation=isolation)
+    options = Options(paths=(logs,), include_headers=include_headers).with_selection(selection)
     omissions = Omissions()
     listed = list_segments(options, omissions)
     tasks = [tuple(parts) for _, parts in groupby(listed, key=lambda part: part.topic_partition)]

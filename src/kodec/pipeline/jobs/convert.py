@@ -16,7 +16,8 @@ from kodec.log.files.descriptors import make_folders
 from kodec.log.files.durable import sync_folder
 from kodec.log.files.listing import TopicPartition, list_partition
 from kodec.log.files.names import CLEANER_OFFSETS, LOG_START_OFFSETS
-from kodec.log.files.paths import partition_path, require_apart
+from kodec.log.files.paths import require_apart
+from kodec.log.remote.opening import open_partition
 from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.workers import Engine, workers
 from kodec.runtime.errors import KodecError
@@ -35,7 +36,7 @@ class _Convert:
     step: Callable[[int], None] | None
 
     def __call__(self, source: Path) -> tuple[Path, ConversionReport]:
-        name = partition_path(source).path.name
+        name = open_partition(source).path.name
         root = self.target if self.staging is None else self.staging.attempt()
         plan = plan_conversion(source, root / name, self.options, progress=self.step)
         return root, plan.preview() if self.staging is None else plan.apply()
@@ -96,7 +97,7 @@ def convert(
     """
     say = progress or (lambda text: None)
     target = readable(to).resolve()
-    sources = [partition_path(folder).path for folder in folders]
+    sources = [open_partition(folder).path for folder in folders]
     if not sources:
         raise ValueError("there is nothing to convert: no folder is given")
     for source in sources:

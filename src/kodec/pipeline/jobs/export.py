@@ -25,6 +25,7 @@ from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import require_apart
 from kodec.log.omissions import Omissions
 from kodec.log.reading.ahead import cores
+from kodec.log.remote.opening import open_location
 from kodec.log.selection import Bounds, Isolation, Keys, Partitions, Selection, TimeBounds, Topics
 from kodec.log.values.decoder import TYPED
 from kodec.log.values.formats import ValueFormat
@@ -33,14 +34,14 @@ from kodec.log.values.schemas import UnknownSchema
 from kodec.log.values.sources import SCHEMAS_TOPIC, ValueRequest
 from kodec.pipeline.columns import arrow_columns, chosen_columns
 from kodec.pipeline.files import FileFormat, RowFile
-from kodec.pipeline.options import Options
+from kodec.pipeline.options import Options, size_of
 from kodec.pipeline.plan import SourceSegment, Task, list_segments, shown, tasks_of
 from kodec.pipeline.rows import SegmentRows
 from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.typed import TypedColumns
 from kodec.pipeline.workers import Engine, workers
 from kodec.runtime.errors import ArgumentError
-from kodec.stores.storage import path_of, readable
+from kodec.stores.storage import readable
 
 __all__ = [
     "ExportSummary",
@@ -417,19 +418,25 @@ def export(
     values: ValueRequest | None = None
     if {key_format, value_format} & {*TYPED}:
         own = None if reader_schema is None else str(Path(reader_schema).absolute())
-        values = ValueRequest((str(path_of(log_dir).absolute()),), registry, framing, own)
+        values = ValueRequest((open_location(log_dir).absolute(),), registry, framing, own)
         if values.decoder().source is None and {key_format, value_format} & {"avro", "protobuf"}:
             raise UnknownSchema(f"{log_dir} has no topic {SCHEMAS_TOPIC}: give registry")
         if not include_headers:
             raise ArgumentError("headers may name the schemas of values: they cannot be left out")
     form = FileFormat.of(format, compression, key_format, value_format, values, guard_formulas=guard_formulas)
     selection = Selection.of(topics, partitions, offsets, timestamps, isolation, keys)
-    target, given = prepared(log_dir, out, include_headers, overwrite)
-    given["includeInternal"] = str(include_internal).lower()
-    given["includeDecoded"] = str(include_decoded).lower()
-    if task_bytes is not None:
-        given["maxPartitionBytes"] = str(task_bytes)
-    options = Options.parse(given).with_on_error(on_error).with_selection(selection)
+    target, logs = prepared(log_dir, out, overwrite)
+    options = (
+        Options(
+            paths=(logs,),
+            include_headers=include_headers,
+            include_internal=include_internal,
+            include_decoded=include_decoded,
+            task_bytes=None if task_bytes is None else size_of("maxPartitionBytes", str(task_bytes)),
+        )
+        .with_on_error(on_error)
+        .with_selection(selection)
+    )
     omissions = Omissions()
     listed = list_segments(options, omissions)
     threads = threads or cores()
@@ -453,20 +460,15 @@ def export(
 
 
 def prepared(
-    log_dir: str | os.PathLike[str],
-    out: str | os.PathLike[str],
-    include_headers: bool,
-    overwrite: bool,
-) -> tuple[Path, dict[str, str]]:
-    """The target, and the options of the source, of what is exported. Raises as `export`."""
-    target = readable(out).resolve()
-    require_apart(readable(log_dir), target)
+    log_dir: str | os.PathLike[str], out: str | os.PathLike[str], overwrite: bool
+) -> tuple[Path, Path]:
+    """The target, and the log directory, of what is exported. Raises as `export`."""
+    target, logs = readable(out).resolve(), open_location(log_dir).absolute()
+    require_apart(logs, target)
     if shown(target) != str(target):
         raise ValueError(f"{target} is not UTF-8: Spark and Arrow cannot write there")
     require_free(target, overwrite=overwrite, ours=is_of_an_export)
-    # as Spark carries UTF-8 only
-    given = {"path": path_of(log_dir).absolute().as_uri(), "includeHeaders": str(include_headers).lower()}
-    return target, given
+    return target, logs
 
 
 def publish_export(

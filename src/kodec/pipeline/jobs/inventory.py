@@ -14,13 +14,14 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import SegmentFiles, TopicPartition, left_out_of
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import LogDirectoryPath, SegmentPath, is_of_topics, require_topics, resolve
 from kodec.log.omissions import Cause, Omission, Omissions
+from kodec.log.remote.opening import open_location
+from kodec.log.remote.resolve import LogDirectoryPath, SegmentPath, is_of_topics, require_topics, resolve
 from kodec.log.selection import Selection, Topics
 from kodec.log.verification.survey import SegmentFacts, survey_segment
 from kodec.pipeline.workers import TASK_BYTES, Engine, workers
 from kodec.runtime.errors import FormatError
-from kodec.stores.storage import StorePath, path_of
+from kodec.stores.storage import StorePath
 
 __all__ = ["InventoryRow", "InventorySummary", "inventory"]
 
@@ -115,7 +116,7 @@ def inventory(
     omissions = Omissions()
     chosen = Selection.of(topics).topics
     require_topics(chosen, *paths)
-    logs = [each for path in paths for each in _logs(path_of(path), chosen, limits, omissions)]
+    logs = [each for path in paths for each in _logs(open_location(path), chosen, limits, omissions)]
     listed = [(log, files) for log, segments in logs for files in segments]
     # Workers need not have this working directory.
     pieces = [replace(files, log=files.log.absolute()) for _, files in listed]

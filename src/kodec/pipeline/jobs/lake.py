@@ -19,9 +19,10 @@ import pyarrow as pa
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.paths import require_apart, require_outside_logs
+from kodec.log.files.paths import require_apart
 from kodec.log.omissions import Omissions
 from kodec.log.reading.ahead import cores
+from kodec.log.remote.opening import open_location, require_outside_logs
 from kodec.log.selection import Isolation, Partitions, Selection, Topics
 from kodec.pipeline.columns import arrow_columns, chosen_columns
 from kodec.pipeline.jobs.export import PartitionSummary, merged
@@ -41,7 +42,6 @@ from kodec.pipeline.plan import (
 )
 from kodec.pipeline.rows import SegmentRows
 from kodec.stores.modes import readable_as
-from kodec.stores.storage import path_of, readable
 
 __all__ = ["AppendSummary", "LogChanged", "append_to_lake"]
 
@@ -187,17 +187,21 @@ def append_to_lake(
     """
     started = time.monotonic()
     LogReadOptions(on_error=on_error)
+    logs = open_location(log_dir).absolute()
     if table.path is not None:
-        require_apart(readable(log_dir), table.path)
+        require_apart(logs, table.path)
         require_outside_logs(Path(table.path))
-    given = {
-        "path": path_of(log_dir).absolute().as_uri(),
-        "includeHeaders": str(include_headers).lower(),
-        "includeInternal": str(include_internal).lower(),
-        "includeDecoded": str(include_decoded).lower(),
-    }
     selection = Selection.of(topics, partitions, isolation=isolation)
-    options = Options.parse(given).with_on_error(on_error).with_selection(selection)
+    options = (
+        Options(
+            paths=(logs,),
+            include_headers=include_headers,
+            include_internal=include_internal,
+            include_decoded=include_decoded,
+        )
+        .with_on_error(on_error)
+        .with_selection(selection)
+    )
     # A hole in what is read would be in the positions: only whole topic-partitions are left out.
     reading = options.with_on_error("raise" if on_error == "raise" else "skip")
     columns = arrow_columns(chosen_columns(headers=include_headers, decoded=include_decoded))

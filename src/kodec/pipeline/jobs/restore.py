@@ -20,8 +20,8 @@ from kodec.log.batches.batch import CODECS
 from kodec.log.files.durable import sync_folder
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.paths import require_apart
-from kodec.log.files.resolve import NotALog
 from kodec.log.omissions import Cause, Omissions
+from kodec.log.remote.resolve import NotALog
 from kodec.log.selection import Topics
 from kodec.log.writing.add_segments import FinishedSegment, note_epoch
 from kodec.pipeline.segments import Cut, PartitionRows, log_columns

@@ -12,8 +12,8 @@ from typing import cast
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import list_partition
-from kodec.log.files.resolve import require_topics
 from kodec.log.reading.ahead import cores
+from kodec.log.remote.resolve import require_topics
 from kodec.log.selection import Selection, Topics
 from kodec.log.verification.findings import SegmentFindings
 from kodec.log.verification.verify import (

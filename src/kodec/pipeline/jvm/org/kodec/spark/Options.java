@@ -30,18 +30,6 @@ final class Options {
             new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
     private static final Pattern SIZE = Pattern.compile("\\s*([0-9]{1,18})\\s*([a-z]*)\\s*");
     private static final Pattern NUMBER = Pattern.compile("\\s*[0-9]{1,18}\\s*");
-    private static final Map<String, Long> UNITS = Map.of("", 1L, "b", 1L, "k", 1L << 10, "kb", 1L << 10, "m",
-            1L << 20, "mb", 1L << 20, "g", 1L << 30, "gb", 1L << 30);
-    private static final Map<String, Long> TIMES =
-            Map.of("", 1L, "ms", 1L, "s", 1_000L, "m", 60_000L, "min", 60_000L, "h", 3_600_000L, "d", 86_400_000L);
-    /** Options of Spark's Kafka source for connections to brokers, and those that Spark adds. */
-    private static final Set<String> IGNORED = Set.of("kafkaconsumer.polltimeoutms", "fetchoffset.numretries",
-            "fetchoffset.retryintervalms", "groupidprefix", "provider", "owner", "location", "is_managed_location",
-            "external", "comment", "collation", "path", "paths");
-    /** Options after {@code kafka.} that select other rows, or are not supported here. */
-    private static final Set<String> NOT_IGNORED = Set.of("kafka.isolation.level", "kafka.auto.offset.reset",
-            "kafka.key.deserializer", "kafka.value.deserializer", "kafka.enable.auto.commit",
-            "kafka.interceptor.classes");
     /** By the end that they set, in Spark's order of preference. */
     private static final List<String> STARTS =
             List.of("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets");
@@ -66,19 +54,19 @@ final class Options {
     boolean allowEmpty;
     /** The named columns; null for none. */
     List<String> columns;
-    boolean checkCrc = true;
-    boolean failOnDataLoss = true;
+    boolean checkCrc = OptionTable.VERIFY_CRC;
+    boolean failOnDataLoss = OptionTable.FAIL_ON_DATA_LOSS;
     /** -1 means unset, also in the next two. */
     long minTasks = -1;
     long taskOffsets = -1;
     long triggerOffsets = -1;
     long leastOffsets = -1;
     /** In ms: how long a stream waits for this number of offsets. */
-    long triggerDelay = 15 * 60_000;
-    long taskBytes = 128L << 20;
-    long batchBytes = 1L << 30;
-    long decompressedBytes = 256L << 20;
-    long elements = 1_000_000;
+    long triggerDelay = OptionTable.MAX_TRIGGER_DELAY;
+    long taskBytes = OptionTable.MOST_TASK;
+    long batchBytes = OptionTable.MAX_BATCH_BYTES;
+    long decompressedBytes = OptionTable.MAX_DECOMPRESSED_BYTES;
+    long elements = OptionTable.MAX_ELEMENTS;
 
     /** An option that cannot be used; the message has what would be right. */
     static final class Wrong extends IllegalArgumentException {
@@ -120,8 +108,8 @@ final class Options {
         end = edge(options, ENDS);
         for (Map.Entry<String, String> each : options.entrySet()) {
             String name = each.getKey();
-            boolean ignored = IGNORED.contains(name) || name.startsWith("option.") || name.startsWith("fs.")
-                    || name.startsWith("kafka.") && !NOT_IGNORED.contains(name);
+            boolean ignored = OptionTable.IGNORED.contains(name) || name.startsWith("option.") || name.startsWith("fs.")
+                    || name.startsWith("kafka.") && !OptionTable.NOT_IGNORED.contains(name);
             if (!ignored) {
                 follow(name, each.getValue());
             }
@@ -140,11 +128,15 @@ final class Options {
     }
 
     private void follow(String name, String value) {
+        if (OptionTable.ONLY_PYTHON.contains(name)) {
+            // not with its value: a command may contain what nobody else may see
+            throw NeedsPythonSource.only("the option " + name);
+        }
         switch (name) {
             case "subscribe" -> topics = names(value);
             case "assign" -> assigned = assignment(value);
             case "subscribepattern" -> pattern = pattern(value);
-            case "startingoffsetsbytimestampstrategy" -> latestIfNone = word(name, value, "error", "latest") == 1;
+            case "startingoffsetsbytimestampstrategy" -> latestIfNone = word(name, value) == 1;
             case "includeinternal" -> internal = flag(name, value);
             case "includeheaders" -> headers = flag(name, value);
             case "includebatchmetadata" -> metadata = flag(name, value);
@@ -153,17 +145,13 @@ final class Options {
                     throw NeedsPythonSource.only("includeDecoded=true");
                 }
             }
-            case "keyformat", "valueformat", "schemas", "framing", "keyreaderschema", "readerschema", "typedas" ->
-                throw NeedsPythonSource.only("decoding keys and values (" + name + "=" + value + ")");
-            // not with its value: a command may contain what nobody else may see
-            case "tier", "tierkey", "tierkeycommand" -> throw NeedsPythonSource.only("the option " + name);
             case "includecontrolrecords" -> control = flag(name, value);
             case "kafka.isolation.level" ->
-                committed = word(name, value, "read_uncommitted", "read_committed") == 1;
+                committed = word(name, value) == 1;
             case "allowempty" -> allowEmpty = flag(name, value);
             case "columns" -> columns = list(value);
             case "mode" -> {
-                if (word(name, value, "failfast", "permissive", "quarantine") > 0) {
+                if (word(name, value) > 0) {
                     throw NeedsPythonSource.only("mode=" + value);
                 }
             }
@@ -301,8 +289,12 @@ final class Options {
     }
 
     /** Which of the words it is. */
-    private static int word(String name, String value, String... words) {
-        int found = Arrays.asList(words).indexOf(value.toLowerCase(Locale.ROOT));
+    private static int word(String name, String value) {
+        return word(name, value, OptionTable.WORDS.get(name));
+    }
+
+    private static int word(String name, String value, List<String> words) {
+        int found = words.indexOf(value.toLowerCase(Locale.ROOT));
         if (found < 0) {
             throw new NeedsPythonSource(name + "=" + value);
         }
@@ -310,16 +302,16 @@ final class Options {
     }
 
     private static boolean flag(String name, String value) {
-        return word(name, value, "false", "true") == 1;
+        return word(name, value, List.of("false", "true")) == 1;
     }
 
     private static long size(String name, String value) {
         Matcher match = SIZE.matcher(value.toLowerCase(Locale.ROOT));
-        if (!match.matches() || !UNITS.containsKey(match.group(2)) || Long.parseLong(match.group(1)) == 0) {
+        if (!match.matches() || !OptionTable.UNITS.containsKey(match.group(2)) || Long.parseLong(match.group(1)) == 0) {
             throw new NeedsPythonSource(name + "=" + value);
         }
         try {
-            return Math.multiplyExact(Long.parseLong(match.group(1)), UNITS.get(match.group(2)));
+            return Math.multiplyExact(Long.parseLong(match.group(1)), OptionTable.UNITS.get(match.group(2)));
         } catch (ArithmeticException error) {
             throw new NeedsPythonSource(name + "=" + value);
         }
@@ -335,11 +327,11 @@ final class Options {
     /** {@code 90s}, in ms. */
     private static long duration(String name, String value) {
         Matcher match = SIZE.matcher(value.toLowerCase(Locale.ROOT));
-        if (!match.matches() || !TIMES.containsKey(match.group(2))) {
+        if (!match.matches() || !OptionTable.TIMES.containsKey(match.group(2))) {
             throw new NeedsPythonSource(name + "=" + value);
         }
         try {
-            return Math.multiplyExact(Long.parseLong(match.group(1)), TIMES.get(match.group(2)));
+            return Math.multiplyExact(Long.parseLong(match.group(1)), OptionTable.TIMES.get(match.group(2)));
         } catch (ArithmeticException error) {
             throw new NeedsPythonSource(name + "=" + value);
         }

@@ -18,7 +18,7 @@ import org.apache.hadoop.conf.Configuration;
 
 /**
  * Remote storage (KIP-405), in the layout of Kafka's local tier and of Aiven's plugin: the rules of
- * {@code kodec.log.files.tiered}, which has their sources.
+ * {@code kodec.log.remote.names}, which has their sources.
  */
 final class Tiered {
     private static final ObjectMapper JSON = new ObjectMapper();

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.names import INDEXES, OFFSET
-from kodec.stores.storage import Entry, Status, entries, path_of
+from kodec.stores.storage import Entry, Status, entries, entry_path
 
 __all__ = [
     "REMOTE_TOPIC",
@@ -94,7 +94,7 @@ def _of_topic(topic: str, number: str) -> TopicPartition | None:
 
 def _folders(path: Path) -> list[Path]:
     with entries(path) as found:
-        return sorted(path_of(entry.path) for entry in found if _is_folder(entry))
+        return sorted(entry_path(entry, path) for entry in found if _is_folder(entry))
 
 
 def _is_folder(entry: Entry) -> bool:
@@ -137,7 +137,7 @@ def list_objects(folder: TieredFolder, unfinished: list[Path] | None = None) -> 
             if match is None or int(match[2]) > _MAX_INT64 or not entry.is_file():
                 continue
             name, base_offset, segment_id, kind = match.groups()
-            path = path_of(entry.path)
+            path = entry_path(entry)
             if kind == "log":
                 found = entry.stat()
                 logs[name] = int(base_offset), segment_id, path, Status(found.st_size, found.st_mtime_ns)

@@ -9,7 +9,7 @@ import pytest
 
 import kodec
 from kodec.cli.main import main
-from kodec.log.files.resolve import NotALog
+from kodec.log.remote.resolve import NotALog
 
 TIER = Path("tests/data/tiered-4.3.1/tier")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import BinaryIO
 
-from kodec.log.files.tier_keys import TierKeys, decrypted
-from kodec.log.files.tier_manifest import Chunk, Manifest
+from kodec.log.remote.keys import TierKeys, decrypted
+from kodec.log.remote.manifest import Chunk, Manifest
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError, Malformed, Truncated
+from kodec.stores.context import Keys
 from kodec.stores.positioned import PositionedFile
 
 __all__ = ["TierLog", "read_index"]
@@ -37,7 +38,7 @@ class TierLog(PositionedFile, BinaryIO):
         stored: BinaryIO,
         size: int,
         manifest: Manifest,
-        keys: TierKeys = _NO_KEYS,
+        keys: Keys = _NO_KEYS,
         name: str | None = None,
     ) -> None:
         super().__init__()
@@ -112,7 +113,7 @@ class TierLog(PositionedFile, BinaryIO):
 
 
 def read_index(
-    stored: BinaryIO, kind: str, manifest: Manifest, keys: TierKeys = _NO_KEYS, name: str | None = None
+    stored: BinaryIO, kind: str, manifest: Manifest, keys: Keys = _NO_KEYS, name: str | None = None
 ) -> bytes:
     """The content of one of the indexes of a segment.
 

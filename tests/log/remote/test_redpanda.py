@@ -20,9 +20,10 @@ from kodec.generated.log.record_batch import RecordBatch
 from kodec.generated.redpanda.redpanda_batch import BatchType, RedpandaBatch
 from kodec.log.batches.redpanda import HEAD_SIZE, read_header
 from kodec.log.files.names import REDPANDA_OFFSETS
-from kodec.log.files.view import take_notes
+from kodec.log.remote.opening import open_location
 from kodec.runtime.errors import ArgumentError, FormatError, OffsetsMissing, ReadFailed
-from kodec.stores.storage import StorePath, path_of
+from kodec.stores.context import DEFAULT
+from kodec.stores.storage import StorePath
 from tests.log import redpandas
 from tests.log.redpandas import Disk, Row
 
@@ -32,7 +33,7 @@ EVENTS = Path("kafka", "events", "3_14")
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Disk:
-    take_notes()
+    DEFAULT.notes.take()
     return redpandas.disk(tmp_path / "data")
 
 
@@ -68,15 +69,15 @@ def test_every_part_of_the_directory_is_read(disk: Disk, part: str, monkeypatch:
     for path in (disk.root / part, ".") if Path.cwd() != disk.root else (disk.root / part,):
         found = [each.offset for each in kodec.read_records(path) if "events" not in str(path)]
         assert set(found) >= {each.offset for each in rows}
-        assert isinstance(path_of(path), StorePath)
+        assert isinstance(open_location(path), StorePath)
 
 
 @pytest.mark.parametrize("name", ["0_1", "kafka", "12-3-v1.log"])
 def test_a_name_alone_is_not_redpandas(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     (tmp_path / name / "notes.txt").write_text("nothing")
-    assert path_of(tmp_path / name) == tmp_path / name
-    assert not isinstance(path_of(tmp_path / name), StorePath)
+    assert open_location(tmp_path / name) == tmp_path / name
+    assert not isinstance(open_location(tmp_path / name), StorePath)
 
 
 def test_headers_are_translated_field_by_field() -> None:
@@ -359,7 +360,7 @@ def test_nothing_is_written_into_the_directory(disk: Disk, capsys: pytest.Captur
         code, _, err = run(capsys, *words)
         assert (code != 0, why in " ".join(err.split()), new.exists()) == (True, True, False), err
     with pytest.raises(ArgumentError):
-        (path_of(disk.root / ORDERS) / "new").open("wb")
+        (open_location(disk.root / ORDERS) / "new").open("wb")
 
 
 def test_a_segment_with_a_schema_is_read_as_it_is(disk: Disk, capsys: pytest.CaptureFixture[str]) -> None:

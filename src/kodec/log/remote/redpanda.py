@@ -24,8 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
-from urllib.parse import quote, unquote
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from kodec.generated.redpanda.redpanda_batch import BatchType
 from kodec.generated.redpanda.redpanda_snapshot import RedpandaSnapshot
@@ -34,15 +33,15 @@ from kodec.log.batches.redpanda import HEAD_SIZE, PLAUSIBLE, UNREADABLE, Redpand
 from kodec.log.files.checkpoints import offsets_bytes
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.names import LOG_START_OFFSETS, REDPANDA_OFFSETS, file_name
-from kodec.log.files.view import ViewFile, ViewPath, ViewStorage, note, replace_note
 from kodec.log.omissions import Cause, Omission
+from kodec.log.remote.view import View, ViewFile, real_of
 from kodec.runtime.errors import FormatError, ReadFailed
+from kodec.stores.context import Context, Notes
 from kodec.stores.positioned import PositionedFile
-from kodec.stores.storage import Status
+from kodec.stores.storage import Status, StorePath, context_of, entries, entry_path
 
-__all__ = ["RedpandaPath", "as_redpanda"]
+__all__ = ["Redpanda", "as_redpanda"]
 
-_SCHEME = "redpanda:"
 _KAFKA = "kafka"
 _FOLDER = re.compile(r"(0|[1-9][0-9]{0,9})_[0-9]{1,19}")
 _SEGMENT = re.compile(r"([0-9]{1,19})-([0-9]{1,19})-v1\.log")
@@ -55,47 +54,6 @@ _MAX_INT32, _MAX_INT64 = 2**31 - 1, 2**63 - 1
 _RAW = -1
 # with what damaged bytes begin: an offset, and a length that no batch has
 _NO_BATCH = bytes(KAFKA.length.at) + KAFKA.length.stored(-1)
-
-
-class RedpandaPath(ViewPath):
-    """A path in a data directory of Redpanda, or in a part of one, that is read as a log directory."""
-
-    what = "Redpanda's data"
-    has_indexes = False
-
-    @classmethod
-    def of(cls, root: Path) -> RedpandaPath:
-        """The folder itself."""
-        return cls(_SCHEME, quote(str(root), safe=""))
-
-    @property
-    def data(self) -> Path:
-        """The folder that Redpanda has written, or a folder in it."""
-        return Path(unquote(self.parts[1]))
-
-    @property
-    def origin(self) -> Path:
-        return self.data
-
-    @property
-    def storage(self) -> RedpandaStorage:
-        return _storage(self.data)
-
-    @property
-    def stored(self) -> Path:
-        return self.real or self
-
-    @property
-    def left_out(self) -> list[Omission]:
-        """What is in the directory and is no log of Kafka's. Raises OSError."""
-        return self.storage.left_out() if len(self.parts) == 2 else []
-
-    def __str__(self) -> str:
-        if self.real is not None:
-            return str(self.real)
-        _, _, *rest = self.parts
-        folder = self.storage.folder(rest[0]) if rest else None
-        return "/".join([str(self.data), *rest] if folder is None else [str(folder.path), *rest[1:]])
 
 
 class RedpandaFolder(NamedTuple):
@@ -139,23 +97,24 @@ class _Scan(NamedTuple):
 # -- names ----------------------------------------------------------------------------------------
 
 
-def as_redpanda(path: Path) -> RedpandaPath | None:
+def as_redpanda(path: Path) -> StorePath | None:
     """A data directory of Redpanda, or what is in it, as a log directory; None for any other path.
 
     Such are a segment and a folder with segments, by their names; a folder with Redpanda's controller log, or
     with such folders of the namespace `kafka`; and the folders of a namespace and of a topic. Raises OSError
     where the offsets of a segment are unknown.
     """
+    context = context_of(path)
     if _SEGMENT.fullmatch(path.name):
-        return _segment(path)
+        return _segment(path, context)
     if not path.is_dir():
         return None
     found = _absolute(path)
     if _FOLDER.fullmatch(found.name):
-        return _partition(found)
+        return _partition(found, context)
     above = (found, found.parent, found.parent.parent)
     is_part = any((each / _OWN).is_dir() for each in above)
-    return RedpandaPath.of(found) if is_part or _is_copy(found) else None
+    return Redpanda.at(found, context).path if is_part or _is_copy(found) else None
 
 
 def _is_copy(folder: Path) -> bool:
@@ -186,26 +145,29 @@ def _absolute(path: Path) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100  # `resolve` follows links, which may be named otherwise
 
 
-def _partition(folder: Path) -> RedpandaPath | None:
+def _partition(folder: Path, context: Context) -> StorePath | None:
     found = _folders(folder)
     if not found or not _segments_of(folder):
         return None
     name, data = str(found[0].topic_partition), folder.parents[2]
-    for view in ([RedpandaPath.of(data)] if (data / _OWN).is_dir() else []) + [RedpandaPath.of(folder)]:
-        one = view.storage.folder(name)
+    for root in ([data] if (data / _OWN).is_dir() else []) + [folder]:
+        view = Redpanda.at(root, context)
+        one = view.folder(name)
         if one is not None and one.path == folder:
-            return view / name
-    return RedpandaPath.of(folder)
+            return view.path / name
+    return Redpanda.at(folder, context).path
 
 
-def _segment(path: Path) -> RedpandaPath | None:
+def _segment(path: Path, context: Context) -> StorePath | None:
     found = _absolute(path)
-    folder = _partition(found.parent) if _FOLDER.fullmatch(found.parent.name) else None
+    folder = _partition(found.parent, context) if _FOLDER.fullmatch(found.parent.name) else None
     if folder is None or len(folder.parts) < 3 or not found.is_file():
         return None
-    for name, file in folder.storage.files(folder.name).items():
-        if file.real == found:
-            return (folder / name).named(file)
+    with entries(folder) as there:
+        for each in there:
+            path_in_view = entry_path(each)
+            if real_of(path_in_view) == found and isinstance(path_in_view, StorePath):
+                return path_in_view
     raise ReadFailed("it has no batches of clients, only Redpanda's own", errno.ENODATA, 0, str(path))
 
 
@@ -263,23 +225,48 @@ def _segments_of(folder: Path) -> list[_Segment]:
 # -- the directory --------------------------------------------------------------------------------
 
 
-class RedpandaStorage(ViewStorage):
-    """A data directory of Redpanda, or a part of it, as a `Storage`: a log directory that is only read."""
+class Redpanda(View):
+    """A data directory of Redpanda, or a part of one, as a log directory that is only read.
 
-    WHAT = "Redpanda's data directory"
+    Attributes: `data` is the folder that Redpanda has written, or a folder in it.
+    """
 
-    def __init__(self, root: Path) -> None:
-        super().__init__()
-        self._root = root
+    what = "Redpanda's data"
+    has_indexes = False
+
+    def __init__(self, data: Path, context: Context) -> None:
+        super().__init__("redpanda", str(data), context)
+        self.data = data
         self._folders: dict[str, RedpandaFolder] = {}
         self._own: dict[str, Counter[int]] = {}
         self._total: Counter[int] = Counter()
         self._noted = ""
 
+    @classmethod
+    def at(cls, data: Path, context: Context) -> Redpanda:
+        """Of a folder; what it has read before, it knows."""
+        return _redpanda(data, context)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _redpanda, (self.data, self.context)
+
+    @property
+    def origin(self) -> Path | None:
+        return self.data
+
+    def stored(self, path: StorePath) -> Path:
+        return real_of(path) or path
+
+    def text(self, path: Path) -> str:
+        _, _, *rest = path.parts
+        if real_of(path) is None and rest and (folder := self.folder(rest[0])) is not None:
+            return "/".join([str(folder.path), *rest[1:]])
+        return super().text(path)
+
     def partitions(self) -> dict[str, RedpandaFolder]:
         """The folders of topic-partitions, the newest of each. Raises OSError."""
         found: dict[str, RedpandaFolder] = {}
-        for each in _folders(self._root):
+        for each in _folders(self.data):
             name = str(each.topic_partition)
             if each.namespace == _KAFKA and (name not in found or found[name].revision < each.revision):
                 found[name] = each
@@ -289,14 +276,16 @@ class RedpandaStorage(ViewStorage):
     def folder(self, name: str) -> RedpandaFolder | None:
         return self._folders.get(name) or self.partitions().get(name)
 
-    def left_out(self) -> list[Omission]:
+    def left_out(self, path: StorePath) -> list[Omission]:
         """Redpanda's own logs, those of topics that were deleted, and folders that cannot be listed.
 
         Raises OSError.
         """
+        if len(path.parts) > 2:
+            return []
         live = {each.path for each in self.partitions().values()}
         unlisted: dict[Path, OSError] = {}
-        folders = _folders(self._root, unlisted)
+        folders = _folders(self.data, unlisted)
         found = [
             Omission(Cause.UNREACHABLE, path, f"{path}: {error.strerror}")
             for path, error in unlisted.items()
@@ -316,12 +305,12 @@ class RedpandaStorage(ViewStorage):
             try:
                 start = _start_in_snapshot(each.path)
             except OSError as error:
-                note(f"where the log of {each.topic_partition} starts is unknown: {error}")
+                self.context.notes.add(f"where the log of {each.topic_partition} starts is unknown: {error}")
                 continue
             if start is not None:
                 starts[each.topic_partition] = start.offset - start.delta
         data = offsets_bytes(starts)
-        return {LOG_START_OFFSETS: ViewFile(self._root, Status(len(data), 0), partial(io.BytesIO, data))}
+        return {LOG_START_OFFSETS: ViewFile(self.data, Status(len(data), 0), partial(io.BytesIO, data))}
 
     def files(self, name: str) -> dict[str, ViewFile]:
         """The segments of a topic-partition, under the names that brokers give.
@@ -330,27 +319,29 @@ class RedpandaStorage(ViewStorage):
         """
         folder = self.folder(name)
         if folder is None:
-            raise FileNotFoundError(errno.ENOENT, "no such topic-partition", str(self._root / name))
+            raise FileNotFoundError(errno.ENOENT, "no such topic-partition", str(self.data / name))
         segments, raft = _segments_of(folder.path), _counts_raft_offsets()
         scans = [_scan(each.path, each.status, raft) for each in segments]
         files: dict[str, ViewFile] = {}
-        delta = _first_delta(folder, segments, scans)
+        delta = _first_delta(folder, segments, scans, self.context.notes)
         expected: int | None = None
         for number, (segment, scan) in enumerate(zip(segments, scans, strict=True)):
             if expected is not None and segment.base_offset > expected:
                 lost = segment.base_offset - expected
-                note(
+                self.context.notes.add(
                     f"{name}: no segment has the offsets {expected}..{segment.base_offset - 1} of the Raft "
                     f"log: if Redpanda's own batches were among them, Kafka's offsets after them are lower "
                     f"by up to {lost}"
                 )
             if scan.damaged is not None:
-                note(
+                self.context.notes.add(
                     f"{segment.path}: byte {scan.damaged}: no header of a batch, or one of unknown type: if "
                     "Redpanda's own batches were among these, Kafka's offsets after them are lower by as many"
                 )
             for kind, count in scan.away.items():
-                note(f"{segment.path}: {count} {_type_name(kind)}: {UNREADABLE[BatchType(kind)]}")
+                self.context.notes.add(
+                    f"{segment.path}: {count} {_type_name(kind)}: {UNREADABLE[BatchType(kind)]}"
+                )
             base = segment.base_offset - delta
             if base < 0:
                 raise ReadFailed(
@@ -381,14 +372,14 @@ class RedpandaStorage(ViewStorage):
         total = sorted((kind, count) for kind, count in self._total.items() if count)
         if total:
             kinds = ", ".join(f"{count} {_type_name(kind)}" for kind, count in total)
-            text = f"{self._root}: batches of Redpanda's own are left out: {kinds}"
-            replace_note(self._noted, text)
+            text = f"{self.data}: batches of Redpanda's own are left out: {kinds}"
+            self.context.notes.replace(self._noted, text)
             self._noted = text
 
 
 @lru_cache(maxsize=64)
-def _storage(root: Path) -> RedpandaStorage:
-    return RedpandaStorage(root)
+def _redpanda(data: Path, context: Context) -> Redpanda:
+    return Redpanda(data, context)
 
 
 def _type_name(kind: int) -> str:
@@ -410,10 +401,12 @@ def _counts_raft_offsets() -> bool:
     return os.environ.get(REDPANDA_OFFSETS) == "raft"
 
 
-def _first_delta(folder: RedpandaFolder, segments: Sequence[_Segment], scans: Sequence[_Scan]) -> int:
+def _first_delta(
+    folder: RedpandaFolder, segments: Sequence[_Segment], scans: Sequence[_Scan], notes: Notes
+) -> int:
     """By how much Kafka's offset is lower at the first offset of the log. Raises ReadFailed if unknown."""
     if _counts_raft_offsets():
-        note(f"offsets are those of Redpanda's Raft log, and not Kafka's: {REDPANDA_OFFSETS} is set")
+        notes.add(f"offsets are those of Redpanda's Raft log, and not Kafka's: {REDPANDA_OFFSETS} is set")
         return 0
     first = segments[0].base_offset if segments else 0
     if first == 0:

@@ -29,15 +29,25 @@ from kodec.log.files.paths import (
     PartitionPath,
     holds_kafkas_files,
     is_log_directory,
-    partition_path,
     resolved,
 )
-from kodec.log.files.tier_view import TierPath, as_segment
-from kodec.log.files.tiered import TieredFolder, tiered_folders
 from kodec.log.omissions import Omissions
+from kodec.log.remote.names import TieredFolder, tiered_folders
+from kodec.log.remote.opening import open_location, open_partition
+from kodec.log.remote.tier import Remote, as_segment
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import NoSuchPartition, ReadFailed
-from kodec.stores.storage import Listed, StorePath, archive_note, entries, one_look, path_of, readable
+from kodec.stores.storage import (
+    Listed,
+    Location,
+    StorePath,
+    archive_note,
+    context_of,
+    entries,
+    entry_path,
+    one_look,
+    path_of,
+)
 
 __all__ = [
     "LogDirectoryPath",
@@ -104,14 +114,14 @@ LogPath: TypeAlias = LogDirectoryPath | PartitionPath | SegmentPath | RemoteStor
 def resolve(path: str | os.PathLike[str]) -> LogDirectoryPath | PartitionPath | SegmentPath:
     """The one thing at a path on a broker's disk.
 
-    Remote storage is one as well: a `TierPath`, under which it can be read as a log directory. Its path may
-    be that of a folder that holds nothing else, as the one that brokers are configured with.
+    Remote storage is one as well, and its path one under which it is read as a log directory. The path may be
+    that of a folder that holds nothing else, as the one that brokers are configured with.
 
     Raises: as `find_logs`; NotALog also for a folder that holds log directories, or several remote storages.
     """
     found = find_logs(path)
     first = found[0]
-    is_inside = isinstance(first, LogDirectoryPath) and first.path != readable(path)
+    is_inside = isinstance(first, LogDirectoryPath) and first.path != open_location(path)
     if is_inside or (len(found) > 1 and isinstance(first, RemoteStoragePath)):
         names = ", ".join(each.path.name for each in found[:4])
         raise NotALog(f"{path}: not a log directory, but a folder of such: {names}")
@@ -154,8 +164,8 @@ def is_of_topics(what: PartitionPath | SegmentPath, topics: Collection[str] | No
 def _as_logs(found: RemoteStoragePath) -> LogDirectoryPath | PartitionPath:
     """Remote storage as a log directory, or as a topic-partition's folder in one."""
     if [each.path for each in found.folders] == [found.path]:
-        return partition_path(found.path)
-    view = TierPath.of(found.path)
+        return open_partition(found.path)
+    view = Remote.at(found.path).path
     return LogDirectoryPath(view, tuple(find_replicas(view)))
 
 
@@ -172,15 +182,15 @@ def find_logs(path: str | os.PathLike[str], omissions: Omissions | None = None) 
 
     Raises: NotALog for anything else; OSError if nothing is there, or if it cannot be listed.
     """
-    with one_look():
-        return _find_logs(path, omissions)
-
-
-def _find_logs(path: str | os.PathLike[str], omissions: Omissions | None) -> list[LogPath]:
     try:
-        given = readable(path)
+        opened = open_location(path)
     except ValueError as error:
         raise NotALog(str(error)) from None
+    with one_look(opened) as given:
+        return _find_logs(path, given, omissions)
+
+
+def _find_logs(path: str | os.PathLike[str], given: Path, omissions: Omissions | None) -> list[LogPath]:
     if not given.is_dir():
         given.stat()
         base_offset = parse_segment_name(given.name)
@@ -207,7 +217,7 @@ def _find_logs(path: str | os.PathLike[str], omissions: Omissions | None) -> lis
         own = tuple(each for each in replicas if each.path not in inner)
         return [LogDirectoryPath(given, own), *inside]
     is_partition = parse_folder_name(resolved(given).name) is not None
-    if is_partition and holds_kafkas_files((found := partition_path(given)).path):
+    if is_partition and holds_kafkas_files((found := open_partition(given)).path):
         return [found]
     unlisted: OSError | None = None
     try:
@@ -267,11 +277,11 @@ def _inside(path: Path, omissions: Omissions | None, *, is_log_directory: bool =
         for entry in there:
             try:
                 if entry.is_dir():
-                    folders.append(path_of(entry.path))
+                    folders.append(open_location(entry_path(entry, path)))
                 elif not isinstance(entry, Listed) and not entry.is_file():
-                    require_no_dangling_link(path_of(entry.path))
+                    require_no_dangling_link(entry_path(entry))
             except OSError as error:
-                dangling.append((path_of(entry.path), error))
+                dangling.append((entry_path(entry), error))
     found: list[LogPath] = []
     for folder in sorted(folders):
         try:
@@ -312,15 +322,19 @@ def named_paths(path: str | os.PathLike[str]) -> list[Path]:
     Raises NotALog for one that stands for more than 10,000; OSError for a folder whose names have to be
     compared, and which cannot be listed.
     """
-    given = path_of(path)
+    given = open_location(path)
     if not _PATTERN.search(str(given)) or (not isinstance(given, StorePath) and given.exists()):
         return [given]
     found: set[Path] = set()
     for text in _without_braces(str(given)):
-        whole = path_of(text)
+        whole = path_of(text, context_of(given))
         # of a store the scheme and the bucket are no folders that can be listed
-        first = 2 if isinstance(whole, StorePath) else int(whole.is_absolute())
-        level: list[Path] = [type(whole)(*whole.parts[:first])]
+        first = len(whole.files.root) if isinstance(whole, StorePath) else int(whole.is_absolute())
+        level = [
+            whole.with_segments(*whole.parts[:first])
+            if isinstance(whole, Location)
+            else Path(*whole.parts[:first])
+        ]
         for number, part in enumerate(whole.parts[first:], first + 1):
             if _PATTERN.search(part):
                 level = [each for folder in level for each in _matches(folder, part)]

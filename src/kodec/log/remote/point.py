@@ -5,8 +5,8 @@
     objects/orders-0/<file's name>.<SHA-256>    contents, or parts of them; points share them
     running/, pruning/                          who writes or deletes now
 
-`path_of` makes the path `points/20261126T010500Z` of a backup a `PointPath`: a folder with the log
-directories of that point, which is read as any other. What a backup could not read is listed in it under its
+`open_location` opens the path `points/20261126T010500Z` of a backup as a folder with the log directories of
+that point, which is read as any other. What a backup could not read is listed in it under its
 name, and reading it raises ReadFailed: what reads a point notices a loss as it would in the log directory.
 """
 
@@ -28,22 +28,26 @@ from functools import lru_cache, partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from kodec.log.omissions import Cause, Omission, Omissions
+from kodec.runtime.cached import cached_property
 from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import LimitExceeded, Malformed, ReadFailed
 from kodec.runtime.foreign_json import read_json, whole_number
+from kodec.stores.context import DEFAULT, Context
 from kodec.stores.positioned import PositionedFile
 from kodec.stores.storage import (
+    Bucket,
     Entry,
+    Files,
     Listed,
     Status,
-    Storage,
     StorePath,
+    context_of,
+    files_of,
     not_found,
     path_of,
-    storage_of,
 )
 
 __all__ = [
@@ -58,11 +62,12 @@ __all__ = [
     "BackupPart",
     "BackupPartition",
     "BackupPoint",
-    "PointPath",
+    "Point",
     "as_point",
     "object_path",
     "parse_point",
     "point_bytes",
+    "point_of",
     "read_point",
 ]
 
@@ -75,7 +80,6 @@ VERSION = 1
 BESIDE = "log.dirs"
 """The folder of the objects of files that are next to the topic-partitions' folders."""
 
-_SCHEME = "point:"
 _POINT = re.compile(r"(?:(.*)/)?points/([0-9]{8}T[0-9]{6}Z)((?:/.*)?)", re.DOTALL)
 _HASH = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[^/\x00-\x1f\x7f]{1,255}")
@@ -420,7 +424,7 @@ def _text(value: object, pattern: re.Pattern[str]) -> str:
 def read_point(target: Path, name: str) -> BackupPoint:
     """The manifest of a point. Raises FileNotFoundError, OSError, Malformed, LimitExceeded."""
     path = target / POINTS / f"{name}{SUFFIX}"
-    with storage_of(path).open(path) as file:
+    with files_of(path).open(path) as file:
         data = file.read(_MOST_STORED)
     found = parse_point(data, str(path))
     if found.name != name:
@@ -431,173 +435,109 @@ def read_point(target: Path, name: str) -> BackupPoint:
 # -- a point as log directories -------------------------------------------------------------------
 
 
-class PointPath(StorePath):
-    """A path in a point of a backup: the folder of its log directories, or what is in it."""
-
-    what = "in a point of a backup"
-
-    @classmethod
-    def of(cls, target: Path, name: str, *rest: str) -> PointPath:
-        """A point of the backup at `target`, or what is in it."""
-        return cls(_SCHEME, quote(str(target), safe=""), name, *rest)
-
-    @property
-    def target(self) -> Path:
-        """The backup."""
-        return path_of(unquote(self.parts[1]))
-
-    @property
-    def origin(self) -> Path:
-        return self.target
-
-    @property
-    def point(self) -> str:
-        """The point's name."""
-        return self.parts[2]
-
-    @property
-    def storage(self) -> Storage:
-        return cast(Storage, _storage(self.target, self.point))
-
-    @property
-    def left_out(self) -> list[Omission]:
-        """Of a log directory in the point: what was not stored, and is listed nowhere. Raises OSError."""
-        return _storage(self.target, self.point).left_out.get("/".join(self.parts[3:]), [])
-
-    def __str__(self) -> str:
-        if len(self.parts) < 3:
-            return f"{unquote(self.parts[1])}/{POINTS}"
-        return "/".join([unquote(self.parts[1]), POINTS, *self.parts[2:]])
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self.parts, self.listed)
-
-
-def _unpickled(parts: tuple[str, ...], listed: Status | None) -> PointPath:
-    found = PointPath(*parts)
-    found.listed = listed
-    return found
-
-
-def as_point(path: Path) -> PointPath | None:
+def as_point(path: Path) -> StorePath | None:
     """The point that a path names, or what is in one; None for any other path.
 
     A name alone shows nothing: its manifest must be there.
     """
     found = _POINT.fullmatch(str(path))
-    if found is None or type(path) not in (StorePath, type(Path())):
+    context = context_of(path)
+    if found is None or (isinstance(path, StorePath) and not isinstance(path.files, Bucket)):
         return None
     around = found[1]
     if isinstance(path, StorePath):
-        target = path_of(around)
+        target = path_of(around, context)
     else:
         target = Path("/" if around == "" else around or ".").absolute()
     if not _is_point(target, found[2]):
         return None
-    return PointPath.of(target, found[2], *filter(None, found[3].split("/")))
+    return Point.at(target, found[2], context).path.joinpath(*filter(None, found[3].split("/")))
 
 
-_known_points: set[tuple[Path, str]] = set()
+def point_of(path: Path) -> Point | None:
+    """The point of a backup that a path is in; None for any other path."""
+    return path.files if isinstance(path, StorePath) and isinstance(path.files, Point) else None
+
+
+@lru_cache(maxsize=256)
+def _has_point(path: Path) -> bool:
+    # one that was there is there, or was deleted since, which reading it reports
+    files_of(path).status(path)
+    return True
 
 
 def _is_point(target: Path, name: str) -> bool:
     """Whether a backup has, or had, a point; also where that cannot be seen, which reading it reports."""
-    if (target, name) in _known_points:
-        return True
-    path = target / POINTS / f"{name}{SUFFIX}"
     try:
-        storage_of(path).status(path)
+        return _has_point(target / POINTS / f"{name}{SUFFIX}")
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
         return True
-    _known_points.add((target, name))
-    return True
 
 
-class _PointStorage:
-    """A point as a `Storage` that is only read."""
+class Point(Files):
+    """A point of a backup as a folder of log directories that is only read.
 
-    def __init__(self, target: Path, name: str) -> None:
-        self._target = target
-        self.folders: dict[str, dict[str, tuple[str, BackupFile]]] = {"": {}}
-        self._inside: dict[str, list[str]] = {"": []}
-        self._lost: dict[str, Omission] = {}
-        self._partitions: set[str] = set()
-        self.left_out: dict[str, list[Omission]] = {}
-        point = read_point(target, name)
-        for path, folder, files in point.folders():
-            around, _, last = path.rpartition("/")
-            if path not in self.folders:
-                self._inside.setdefault(around, []).append(last)
-                self._inside.setdefault(path, [])
-            self.folders.setdefault(path, {}).update({each: (folder, file) for each, file in files.items()})
-            if folder != BESIDE:
-                self._partitions.add(path)
-        for directory in point.directories:
-            for one in directory.omissions:
-                self._leave_out(PointPath.of(target, name), directory, one)
-            if directory.omissions.more_losses:
-                text = f"{directory.omissions.more_losses} more things that could not be read"
-                more = Omission(Cause.UNREACHABLE, PointPath.of(target, name), text)
-                self.left_out.setdefault(directory.name, []).append(more)
+    Attributes: `target` is the backup, `name` that of the point.
+    """
 
-    def _leave_out(self, point: PointPath, directory: BackupDirectory, omission: Omission) -> None:
-        """List what the point lacks under its name; what other readers do not see by that, apart."""
-        try:
-            rest = omission.path.relative_to(directory.source).parts
-        except ValueError:
-            return
-        if len(rest) > 2 or not all(_NAME.fullmatch(each) and each != ".." for each in rest):
-            return
-        key = "/".join(filter(None, (directory.name, *rest)))
-        around, _, last = key.rpartition("/")
-        if omission.cause in (Cause.UNREACHABLE, Cause.MISSING) and omission.first_offset is None:
-            if (key not in self.folders or not rest) and last not in self.folders.get(around, {}):
-                self._lost[key] = omission
-                if rest:
-                    self._inside.setdefault(around, []).append(last)
-        elif key not in self.folders and last not in self.folders.get(around, {}):
-            # of what is there a reader sees itself what is wrong
-            left = replace(omission, path=point.joinpath(*key.split("/")))
-            self.left_out.setdefault(directory.name, []).append(left)
+    what = "in a point of a backup"
 
-    def _require(self, path: Path) -> str:
-        """The key of a path, in no place that the point lacks.
+    def __init__(self, target: Path, name: str, context: Context) -> None:
+        self.target, self.name, self.context = target, name, context
+        self.root = ("point:", quote(str(target), safe=""), name)
 
-        Raises OSError, as for a folder that is there and cannot be listed; ReadFailed for a file.
-        """
-        parts = path.parts[3:]
-        for count in range(len(parts) + 1):
-            if (lost := self._lost.get("/".join(parts[:count]))) is not None:
-                text = f"not in the point: {lost}"
-                if count and "/".join(parts[: count - 1]) in self._partitions:
-                    raise ReadFailed(text, errno.EIO, 0, str(path))
-                raise OSError(errno.EIO, text, str(path))
-        return "/".join(parts)
+    @classmethod
+    def at(cls, target: Path, name: str, context: Context = DEFAULT) -> Point:
+        """A point; what it has read before, it knows: a manifest never changes."""
+        return _point(target, name, context)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _point, (self.target, self.name, self.context)
+
+    @property
+    def path(self) -> StorePath:
+        """The folder itself."""
+        return StorePath(self, *self.root)
+
+    @property
+    def origin(self) -> Path | None:
+        return self.target
+
+    def text(self, path: Path) -> str:
+        return "/".join([str(self.target), POINTS, *path.parts[2:]])
+
+    @cached_property
+    def _manifest(self) -> _Manifest:
+        return _Manifest(self)
+
+    def left_out(self, path: StorePath) -> list[Omission]:
+        """Of a log directory in the point: what was not stored, and is listed nowhere. Raises OSError."""
+        return self._manifest.left_out.get("/".join(path.parts[3:]), [])
 
     def _file(self, path: Path) -> tuple[str, BackupFile]:
-        self._require(path)
+        self._manifest.key(path)
         *rest, name = path.parts[3:] or ("",)
-        found = self.folders.get("/".join(rest), {}).get(name)
+        found = self._manifest.folders.get("/".join(rest), {}).get(name)
         if found is None:
             raise not_found(path, "no such file in the point")
         return found
 
     def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
-        key = self._require(folder)
-        if key not in self.folders:
+        assert isinstance(folder, StorePath)
+        known = self._manifest
+        key = known.key(folder)
+        if key not in known.folders:
             raise not_found(folder, "no such folder in the point")
-        inside = self._inside.get(key, ())
-        found: list[Entry] = [Listed(cast(PointPath, folder / name), None) for name in inside]
-        for name, (_, file) in self.folders[key].items():
-            path = cast(PointPath, folder / name)
-            path.listed = _status(file)
-            found.append(Listed(path, path.listed))
+        found: list[Entry] = [Listed(folder / name, None) for name in known.inside.get(key, ())]
+        for name, (_, file) in known.folders[key].items():
+            status = _status(file)
+            found.append(Listed((folder / name).seen(status), status))
         return nullcontext(iter(found))
 
     def is_folder(self, path: Path) -> bool:
-        return "/".join(path.parts[3:]) in self.folders
+        return "/".join(path.parts[3:]) in self._manifest.folders
 
     def status(self, path: Path) -> Status:
         return _status(self._file(path)[1])
@@ -617,7 +557,7 @@ class _PointStorage:
         opened: list[BinaryIO] = []
         try:
             for part in file.objects:
-                opened.append(self._object(object_path(self._target, folder, path.name, part), part.size))
+                opened.append(self._object(object_path(self.target, folder, path.name, part), part.size))
         except BaseException:
             for each in opened:
                 each.close()
@@ -632,7 +572,7 @@ class _PointStorage:
                 opened: BinaryIO = cast(BinaryIO, _Local(stored))
                 size = os.fstat(opened.fileno()).st_size
             else:
-                opened = storage_of(stored).open(stored)
+                opened = files_of(stored).open(stored)
                 size = opened.seek(0, io.SEEK_END)
                 opened.seek(0)
         except FileNotFoundError:
@@ -642,11 +582,66 @@ class _PointStorage:
             raise ReadFailed(f"it has {size} bytes, and {wanted} in the point", 5, 0, str(stored))
         return opened
 
-    def create(self, path: Path, data: bytes | Path) -> None:
-        raise PermissionError(f"{path}: a backup's points are only read")
 
-    def remove(self, path: Path) -> None:
-        raise PermissionError(f"{path}: a backup's points are only read")
+class _Manifest:
+    """The folders of a point, by its manifest."""
+
+    def __init__(self, place: Point) -> None:
+        self.folders: dict[str, dict[str, tuple[str, BackupFile]]] = {"": {}}
+        self.inside: dict[str, list[str]] = {"": []}
+        self._lost: dict[str, Omission] = {}
+        self._partitions: set[str] = set()
+        self.left_out: dict[str, list[Omission]] = {}
+        point = read_point(place.target, place.name)
+        for path, folder, files in point.folders():
+            around, _, last = path.rpartition("/")
+            if path not in self.folders:
+                self.inside.setdefault(around, []).append(last)
+                self.inside.setdefault(path, [])
+            self.folders.setdefault(path, {}).update({each: (folder, file) for each, file in files.items()})
+            if folder != BESIDE:
+                self._partitions.add(path)
+        for directory in point.directories:
+            for one in directory.omissions:
+                self._leave_out(place.path, directory, one)
+            if directory.omissions.more_losses:
+                text = f"{directory.omissions.more_losses} more things that could not be read"
+                more = Omission(Cause.UNREACHABLE, place.path, text)
+                self.left_out.setdefault(directory.name, []).append(more)
+
+    def _leave_out(self, point: StorePath, directory: BackupDirectory, omission: Omission) -> None:
+        """List what the point lacks under its name; what other readers do not see by that, apart."""
+        try:
+            rest = omission.path.relative_to(directory.source).parts
+        except ValueError:
+            return
+        if len(rest) > 2 or not all(_NAME.fullmatch(each) and each != ".." for each in rest):
+            return
+        key = "/".join(filter(None, (directory.name, *rest)))
+        around, _, last = key.rpartition("/")
+        if omission.cause in (Cause.UNREACHABLE, Cause.MISSING) and omission.first_offset is None:
+            if (key not in self.folders or not rest) and last not in self.folders.get(around, {}):
+                self._lost[key] = omission
+                if rest:
+                    self.inside.setdefault(around, []).append(last)
+        elif key not in self.folders and last not in self.folders.get(around, {}):
+            # of what is there a reader sees itself what is wrong
+            left = replace(omission, path=point.joinpath(*key.split("/")))
+            self.left_out.setdefault(directory.name, []).append(left)
+
+    def key(self, path: Path) -> str:
+        """The key of a path, in no place that the point lacks.
+
+        Raises OSError, as for a folder that is there and cannot be listed; ReadFailed for a file.
+        """
+        parts = path.parts[3:]
+        for count in range(len(parts) + 1):
+            if (lost := self._lost.get("/".join(parts[:count]))) is not None:
+                text = f"not in the point: {lost}"
+                if count and "/".join(parts[: count - 1]) in self._partitions:
+                    raise ReadFailed(text, errno.EIO, 0, str(path))
+                raise OSError(errno.EIO, text, str(path))
+        return "/".join(parts)
 
 
 class _Bytes(io.BytesIO):
@@ -693,6 +688,5 @@ def _status(file: BackupFile) -> Status:
 
 
 @lru_cache(maxsize=16)
-def _storage(target: Path, name: str) -> _PointStorage:
-    # a manifest never changes
-    return _PointStorage(target, name)
+def _point(target: Path, name: str, context: Context) -> Point:
+    return Point(target, name, context)

@@ -16,36 +16,35 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Self
-from urllib.parse import quote, unquote
+from typing import Any, BinaryIO, NamedTuple
 from zlib import crc32
 
 from kodec.log.files.checkpoints import LeaderEpoch, read_leader_epochs, read_partition_metadata
 from kodec.log.files.listing import find_partitions, parse_partition_dir, parse_segment_name
 from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import LogDirectoryPath, resolve
-from kodec.log.files.tier_lineage import RemoteSegments
-from kodec.log.files.tier_view import TierPath, TierStorage, local_file
-from kodec.log.files.tiered import REMOTE_TOPIC, TieredFolder, holds_metadata, tiered_folders
-from kodec.log.files.view import ViewFile, note
 from kodec.log.messages.as_json import uuid_text
 from kodec.log.omissions import Omissions
-from kodec.log.views.remote import RemotePartition, read_remote_segments
+from kodec.log.remote.lineage import RemoteSegments
+from kodec.log.remote.metadata import RemotePartition, read_remote_segments
+from kodec.log.remote.names import REMOTE_TOPIC, TieredFolder, holds_metadata, tiered_folders
+from kodec.log.remote.opening import open_location
+from kodec.log.remote.resolve import LogDirectoryPath, resolve
+from kodec.log.remote.tier import Remote, local_file, remote_of
+from kodec.log.remote.view import ViewFile
 from kodec.log.views.replicas import Replicas
 from kodec.runtime.errors import ArgumentError, FormatError
-from kodec.stores.storage import Entry, Listed, Status, entries, not_found, path_of, readable, register_view
+from kodec.stores.context import Context
+from kodec.stores.storage import Entry, Listed, Status, StorePath, context_of, entries, entry_path, not_found
 
-__all__ = ["OneLogPath", "tiers_beside_logs", "with_remote_storage"]
-
-_SCHEME = "kodec-logs:"
+__all__ = ["OneLog", "tiers_beside_logs", "with_remote_storage"]
 
 
 class _Sources(NamedTuple):
     """What a view is made of.
 
     Attributes:
-        tier: the folder of remote storage. logs: the log directory; "" for none.
+        tier: the folder of remote storage. logs: the log directory; None for none.
         metadata: log directories that may hold `__remote_log_metadata`.
         elsewhere: log directories whose topic-partitions are not shown where only remote storage has them;
         None:
@@ -54,66 +53,34 @@ class _Sources(NamedTuple):
             reads it again.
     """
 
-    tier: str
-    logs: str
-    metadata: Sequence[str]
-    elsewhere: Sequence[str] | None
+    tier: Path
+    logs: Path | None
+    metadata: tuple[Path, ...]
+    elsewhere: tuple[Path, ...] | None
     state: int
 
 
-class OneLogPath(TierPath):
-    """A path in a log directory together with remote storage."""
+class OneLog(Remote):
+    """A log directory together with remote storage, as one that is only read."""
+
+    def __init__(self, sources: _Sources, context: Context) -> None:
+        super().__init__(sources.tier, context, "logs", json.dumps(sources, default=_text))
+        self._sources = sources
+        self._logs = sources.logs
+        self._lock = threading.Lock()
+        self._found: Mapping[RemotePartition, RemoteSegments] | None = None
 
     @classmethod
-    def made(cls, sources: _Sources) -> Self:
-        """The log directory itself."""
-        return cls(_SCHEME, quote(json.dumps(sources), safe=""))
+    def made(cls, sources: _Sources, context: Context) -> OneLog:
+        """Of its sources; what it has read before, it knows."""
+        return _one_log(sources, context)
 
-    @property
-    def sources(self) -> _Sources:
-        """What it is made of."""
-        return _Sources(*json.loads(unquote(self.parts[1])))
-
-    @property
-    def tier(self) -> Path:
-        return path_of(self.sources.tier)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _one_log, (self._sources, self.context)
 
     @property
     def origin(self) -> Path:
-        return path_of(self.sources.logs or self.sources.tier)
-
-    @property
-    def storage(self) -> TierStorage:
-        return _storage(self.parts[1])
-
-    def as_uri(self) -> str:
-        """What `path_of` makes this path of; not for people."""
-        return f"{_SCHEME}//{'/'.join(self.parts[1:])}"
-
-    def __str__(self) -> str:
-        if self.real is not None:
-            return str(self.real)
-        sources = self.sources
-        return "/".join([sources.logs or sources.tier, *self.parts[2:]])
-
-
-register_view(_SCHEME.removesuffix(":"), OneLogPath)
-
-
-@lru_cache(maxsize=64)
-def _storage(text: str) -> _OneLog:
-    return _OneLog(_Sources(*json.loads(unquote(text))))
-
-
-class _OneLog(TierStorage):
-    """A log directory together with remote storage, as a `Storage` that is only read."""
-
-    def __init__(self, sources: _Sources) -> None:
-        super().__init__(path_of(sources.tier))
-        self._sources = sources
-        self._logs = path_of(sources.logs) if sources.logs else None
-        self._lock = threading.Lock()
-        self._found: Mapping[RemotePartition, RemoteSegments] | None = None
+        return self._logs or self.tier
 
     @property
     def _known(self) -> Mapping[RemotePartition, RemoteSegments]:
@@ -125,11 +92,11 @@ class _OneLog(TierStorage):
             return self._found
 
     def _read_known(self) -> Mapping[RemotePartition, RemoteSegments]:
-        holders = [each for each in self._sources.metadata if holds_metadata(path_of(each))]
+        holders = [each for each in self._sources.metadata if holds_metadata(each)]
         omissions = Omissions()
         found = read_remote_segments(Replicas(*holders), omissions) if holders else None
         for problem in omissions.losses:
-            note(f"{REMOTE_TOPIC} is not whole: {problem}")
+            self.context.notes.add(f"{REMOTE_TOPIC} is not whole: {problem}")
         return found or {}
 
     def _known_of(self, name: str, folder: TieredFolder | None) -> tuple[str, RemoteSegments] | None:
@@ -172,8 +139,8 @@ class _OneLog(TierStorage):
             super()._note(name, folder)
             return
         chosen_by = "manifests" if folder.manifests else "objects"
-        note(
-            f"{self._root}: the {chosen_by} in remote storage show which segments of {name} count: "
+        self.context.notes.add(
+            f"{self.tier}: the {chosen_by} in remote storage show which segments of {name} count: "
             f"{REMOTE_TOPIC} has nothing about it"
         )
 
@@ -186,9 +153,7 @@ class _OneLog(TierStorage):
         try:
             with entries(self._logs / name) as found:
                 return {
-                    each.name: local_file(path_of(each.path), _status(each))
-                    for each in found
-                    if each.is_file()
+                    each.name: local_file(entry_path(each), _status(each)) for each in found if each.is_file()
                 }
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -197,7 +162,7 @@ class _OneLog(TierStorage):
         local = self._local(name)
         remote = self._remote(name, local or {})
         if local is None and remote is None:
-            raise not_found(self._root / name, "no such topic-partition")
+            raise not_found(self.tier / name, "no such topic-partition")
         self._files[name] = found = (remote or {}) | (local or {})
         return found
 
@@ -213,7 +178,7 @@ class _OneLog(TierStorage):
         if folder is None:
             assert known is not None
             # nothing of it is there: each of its segments is reported as missing
-            folder = TieredFolder(owner, self._root / f"{name}-{known[0]}", False, known[0])
+            folder = TieredFolder(owner, self.tier / f"{name}-{known[0]}", False, known[0])
         bases = [base for each in local if (base := parse_segment_name(each)) is not None]
         lineage: list[LeaderEpoch] = []
         if LEADER_EPOCHS in local:
@@ -221,7 +186,9 @@ class _OneLog(TierStorage):
             try:
                 lineage = read_leader_epochs(path)
             except (OSError, FormatError) as error:
-                note(f"{path}: {error}: the leader epochs in remote storage show which segments count")
+                self.context.notes.add(
+                    f"{path}: {error}: the leader epochs in remote storage show which segments count"
+                )
         stop = {"stop": min(bases)} if bases else {}
         return self.remote_files(folder, None if known is None else known[1], lineage, **stop)
 
@@ -240,19 +207,19 @@ class _OneLog(TierStorage):
         """The topic-partitions that only remote storage has."""
         if self._sources.elsewhere is None:
             return []
-        there = [path_of(each) for each in self._sources.elsewhere]
+        there = self._sources.elsewhere
         return [each for each in self.partitions() if not any((folder / each).is_dir() for folder in there)]
 
     def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
         rest = folder.parts[2:]
         if rest:
             return super().entries(folder)
-        assert isinstance(folder, OneLogPath)
+        assert isinstance(folder, StorePath)
         found: dict[str, Entry] = {name: Listed(folder / name, None) for name in self._shown()}
         if self._logs is not None:
             with entries(self._logs) as there:
                 for each in there:
-                    file = None if each.is_dir() else local_file(path_of(each.path), _status(each))
+                    file = None if each.is_dir() else local_file(entry_path(each), _status(each))
                     found[each.name] = Listed(folder / each.name, None if file is None else file.status)
         return nullcontext(iter(found.values()))
 
@@ -262,7 +229,8 @@ class _OneLog(TierStorage):
         try:
             yield
         except FileNotFoundError:
-            self.__dict__.pop("_known", None)
+            with self._lock:
+                self._found = None
             raise
 
     def status(self, path: Path) -> Status:
@@ -285,8 +253,13 @@ def _status(entry: Entry) -> Status:
     return Status(found.st_size, found.st_mtime_ns)
 
 
-def _absolute(path: Path) -> str:
-    return str(path.absolute())
+@lru_cache(maxsize=64)
+def _one_log(sources: _Sources, context: Context) -> OneLog:
+    return OneLog(sources, context)
+
+
+def _text(value: object) -> str:
+    return str(value)
 
 
 def with_remote_storage(*paths: str | os.PathLike[str], tier: str | os.PathLike[str]) -> list[Path]:
@@ -312,7 +285,7 @@ def with_remote_storage(*paths: str | os.PathLike[str], tier: str | os.PathLike[
         >>> log.start_offset, log.end_offset, log.remote_segments
         (0, 175, 'metadata')
     """
-    root = readable(tier)
+    root = open_location(tier)
     if not tiered_folders(root):
         raise ArgumentError(f"{tier}: not remote storage of Kafka's own tier or of Aiven's plugin")
     resolved: list[tuple[Path, str]] = []
@@ -326,26 +299,27 @@ def with_remote_storage(*paths: str | os.PathLike[str], tier: str | os.PathLike[
             raise ArgumentError(
                 f"{path}: one segment; give the folder of its topic-partition together with remote storage"
             )
-        if isinstance(what.path, TierPath):
+        if remote_of(what.path) is not None:
             raise ArgumentError(f"{path}: is remote storage itself: give a log directory")
-    folders = list(dict.fromkeys(_absolute(each) for each, _ in resolved))
+    folders = tuple(dict.fromkeys(each.absolute() for each, _ in resolved))
     state = _state(folders)
     found: list[Path] = []
     is_first = True
     for logs, name in resolved:
-        elsewhere = None
+        own, elsewhere = logs.absolute(), None
         if not name and is_first:
-            elsewhere, is_first = [each for each in folders if each != _absolute(logs)], False
-        view = OneLogPath.made(_Sources(_absolute(root), _absolute(logs), folders, elsewhere, state))
+            elsewhere, is_first = tuple(each for each in folders if each != own), False
+        sources = _Sources(root.absolute(), own, folders, elsewhere, state)
+        view = OneLog.made(sources, context_of(root)).path
         found.append(view / name if name else view)
     return found
 
 
-def _state(folders: Iterable[str]) -> int:
+def _state(folders: Iterable[Path]) -> int:
     """A number that changes with `__remote_log_metadata` in these log directories. Raises OSError."""
     sizes = []
     for folder in folders:
-        for each in find_partitions(path_of(folder)):
+        for each in find_partitions(folder):
             if each.topic_partition.topic == REMOTE_TOPIC:
                 with entries(each.path) as files:
                     sizes += [
@@ -364,13 +338,13 @@ def tiers_beside_logs(paths: Sequence[Path]) -> list[Path]:
     """
     if len(paths) < 2:
         return list(paths)
-    holders = [_absolute(each) for each in paths if not isinstance(each, TierPath) and holds_metadata(each)]
+    holders = tuple(each.absolute() for each in paths if remote_of(each) is None and holds_metadata(each))
     if not holders:
         return list(paths)
     state = _state(holders)
     return [
-        OneLogPath.made(_Sources(_absolute(each), "", holders, [], state))
-        if _absolute(each) not in holders and _is_root(each)
+        OneLog.made(_Sources(each.absolute(), None, holders, (), state), context_of(each)).path
+        if each.absolute() not in holders and _is_root(each)
         else each
         for each in paths
     ]

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 from kodec.log.files.in_use import require_unused
 from kodec.log.files.lock import claimed
-from kodec.log.files.paths import PartitionPath, writable_partition
+from kodec.log.files.paths import PartitionPath
+from kodec.log.remote.opening import writable_partition
 
 __all__ = ["changing"]
 

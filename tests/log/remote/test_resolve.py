@@ -8,7 +8,7 @@ import pytest
 
 from kodec.log.files.listing import list_partition
 from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import (
+from kodec.log.remote.resolve import (
     LogDirectoryPath,
     LogPath,
     NotALog,
@@ -16,7 +16,7 @@ from kodec.log.files.resolve import (
     find_logs,
     resolve,
 )
-from kodec.log.files.tier_view import TierPath, list_tiered
+from kodec.log.remote.tier import list_tiered, remote_of
 from tests.log_paths import CASES, Case
 
 pytestmark = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -51,7 +51,7 @@ def test_commands_take_one_thing(case: Case, tmp_path: Path) -> None:
         # under the names of a log directory
         view = resolve(path)
         assert isinstance(view, LogDirectoryPath)
-        assert isinstance(view.path, TierPath)
+        assert remote_of(view.path) is not None
         assert [each.topic_partition for each in view.partitions] == [
             each.topic_partition for each in found.folders
         ]

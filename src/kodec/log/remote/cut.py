@@ -10,7 +10,7 @@ from kodec.generated.log.time_index import TimeIndex
 from kodec.generated.log.transaction_index import TransactionIndex
 from kodec.log.batches.frame import FRAME_SIZE, Frame
 from kodec.log.batches.sizes import HEADS, MOST_HEAD
-from kodec.log.files.tier_manifest import Piece
+from kodec.log.remote.manifest import Piece
 from kodec.runtime.errors import Truncated
 from kodec.stores.positioned import PositionedFile
 

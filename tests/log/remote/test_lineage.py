@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from kodec.log.files.checkpoints import LeaderEpoch
-from kodec.log.files.tier_lineage import CopiedSegment, CopyState, Part, RemoteSegments, are_in_order
+from kodec.log.remote.lineage import CopiedSegment, CopyState, Part, RemoteSegments, are_in_order
 from tests.data import DATA
 
 RECORDED = DATA / "remote-segments.txt.gz"

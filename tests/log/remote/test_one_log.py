@@ -17,11 +17,11 @@ import kodec
 from kodec.cli.main import main
 from kodec.errors import ArgumentError, ReadFailed
 from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs, write_partition_metadata
-from kodec.log.files.tier_lineage import CopyState
-from kodec.log.files.view import take_notes
 from kodec.log.omissions import Omissions
-from kodec.log.views.one_log import tiers_beside_logs
+from kodec.log.remote.lineage import CopyState
+from kodec.log.remote.one_log import tiers_beside_logs
 from kodec.repair import verify
+from kodec.stores.context import DEFAULT
 from tests.data import DATA
 from tests.log import made
 from tests.log.replica_histories import OWNER, Written, history, right, written
@@ -67,7 +67,7 @@ TIERS = {"kafka": TIER, "plain": STORED / "plain", "zstd-aes": STORED / "zstd-ae
 @pytest.mark.parametrize("tier", TIERS.values(), ids=TIERS)
 def test_a_real_broker(tier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KODEC_TIER_KEY", str(STORED / "key1.pem"))
-    take_notes()
+    DEFAULT.notes.take()
     view = joined(LOGS, tier)
     log = kodec.LogDirectory(view).partition("tiered", 0)
     assert (log.start_offset, log.end_offset, len(log.segments)) == (0, 175, 5)
@@ -87,7 +87,7 @@ def test_a_real_broker(tier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert log.find(offset) is not None
     assert log.find_timestamp(1795233672698) == log.find_timestamp(1795233672698, use_index=False)
     assert [str(each) for each in verify(view)] == []
-    assert take_notes() == []
+    assert DEFAULT.notes.take() == []
 
 
 def test_one_topic_partition_of_a_broker() -> None:
@@ -194,7 +194,7 @@ def test_without_the_topic_the_manifests_count_and_it_is_reported(
     assert kodec.PartitionLog(folder_of(tier, "aiven")).remote_segments == "manifests"
     notes = [each for each in verify(joined(logs, tier)) if each.note]
     assert "which segments in remote storage count follows the manifests there" in str(notes[0])
-    take_notes()
+    DEFAULT.notes.take()
     for words in (["ls", "--json"], ["verify", "--json"], ["find", "--count"]):
         assert main([words[0], str(logs), *words[1:], "--tier", str(tier)]) == 0
         printed = capsys.readouterr()

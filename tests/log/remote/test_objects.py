@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kodec.generated.tier.chunk_sizes import ChunkSizes, NoOthers, Others
-from kodec.log.files.tier_keys import TierKeys
-from kodec.log.files.tier_manifest import Manifest, Piece, parse_manifest
-from kodec.log.files.tier_object import TierLog, read_index
+from kodec.log.remote.keys import TierKeys
+from kodec.log.remote.manifest import Manifest, Piece, parse_manifest
+from kodec.log.remote.objects import TierLog, read_index
 from kodec.runtime.compression import compress
 from kodec.runtime.errors import (
     ArgumentError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from kodec.log.files.listing import topic_partition_of
-from kodec.log.files.tiered import tiered_folder
+from kodec.log.remote.names import tiered_folder
 from kodec.stores.storage import path_of
 
 __all__ = ["topic_of"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterator, Sequence
+from typing import cast
 from uuid import UUID
 
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
@@ -33,11 +34,13 @@ from kodec.generated.remote_log.remote_log_segment_metadata_update_record import
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import LeaderEpoch
-from kodec.log.files.tier_lineage import CopiedSegment, CopyState, RemoteSegments
-from kodec.log.files.tier_view import RemoteSegment, TierPath
 from kodec.log.messages.decoding import framed
+from kodec.log.remote.lineage import CopiedSegment, CopyState, RemoteSegments
+from kodec.log.remote.tier import Remote, RemoteSegment
+from kodec.log.remote.view import real_of
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError, Malformed
+from kodec.stores.storage import StorePath
 
 __all__ = ["RemoteLog", "metadata_partition", "metadata_values", "read_remote_log"]
 
@@ -56,7 +59,7 @@ class RemoteLog:
         producers: those known at `next_offset`, as a broker's snapshot.
     """
 
-    path: TierPath
+    path: StorePath
     epochs: list[LeaderEpoch]
     segments: list[RemoteSegment] = field(repr=False)
     unused: int
@@ -66,9 +69,14 @@ class RemoteLog:
     producers: ProducerSnapshot = field(repr=False)
     _known: RemoteSegments = field(repr=False)
 
+    @property
+    def remote(self) -> Remote:
+        """The remote storage."""
+        return cast(Remote, self.path.files)
+
     def is_same(self) -> bool:
         """Whether the same segments count now, of the same sizes. Raises OSError, FormatError."""
-        storage, name = self.path.storage, self.path.name
+        storage, name = self.remote, self.path.name
         now = storage.counted(name, storage.known(name) or self._known, self.epochs)
         return _facts(now[-len(self.segments) :]) == _facts(self.segments)
 
@@ -102,7 +110,7 @@ class RemoteLog:
 
 
 def read_remote_log(
-    path: TierPath,
+    path: StorePath,
     local: Sequence[LeaderEpoch],
     log_start: int,
     limits: Limits,
@@ -118,7 +126,7 @@ def read_remote_log(
 
     Raises: OSError; FormatError for what is damaged.
     """
-    storage, name = path.storage, path.name
+    storage, name = cast(Remote, path.files), path.name
     known = storage.known(name) or _by_reading(path, limits, progress)
     own = storage.lineage(name, known)
     extends = bool(local) and (not own or local[-1].epoch >= own[-1].epoch)
@@ -178,12 +186,12 @@ def _united(own: Sequence[LeaderEpoch], local: Sequence[LeaderEpoch]) -> list[Le
     return [*before, LeaderEpoch(first.epoch, min([first.start_offset, *same])), *local[1:]]
 
 
-def _by_reading(path: TierPath, limits: Limits, progress: Callable[[int], None]) -> RemoteSegments:
+def _by_reading(path: StorePath, limits: Limits, progress: Callable[[int], None]) -> RemoteSegments:
     """The segments, from their batches. Raises FormatError for one that is damaged; OSError."""
     found = []
     with PartitionLog(path, limits=limits) as log:
         for segment in log.segments:
-            real = segment.path.real if isinstance(segment.path, TierPath) else None
+            real = real_of(segment.path)
             match = None if real is None else _STORED_ID.match(real.name)
             if match is None:
                 continue

@@ -13,12 +13,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from kodec.log.files.names import TIER_KEY, TIER_KEY_COMMAND
-from kodec.log.files.tier_manifest import CIPHER_BYTES, Encryption
+from kodec.log.remote.manifest import CIPHER_BYTES, Encryption
 from kodec.runtime.errors import ArgumentError, Malformed, MissingDependency, Unsupported
 from kodec.runtime.extras import install_command
 
-__all__ = ["KEY_ID", "TierKeys", "decrypted", "use_tier_keys"]
+__all__ = ["KEY_ID", "TIER_KEY", "TIER_KEY_COMMAND", "TierKeys", "decrypted"]
+
+TIER_KEY, TIER_KEY_COMMAND = "KODEC_TIER_KEY", "KODEC_TIER_KEY_COMMAND"
+"""Variables of the environment: where the private key for encrypted remote storage is."""
 
 KEY_ID = "KODEC_TIER_KEY_ID"
 """The variable in which the command finds the id of the key that is wanted."""
@@ -35,15 +37,15 @@ class TierKeys(NamedTuple):
         file: an RSA private key in PEM, or a folder with one `<id>.pem` for each id.
         command: prints such a key; split into words as a shell does, run without one. The id of the wanted
             key is in its environment, `KODEC_TIER_KEY_ID`.
+
+    Example:
+        >>> import kodec
+        >>> context = kodec.Context(kodec.TierKeys(command="pass show tier"))
+        >>> logs = kodec.open_location("/data/tiered/tier", context)
     """
 
     file: Path | None = None
     command: str | None = None
-
-    @classmethod
-    def current(cls) -> TierKeys:
-        """Those of `use_tier_keys`, else those of the environment. Raises ArgumentError as the next one."""
-        return cls.of_environment() if _used is None else _used
 
     @classmethod
     def of_environment(cls) -> TierKeys:
@@ -55,6 +57,9 @@ class TierKeys(NamedTuple):
 
     def data_key(self, encryption: Encryption) -> bytes:
         """The key of a segment's chunks, decrypted.
+
+        Args:
+            encryption: what the segment's manifest says.
 
         Raises: Unsupported without a key; ArgumentError for a key that cannot be had, or is none; Malformed
         where the private key does not open it; MissingDependency.
@@ -144,18 +149,6 @@ class TierKeys(NamedTuple):
         if done.returncode:
             raise ArgumentError(f"{source} ended with code {done.returncode}")
         return f"what {source} prints", done.stdout[:_MOST_OF_A_KEY]
-
-
-_used: TierKeys | None = None
-
-
-def use_tier_keys(keys: TierKeys | None) -> None:
-    """Open encrypted segments with these keys, from now on; None: with those that the environment names.
-
-    It is for a process that works for one query at a time, as those of Spark do.
-    """
-    global _used
-    _used = keys
 
 
 # Opening a key takes milliseconds, and files of a segment are opened again and again.

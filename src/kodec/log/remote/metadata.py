@@ -19,10 +19,10 @@ from kodec.generated.remote_log.remote_partition_delete_metadata_record import (
 )
 from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.tier_lineage import CopiedSegment, CopyState, RemoteSegments
-from kodec.log.files.tiered import REMOTE_TOPIC
 from kodec.log.messages.as_json import uuid_text
 from kodec.log.omissions import Omissions
+from kodec.log.remote.lineage import CopiedSegment, CopyState, RemoteSegments
+from kodec.log.remote.names import REMOTE_TOPIC
 from kodec.log.views.reading import batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
 

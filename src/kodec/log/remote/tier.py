@@ -14,41 +14,33 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
-from urllib.parse import quote, unquote
+from typing import Any, BinaryIO, NamedTuple
 
 from kodec.log.files.checkpoints import LeaderEpoch, read_leader_epochs
 from kodec.log.files.listing import SegmentFiles, TopicPartition
 from kodec.log.files.names import INDEXES, LEADER_EPOCHS, PARTITION_METADATA, file_name
-from kodec.log.files.tier_keys import TierKeys
-from kodec.log.files.tier_lineage import CopiedSegment, Part, RemoteSegments, are_in_order
-from kodec.log.files.tier_manifest import CIPHER_BYTES, MOST_OF_A_MANIFEST, Manifest, Piece, parse_manifest
-from kodec.log.files.tier_object import TierLog, read_index
-from kodec.log.files.tiered import TieredFolder, TieredSegment, list_objects, tiered_folder, tiered_folders
-from kodec.log.files.view import ViewFile, ViewPath, ViewStorage, note
+from kodec.log.remote.keys import TierKeys
+from kodec.log.remote.lineage import CopiedSegment, Part, RemoteSegments, are_in_order
+from kodec.log.remote.manifest import CIPHER_BYTES, MOST_OF_A_MANIFEST, Manifest, Piece, parse_manifest
+from kodec.log.remote.names import TieredFolder, TieredSegment, list_objects, tiered_folder, tiered_folders
+from kodec.log.remote.objects import TierLog, read_index
+from kodec.log.remote.view import View, ViewFile
 from kodec.runtime.errors import FormatError, Malformed, ReadFailed, Unsupported
-from kodec.stores.storage import (
-    Status,
-    StorePath,
-    not_found,
-    one_look,
-    path_of,
-    storage_of,
-)
+from kodec.stores.context import Context, Keys, Notes
+from kodec.stores.storage import Local, Location, Status, StorePath, context_of, files_of, not_found, one_look
 
 __all__ = [
+    "Remote",
     "RemoteSegment",
-    "TierPath",
-    "TierStorage",
     "as_logs",
     "as_partition",
     "as_segment",
     "list_tiered",
     "local_file",
     "owner_of",
+    "remote_of",
 ]
 
-_SCHEME = "tier:"
 _SNAPSHOT = "snapshot"
 _EPOCHS = "leader_epoch_checkpoint"
 _MANIFEST = "rsm-manifest"
@@ -60,62 +52,44 @@ _WITHOUT = "no log directory with __remote_log_metadata was given"
 _SEGMENT = re.compile(r"([0-9]{20})-[A-Za-z0-9_-]{22}\.log")
 
 
-class TierPath(ViewPath):
-    """A path in a folder of remote storage that is read as a log directory."""
-
-    @classmethod
-    def of(cls, root: Path) -> TierPath:
-        """The folder itself."""
-        return cls(_SCHEME, quote(str(root.absolute()), safe=""))
-
-    @property
-    def tier(self) -> Path:
-        """The folder of remote storage."""
-        return path_of(unquote(self.parts[1]))
-
-    @property
-    def storage(self) -> TierStorage:
-        return _storage(self.tier)
-
-    def __str__(self) -> str:
-        if self.real is not None:
-            return str(self.real)
-        return "/".join([str(self.tier), *self.parts[2:]])
+def remote_of(path: Path) -> Remote | None:
+    """The remote storage that a path is in, where it is read as a log directory; None for any other path."""
+    return path.files if isinstance(path, StorePath) and isinstance(path.files, Remote) else None
 
 
-def as_logs(folder: Path) -> TierPath | None:
+def as_logs(folder: Path) -> StorePath | None:
     """A folder of remote storage as a log directory; None for any other folder. Raises OSError."""
-    if isinstance(folder, TierPath) or not tiered_folders(folder):
+    if remote_of(folder) is not None or not tiered_folders(folder):
         return None
-    return TierPath.of(folder)
+    return Remote.at(folder).path
 
 
-def as_partition(folder: Path) -> tuple[TierPath, TopicPartition] | None:
+def as_partition(folder: Path, context: Context | None = None) -> tuple[StorePath, TopicPartition] | None:
     """The folder of a topic-partition in remote storage as that of a log directory; None if it is none.
 
     Raises OSError.
     """
-    if isinstance(folder, TierPath) or not folder.is_dir() or tiered_folder(folder) is None:
+    if remote_of(folder) is not None or not folder.is_dir() or tiered_folder(folder) is None:
         return None
-    storage = _storage(folder)
-    name, found = next(iter(storage.partitions().items()))
-    return TierPath.of(folder) / name, found.topic_partition
+    remote = Remote.at(folder, context)
+    name, found = next(iter(remote.partitions().items()))
+    return remote.path / name, found.topic_partition
 
 
-def as_segment(path: Path) -> TierPath | None:
+def as_segment(path: Path) -> StorePath | None:
     """The log of a segment that Aiven's plugin has stored, as it was in a log directory; None for others.
 
     Raises OSError.
     """
     match = _SEGMENT.fullmatch(path.name)
-    if match is None or isinstance(path, TierPath) or not path.with_suffix(".rsm-manifest").is_file():
+    if match is None or remote_of(path) is not None or not path.with_suffix(".rsm-manifest").is_file():
         return None
     found = as_partition(path.parent)
     if found is None:
         return None
-    for each in _storage(path.parent).files(found[0].name).values():
+    for each in Remote.at(path.parent).files(found[0].name).values():
         if each.real == path:
-            return (found[0] / file_name(int(match[1]), "log")).named(each)
+            return (found[0] / file_name(int(match[1]), "log")).seen(each.status, each)
     return None
 
 
@@ -123,14 +97,14 @@ def _read(segment: TieredSegment) -> Manifest:
     return _manifest(segment.objects[_MANIFEST])
 
 
-def _objects_of(folder: TieredFolder) -> list[TieredSegment]:
+def _objects_of(folder: TieredFolder, notes: Notes) -> list[TieredSegment]:
     """As `list_objects`; segments without a manifest are named in a note."""
     unfinished: list[Path] = []
     found = list_objects(folder, unfinished)
     if unfinished:
         names = ", ".join(each.name for each in unfinished[:_MOST_NAMES])
         more = f" and {len(unfinished) - _MOST_NAMES} more" if len(unfinished) > _MOST_NAMES else ""
-        note(f"{folder.path}: not read, for lack of a manifest, which is uploaded last: {names}{more}")
+        notes.add(f"{folder.path}: not read, for lack of a manifest, which is uploaded last: {names}{more}")
     return found
 
 
@@ -140,7 +114,7 @@ def owner_of(folder: TieredFolder, read: Callable[[TieredSegment], Manifest] = _
     Raises OSError; FormatError for a manifest that cannot be used.
     """
     if folder.manifests:
-        for segment in _objects_of(folder)[:1]:
+        for segment in _objects_of(folder, context_of(folder.path).notes)[:1]:
             stored = read(segment).segment
             ends_so = stored is not None and folder.topic_partition.topic.endswith(stored.topic)
             if stored is not None and ends_so and stored.partition == folder.topic_partition.partition:
@@ -153,22 +127,25 @@ def list_tiered(folder: TieredFolder) -> list[SegmentFiles]:
 
     Raises OSError; Unsupported or Malformed for a manifest that cannot be used.
     """
+    context = context_of(folder.path)
     if not folder.manifests:
-        note(f"the objects in remote storage show which segments count: {_WITHOUT}")
-        largest = {each.base_offset: each for each in _objects_of(folder)}
+        context.notes.add(f"the objects in remote storage show which segments count: {_WITHOUT}")
+        largest = {each.base_offset: each for each in _objects_of(folder, context.notes)}
         return [_as_stored(each) for each in largest.values()]
-    view = TierPath.of(folder.path)
-    storage = _storage(folder.path)
-    name = next(iter(storage.partitions()))
-    files = storage.files(name)
+    remote = Remote.at(folder.path)
+    name = next(iter(remote.partitions()))
+    files = remote.files(name)
+    inside = remote.path / name
     found = []
     for each in sorted(files):
         if each.endswith(".log"):
             base = int(each[:20])
-            log = (view / name / each).named(files[each])
+            log = (inside / each).seen(files[each].status, files[each])
             beside = {kind: file_name(base, kind) for kind in INDEXES}
             indexes = {
-                kind: (view / name / own).named(files[own]) for kind, own in beside.items() if own in files
+                kind: (inside / own).seen(files[own].status, files[own])
+                for kind, own in beside.items()
+                if own in files
             }
             found.append(SegmentFiles(base, log, files[each].status.size, **indexes))
     return found
@@ -207,17 +184,37 @@ class RemoteSegment(NamedTuple):
     wrong: str
 
 
-class TierStorage(ViewStorage):
-    """A folder of remote storage as a `Storage`: a log directory that is only read."""
+class Remote(View):
+    """A folder of remote storage as a log directory that is only read.
 
-    WHAT = "remote storage"
+    Attributes: `tier` is the folder.
+    """
 
-    def __init__(self, root: Path) -> None:
-        super().__init__()
-        self._root = root
+    what = "remote storage"
+
+    def __init__(self, tier: Path, context: Context, kind: str = "tier", name: str = "") -> None:
+        super().__init__(kind, name or str(tier), context)
+        # whose folders bring the same along
+        self.tier = tier if context_of(tier) == context else Location(Local(context), tier)
         self._folders: dict[str, TieredFolder] = {}
         self._owners: dict[Path, TopicPartition] = {}
         self._manifests: dict[tuple[StorePath, Status | None], Manifest] = {}
+
+    @classmethod
+    def at(cls, tier: Path, context: Context | None = None) -> Remote:
+        """Of a folder, with what was brought along to it; what it has read before, it knows."""
+        return _remote(tier.absolute(), context or context_of(tier))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remote, (self.tier, self.context)
+
+    @property
+    def origin(self) -> Path | None:
+        return self.tier
+
+    @property
+    def _keys(self) -> Keys | None:
+        return self.context.keys
 
     def partitions(self) -> dict[str, TieredFolder]:
         """The folders of topic-partitions, by the names that they have in a log directory.
@@ -225,8 +222,8 @@ class TierStorage(ViewStorage):
         Raises: Malformed where a topic has two ids.
         """
         found: dict[str, list[TieredFolder]] = {}
-        with one_look():
-            for each in tiered_folders(self._root):
+        with one_look(self.tier) as tier:
+            for each in tiered_folders(tier):
                 owner = self._owner(each)
                 found.setdefault(str(owner), []).append(each._replace(topic_partition=owner))
         # what is gone is forgotten
@@ -249,7 +246,7 @@ class TierStorage(ViewStorage):
                 at=0,
                 need="one folder",
                 have=" and ".join(str(each.path) for each in folders[:2]),
-            ).in_source(str(self._root))
+            ).in_source(str(self.tier))
         return first
 
     def _owner(self, folder: TieredFolder) -> TopicPartition:
@@ -270,7 +267,7 @@ class TierStorage(ViewStorage):
         """The files of a topic-partition's folder, listed now."""
         folder = self.folder(name)
         if folder is None:
-            raise not_found(self._root / name, "no such topic-partition")
+            raise not_found(self.tier / name, "no such topic-partition")
         self._note(name, folder)
         self._files[name] = found = self.remote_files(folder)
         return found
@@ -278,7 +275,7 @@ class TierStorage(ViewStorage):
     def _note(self, name: str, folder: TieredFolder) -> None:
         """Note that only what is in remote storage shows which segments of a topic-partition count."""
         chosen_by = "manifests" if folder.manifests else "objects"
-        note(f"the {chosen_by} in remote storage show which segments count: {_WITHOUT}")
+        self.context.notes.add(f"the {chosen_by} in remote storage show which segments count: {_WITHOUT}")
 
     # -- which segments count -------------------------------------------------------------------------
 
@@ -299,7 +296,7 @@ class TierStorage(ViewStorage):
         Raises: OSError; FormatError for a manifest that cannot be used.
         """
         try:
-            listed = _objects_of(folder)
+            listed = _objects_of(folder, self.context.notes)
         except FileNotFoundError:
             if known is None:
                 raise
@@ -364,7 +361,7 @@ class TierStorage(ViewStorage):
     def _listed(self, folder: TieredFolder) -> tuple[list[TieredSegment], dict[str, Manifest]]:
         """The segments of a folder, and their manifests, if it has such. Raises OSError, FormatError."""
         try:
-            listed = _objects_of(folder)
+            listed = _objects_of(folder, self.context.notes)
         except FileNotFoundError:
             listed = []
         return listed, self._manifests_of(listed) if folder.manifests else {}
@@ -394,7 +391,7 @@ class TierStorage(ViewStorage):
             found = {path: _manifest(path) for path in unread}
         self._manifests.update((seen[path], each) for path, each in found.items())
         return {
-            key: self._manifests[seen[path]] if path in seen else _manifest(path)
+            key: self._manifests[seen[path]] if isinstance(path, StorePath) else _manifest(path)
             for key, path in paths.items()
         }
 
@@ -454,7 +451,7 @@ class TierStorage(ViewStorage):
         found = {}
         for kind in (*INDEXES, _SNAPSHOT, _EPOCHS):
             if (path := segment.objects.get(kind)) is not None:
-                status = storage_of(path).status(path)
+                status = files_of(path).status(path)
                 found[kind] = ViewFile(path, status, partial(_opened, path))
         found["log"] = ViewFile(segment.log, segment.status, partial(_opened, segment.log))
         return found
@@ -468,36 +465,38 @@ class TierStorage(ViewStorage):
             if (piece := manifest.indexes.get(kind)) is not None:
                 size = piece.size - (CIPHER_BYTES if piece.size and manifest.encryption else 0)
                 status = segment.status._replace(size=size)
-                found[kind] = ViewFile(indexes, status, partial(_open_index, indexes, kind, manifest))
+                found[kind] = ViewFile(
+                    indexes, status, partial(_open_index, indexes, kind, manifest, self._keys)
+                )
         status = segment.status._replace(size=manifest.size)
-        opened = partial(_open_log, log, segment.status.size, manifest)
+        opened = partial(_open_log, log, segment.status.size, manifest, self._keys)
         found["log"] = ViewFile(log, status, opened)
         return found, None if manifest.segment is None else manifest.segment.end_offset
 
 
 @lru_cache(maxsize=64)
-def _storage(root: Path) -> TierStorage:
-    return TierStorage(root)
+def _remote(tier: Path, context: Context) -> Remote:
+    return Remote(tier, context)
 
 
-def _open_log(path: Path, size: int, manifest: Manifest) -> BinaryIO:
+def _open_log(path: Path, size: int, manifest: Manifest, keys: Keys | None) -> BinaryIO:
     with _unreadable(path):
-        stored = storage_of(path).open(path)
+        stored = files_of(path).open(path)
         try:
-            return _Log(stored, size, manifest, TierKeys.current(), str(path))
+            return _Log(stored, size, manifest, keys or TierKeys.of_environment(), str(path))
         except BaseException:
             stored.close()
             raise
 
 
-def _open_index(path: Path, kind: str, manifest: Manifest) -> BinaryIO:
-    with _unreadable(path), storage_of(path).open(path) as stored:
-        return _Bytes(read_index(stored, kind, manifest, TierKeys.current(), str(path)))
+def _open_index(path: Path, kind: str, manifest: Manifest, keys: Keys | None) -> BinaryIO:
+    with _unreadable(path), files_of(path).open(path) as stored:
+        return _Bytes(read_index(stored, kind, manifest, keys or TierKeys.of_environment(), str(path)))
 
 
 def _open_part(log: ViewFile, piece: Piece) -> BinaryIO:
     # needed where segments overlap
-    from kodec.log.files.tier_cut import PartOfLog
+    from kodec.log.remote.cut import PartOfLog
 
     return PartOfLog(log.open(), piece)
 
@@ -556,7 +555,7 @@ def _wrong_objects(segment: TieredSegment, manifest: Manifest) -> str:
         return f"its log has {segment.status.size} stored bytes, not {manifest.stored}"
     need = max((each.position + each.size for each in manifest.indexes.values()), default=0)
     path = segment.objects.get("indexes")
-    have = None if path is None else storage_of(path).status(path).size
+    have = None if path is None else files_of(path).status(path).size
     if have is None:
         return "its object .indexes is missing"
     return "" if have >= need else f"its object .indexes has {have} bytes, not {need}"
@@ -580,7 +579,7 @@ def _cut(chosen: _Chosen, own: Mapping[str, ViewFile], end: int | None) -> dict[
     if last is None and first == base:
         return files
     # needed where segments overlap
-    from kodec.log.files.tier_cut import Found, cut_index, find_batch
+    from kodec.log.remote.cut import Found, cut_index, find_batch
 
     log = own["log"]
     index = b""
@@ -634,7 +633,7 @@ def local_file(path: Path, status: Status) -> ViewFile:
 
 
 def _opened(path: Path) -> BinaryIO:
-    return storage_of(path).open(path) if isinstance(path, StorePath) else _Local(path)
+    return files_of(path).open(path) if isinstance(path, StorePath) else _Local(path)
 
 
 def _content(real: Path, data: bytes, status: Status) -> ViewFile:
@@ -642,6 +641,6 @@ def _content(real: Path, data: bytes, status: Status) -> ViewFile:
 
 
 def _manifest(path: Path) -> Manifest:
-    with storage_of(path).open(path) as file:
+    with files_of(path).open(path) as file:
         data = file.read(MOST_OF_A_MANIFEST + 1)
     return parse_manifest(data, str(path))

@@ -14,9 +14,9 @@ import pytest
 import kodec
 from kodec.cli.main import main
 from kodec.errors import KodecError, Malformed, ReadFailed, Unsupported
-from kodec.log.files.tier_view import TierPath
-from kodec.log.files.view import take_notes
+from kodec.log.remote.tier import Remote
 from kodec.repair import verify
+from kodec.stores.context import DEFAULT
 from tests.data import DATA
 from tests.stored_tiers import STORED
 
@@ -144,16 +144,16 @@ def test_a_missing_object_with_indexes_is_a_problem(copy: Path) -> None:
 
 
 def test_a_segment_without_its_manifest_was_not_copied_whole(copy: Path) -> None:
-    take_notes()
+    DEFAULT.notes.take()
     log = _log(copy, 136)
     log.with_suffix(".rsm-manifest").unlink()
     assert kodec.LogDirectory(copy).partition("tiered", 0).end_offset == 136
-    told = [each for each in take_notes() if "for lack of a manifest" in each]
+    told = [each for each in DEFAULT.notes.take() if "for lack of a manifest" in each]
     assert [each.rpartition(": ")[2] for each in told] == [log.name]
     for number in range(12):
         shutil.copy(log, log.with_name(f"{number:020d}-{'x' * 22}.log"))
     assert kodec.LogDirectory(copy).partition("tiered", 0).end_offset == 136
-    assert next(each for each in take_notes() if "lack" in each).endswith(" and 3 more")
+    assert next(each for each in DEFAULT.notes.take() if "lack" in each).endswith(" and 3 more")
 
 
 def test_an_unknown_version_is_an_error(copy: Path) -> None:
@@ -172,11 +172,11 @@ def test_without_a_key_nothing_is_read(copy: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_view_is_only_read(copy: Path) -> None:
-    view = TierPath.of(copy)
+    view = Remote.at(copy).path
     with pytest.raises(PermissionError, match="only read"):
-        view.storage.create(view / "tiered-0" / "x", b"")
+        view.files.create(view / "tiered-0" / "x", b"")
     with pytest.raises(PermissionError, match="only read"):
-        view.storage.remove(view / "tiered-0" / "x")
+        view.files.remove(view / "tiered-0" / "x")
     with pytest.raises(FileNotFoundError):
         (view / "other-0" / "x").stat()
     with pytest.raises(FileNotFoundError):

@@ -1,0 +1,1 @@
+"""What is read as a log directory without being one: remote storage, points of backups, Redpanda's data."""
