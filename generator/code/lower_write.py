@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kodec.generator.code.ir import Each, EachTag, Expression, If, Let, Local, Op, Set, Statement, Within, do
+from kodec.generator.code.ir import (
+    Each,
+    EachTag,
+    Expression,
+    If,
+    Let,
+    Local,
+    Op,
+    Set,
+    Statement,
+    Within,
+    do,
+    equal,
+    present,
+    sized,
+)
 from kodec.generator.plan import steps as plan
-from kodec.generator.plan.solve import asked
 from kodec.generator.plan.steps import Element, Rule, Size, Slot, Step, Unit, steps_in
 from kodec.generator.plan.values import (
     FLAG,
@@ -18,7 +32,6 @@ from kodec.generator.plan.values import (
     IsNull,
     MemberOf,
     Type,
-    Unary,
     Value,
     bare,
     replaced,
@@ -35,10 +48,6 @@ Statements = Iterator[Statement]
 def writer_of(unit: Unit) -> tuple[Statement, ...]:
     """How an object of a unit is written."""
     return tuple(_Lowering(unit).unit_code())
-
-
-def _present(value: Value | Local) -> Unary:
-    return Unary("not", IsNull(value), FLAG)  # type: ignore[arg-type]
 
 
 class _Lowering:
@@ -93,7 +102,7 @@ class _Lowering:
         if derived.kind == "length" and derived.of not in self.made and bare(of.type) != OCTETS:
             made, step = self.local("made", OCTETS), tuple(self.step(self.unit.step_of(derived.of)))
             self.made[derived.of] = made
-            test: Value = _present(of)
+            test: Value = present(of)
             if derived.given:
                 test = Binary("and", test, IsNull(self.field(derived.name)), FLAG)
             measured = do("open"), *step, Let(made.name, Op("close"))
@@ -116,7 +125,7 @@ class _Lowering:
         written = tuple(self.step(step))
         if name in self.made:
             made = self.made[name]
-            written = (If(((_present(made), (do("append", made, name),)),), written),)
+            written = (If(((present(made), (do("append", made, name),)),), written),)
         if late is None:
             yield from written
             return
@@ -219,8 +228,7 @@ class _Lowering:
         self, name: str, have: Op, size: Size | None, reason: str = "wrong size", unit: str = " bytes"
     ) -> Statements:
         if size is not None and not size.implied:
-            names = "" if size.solved else ", ".join(f"`{each}`" for each in asked(size.value))
-            yield do("settle", name, have, size.value, size.solved, reason, unit, names)
+            yield do("settle", have, sized(size.value, size.solved), name, reason, unit)
 
     def element(self, element: Element, value: Value | Local, name: str) -> Statements:
         match element:
@@ -236,11 +244,11 @@ class _Lowering:
                 yield do("append", data, name)
             case plan.Nested(unit, arguments, told=told):
                 write = do("write", unit, value, arguments, told)
-                yield from self.sized((Within(name, (write,)) if name else write,), element, name)
+                yield from self.measured((Within(name, (write,)) if name else write,), element, name)
             case plan.Choice():
-                yield from self.sized(self.choice(element, value, name), element, name)
+                yield from self.measured(self.choice(element, value, name), element, name)
 
-    def sized(
+    def measured(
         self, written: Iterable[Statement], element: plan.Nested | plan.Choice, name: str
     ) -> Statements:
         start = self.local("start")
@@ -269,11 +277,7 @@ class _Lowering:
             return
         on = self.local("on", choice.on.type)
         yield Let(on.name, choice.on)
-        cases = [
-            (Binary("==", each.value, on, FLAG), written(each))  # type: ignore[arg-type]
-            for each in choice.cases
-            if each.value is not None
-        ]
+        cases = [(equal(each.value, on), written(each)) for each in choice.cases if each.value is not None]
         yield If(tuple(cases), nothing if choice.other is None else written(choice.other))
 
     # -- what is known afterwards -----------------------------------------------------------------
