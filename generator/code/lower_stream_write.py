@@ -58,7 +58,7 @@ class _Lowering:
         return Local(f"{name}{self.locals}", kind)
 
     def late(self, value: Value | None) -> bool:
-        """Whether a value depends on where the stream stands, which is known once bytes are there."""
+        """Whether a value depends on where the stream stands, which is known once all bytes are there."""
         return value is not None and asks_stream(value, self.unit)
 
     # -- steps ------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class _Lowering:
         """A field is written where its condition holds, or where that is made to hold as there is a value."""
         (inner,) = step.steps
         assert isinstance(inner, (plan.One, plan.Many))
-        name, then, there = inner.name, tuple(self.step(inner)), self.local("there", FLAG)
+        name, then, holds = inner.name, tuple(self.step(inner)), self.local("written", FLAG)
         value = FieldOf(name, inner.type)
         size = inner.count if isinstance(inner, plan.Many) else getattr(inner.element, "bounds", None)
         sizes = () if size is None else size.solved
@@ -105,16 +105,16 @@ class _Lowering:
             yield If(((present(value), then),))
             return
         if name in self.unit.follows:
-            yield Let(there.name, Op("is_written", (name, step.test)))
+            yield Let(holds.name, Op("is_written", (name, step.test)))
         elif step.solved or sizes:
             lacking = plan.lacks_case(step.steps)
-            yield Let(there.name, Op("wanted", (value, name, step.test, step.solved, sizes, lacking)))
+            yield Let(holds.name, Op("wanted", (value, name, step.test, step.solved, sizes, lacking)))
         else:
             reason = advised("given, but its condition does not hold", step.test)
             refuse = If(((present(value), (do("refuse_value", name, reason, None, value),)),))
             yield If(((step.test, then),), (refuse,))
             return
-        yield If(((there, then),))  # type: ignore[arg-type]
+        yield If(((holds, then),))  # type: ignore[arg-type]
 
     def many(self, step: plan.Many) -> Statements:
         name, value, item = step.name, FieldOf(step.name, step.type), Local("item", FLAG)

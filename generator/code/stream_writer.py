@@ -129,10 +129,10 @@ class StreamWriter:
                 members[f"_write_{each.name}"] = partialmethod(_write_instance, each)
         return type(class_name(unit.name), (PlanNode,), members)
 
-    def blank(self, unit: Unit, name: str, *, there: bool = False) -> object:
+    def blank(self, unit: Unit, name: str, *, present: bool = False) -> object:
         """What is in a field that is not computed yet; None for one that may be absent."""
         spec = unit.field(name)
-        if isinstance(spec.type, Maybe) and not there:
+        if isinstance(spec.type, Maybe) and not present:
             return None
         found = blank_of(unit, spec)
         if not isinstance(found, plan.Grouped):
@@ -154,38 +154,43 @@ class StreamWriter:
         if id(node) in self._made:
             found: PlanNode = self._made[id(node)][1]
             return found
-        made = self.class_of(node.unit.name)()
-        self._made[id(node)] = node, made
-        made._origin = reader, node
-        made._io = self._source(node.stream, reader)
-        made._start, made._stop, made._depth, made._is_le = node.start, node.stop, node.depth, node.little
-        made._parent = None if node.parent is None else self.object_of(node.parent, reader)
-        made._root = self.object_of(node.root, reader)
+        result = self.class_of(node.unit.name)()
+        self._made[id(node)] = node, result
+        result._origin = reader, node
+        result._io = self._source(node.stream, reader)
+        result._start, result._stop, result._depth, result._is_le = (
+            node.start,
+            node.stop,
+            node.depth,
+            node.little,
+        )
+        result._parent = None if node.parent is None else self.object_of(node.parent, reader)
+        result._root = self.object_of(node.root, reader)
         for name, value in node.values.items():
-            setattr(made, _attribute(name), self._value_of(value, reader))
+            setattr(result, _attribute(name), self._value_of(value, reader))
         assert node.unit.streamed is not None
         placed = {each.name for each in node.unit.streamed.instances if each.position is not None}
         for name, (stream, start, stop) in node.spans.items():
             source = self._source(stream, reader)
             if name not in placed:
-                made._span(_attribute(name), source, start - source.base, stop - source.base)
+                result._span(_attribute(name), source, start - source.base, stop - source.base)
         for name, value in node.instances.items():
-            self._keep(made, node, name, value, reader)
-        return made
+            self._keep(result, node, name, value, reader)
+        return result
 
-    def _keep(self, made: PlanNode, node: Node, name: str, value: Any, reader: Machine) -> Any:
+    def _keep(self, result: PlanNode, node: Node, name: str, value: Any, reader: Machine) -> Any:
         """Have an object keep what an instance was read as."""
         found = self._value_of(value, reader)
-        made._values = made._values or {}
+        result._values = result._values or {}
         if found is not None:
-            made._values[name] = found
+            result._values[name] = found
         plan = next(each for each in node.unit.streamed.instances if each.name == name)  # type: ignore[union-attr]
         if plan.position is not None and name in node.spans:
             stream, start, stop = node.spans[name]
             source = _source(stream, reader)
             source.at = stop
-            made._places = made._places or {}
-            made._places[name] = start - stream.base, source
+            result._places = result._places or {}
+            result._places[name] = start - stream.base, source
         return found
 
     def _value_of(self, value: Any, reader: Machine) -> Any:
@@ -312,7 +317,7 @@ class Frame:
 
     def op_is_written(self, name: str, test: Function) -> bool:
         node = self.node
-        blank = node._plan.blank(node._unit, name, there=True)
+        blank = node._plan.blank(node._unit, name, present=True)
         return bool(self.io.follows(node, _attribute(name), bool(test(self)), blank))
 
     def op_wanted(

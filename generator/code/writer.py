@@ -166,7 +166,7 @@ class Frame:
         self,
         derived: Derived,
         of: Function,
-        made: Function | None,
+        measured: Function | None,
         plus: Function | None,
         when: Function | None,
     ) -> Any:
@@ -182,8 +182,8 @@ class Frame:
             return derived.null
         if kind == "presence":
             wanted = 1
-        elif kind == "length" and made is not None and not isinstance(items, bytes):
-            wanted = len(made(self))
+        elif kind == "length" and measured is not None and not isinstance(items, bytes):
+            wanted = len(measured(self))
         elif kind in ("length", "count"):
             wanted = len(_of_type((bytes, list) if kind == "count" else bytes, items, derived.of))
         elif of_elements:
@@ -316,14 +316,14 @@ class Frame:
             return
         program = self.writer.program
         empty = {each.name: absent_value(program, each.type, each.default) for each in fields}
-        given = any(self.values[name] != value for name, value in empty.items())
-        there, way = bool(test(self)), solve(self, solved)
+        wanted = any(self.values[name] != value for name, value in empty.items())
+        holds, way = bool(test(self)), solve(self, solved)
         optional = not lacking and all(each is None for each in empty.values())
-        if given == there or not (given or optional):
-            state.satisfied(there, way)
+        if wanted == holds or not (wanted or optional):
+            state.satisfied(holds, way)
         else:
-            reason = "given, but its condition does not hold" if given else "not given"
-            state.settle(fields[0].name, given, there, way, reason)
+            reason = "given, but its condition does not hold" if wanted else "not given"
+            state.settle(fields[0].name, wanted, holds, way, reason)
 
     def op_choose(
         self,
@@ -366,7 +366,7 @@ class Frame:
 
 
 class _UnitWriter(WriterFunctions):
-    """The code that writes a unit as functions of a frame; `objects` are those that are made of its runs."""
+    """The code that writes a unit as functions of a frame; `objects` are those in its runs."""
 
     frame = Frame
 

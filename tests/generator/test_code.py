@@ -75,17 +75,19 @@ def test_what_is_written_of_any_value_is_read_and_written_the_same() -> None:
         for each in json.loads(text)["vectors"] if "vectors" in text else ():
             if "value" not in each:
                 continue
-            name, given = each["type"], each.get("arguments", {})
-            told = tuple(given.get(p.name, each.get("version")) for p in program.units[name].parameters)
+            name, by_name = each["type"], each.get("arguments", {})
+            arguments = tuple(
+                by_name.get(p.name, each.get("version")) for p in program.units[name].parameters
+            )
             for value in changed(values.of(name, each["value"]), draw):
                 before = copy.deepcopy(value)
                 try:
-                    data = of.write(name, value, told)
+                    data = of.write(name, value, arguments)
                 except EncodeError as error:
                     count["not given" if "not given" in error.reason else "refused"] += 1
                 else:
                     count["written"] += 1
-                    assert of.write(name, Machine(code, data).read(name, told), told) == data
+                    assert of.write(name, Machine(code, data).read(name, arguments), arguments) == data
                 # what was computed is taken back
                 assert value == before
     assert min(count.values()) > 50 and len(count) == 3, count
@@ -93,14 +95,14 @@ def test_what_is_written_of_any_value_is_read_and_written_the_same() -> None:
 
 def changed(value: Any, draw: random.Random) -> Iterator[Any]:
     for _ in range(4):
-        made = at = copy.deepcopy(value)
+        result = at = copy.deepcopy(value)
         while keys := [*at] if isinstance(at, dict) else range(len(at)) if isinstance(at, list) else ():
             key = draw.choice(keys)
             if not isinstance(at[key], (dict, list)) or draw.random() < 0.3:
                 at[key] = draw.choice((None, 0, 7, -1, 1 << 70, "x", b"xy", [], True, {}, 0.5))
                 break
             at = at[key]
-        yield made
+        yield result
 
 
 def test_bits_after_others_are_recorded_where_they_are(model: Callable[..., Any]) -> None:
