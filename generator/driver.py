@@ -13,7 +13,7 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from kodec.generator.interpreter.older import with_new_fields
+from kodec.generator.older_vectors import with_new_fields
 from kodec.generator.passes import check, read_from_streams, run_passes
 from kodec.generator.plan.build import program_of
 from kodec.generator.problems import Problems, SchemaProblem

@@ -1,1 +1,1 @@
-"""What is done to read a unit, in order: one code for layouts and streams, and its machine."""
+"""What is done to read and write a unit, in order: one code for layouts and streams, and what executes it."""

@@ -1,7 +1,8 @@
-"""The statements of a unit as functions of a frame, which executes operations as its methods."""
+"""The statements of a unit as functions of a frame, which has the operations as its methods."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, get_args
@@ -9,16 +10,22 @@ from typing import Any, ClassVar, get_args
 from kodec.generator.code import ir
 from kodec.generator.code.ir import Expression, Local, Op, Part, Statement
 from kodec.generator.code.values import Function, Values
+from kodec.generator.plan import values as plan
+from kodec.generator.plan.steps import Solution, Unit
 from kodec.generator.plan.values import Value
 from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.settling import Solve
 
-__all__ = ["VALUES", "Block", "Run", "UnitFunctions"]
+__all__ = ["VALUES", "Block", "Run", "UnitFunctions", "Way", "WriterFunctions", "solve"]
 
 VALUES = frozenset(get_args(Value))
 
 Run = Callable[[Any], None]
 # executed in place, without a function around it: objects nest deep
 Block = tuple[Run, ...]
+
+Way = Callable[[Any, Any], Any]
+"""A field that a size follows from and what it has to be, of a frame and the size that is wanted."""
 
 
 class UnitFunctions(Values):
@@ -74,6 +81,53 @@ class UnitFunctions(Values):
             case tuple():
                 return tuple(map(self.argument, part))
         return self.of(part) if type(part) is Local or type(part) in VALUES else part
+
+
+class WriterFunctions(UnitFunctions):
+    """What writes a unit: solutions are functions, too."""
+
+    def __init__(self, unit: Unit) -> None:
+        # a number that does not fit its field is refused where it is written
+        super().__init__(unit, checked=False)
+
+    def argument(self, part: Any) -> Any:
+        return self.solution(part) if isinstance(part, Solution) else super().argument(part)
+
+    def attribute(self, name: str) -> str:
+        """How objects have a field."""
+        return name
+
+    def solution(self, part: Solution) -> Way:
+        target, at = part.target, None
+        if isinstance(target, plan.ElementOf):
+            at, target = self.of(target.at), target.of
+            while isinstance(target, (plan.Required, plan.Cast)):
+                target = target.of
+        assert isinstance(target, (plan.FieldOf, plan.MemberOf, plan.StreamAsked))
+        owner_of = None if isinstance(target, plan.FieldOf) else self.of(target.of)
+        tests, value_of = [self.of(each) for each in part.tests], self.of(part.value)
+        also, name = [self.solution(each) for each in part.also], self.attribute(target.name)
+
+        def way(f: Any, wanted: Any) -> Any:
+            if not all(each(f) for each in tests):
+                return None
+            index = () if at is None else (at(f),)
+            owner = f.node if owner_of is None else owner_of(f)
+            around, f.item = f.item, wanted
+            change = owner, name, value_of(f), *index
+            f.item = around
+            return [change, *(each(f, wanted) for each in also)] if also else change
+
+        return way
+
+
+def solve(f: Any, ways: tuple[Way, ...]) -> Solve | None:
+    """A function of the wanted size: each field that determines it, and the value that this must have."""
+    if not ways:
+        return None
+    # it may be asked when the frame stands elsewhere
+    here = copy.copy(f)
+    return lambda wanted: tuple(each(here, wanted) for each in ways)
 
 
 def _if(tests: list[tuple[Function, Block]], other: Block, f: Any) -> None:

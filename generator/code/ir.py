@@ -8,13 +8,14 @@ statements; the differences are arguments.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import UnionType
 from typing import Any, NamedTuple
 
 from kodec.generator.plan import steps as plan
-from kodec.generator.plan.values import Type, Value
+from kodec.generator.plan.solve import asked
+from kodec.generator.plan.values import FLAG, Binary, IsNull, Type, Unary, Value
 
 __all__ = [
     "OPS",
@@ -30,6 +31,9 @@ __all__ = [
     "UnitCode",
     "Within",
     "do",
+    "equal",
+    "present",
+    "sized",
 ]
 
 
@@ -117,7 +121,8 @@ OPS: Mapping[str, Operation] = {
     "unpack": _op("what is in bytes: PACKED, its BY, PLACE, WHEN", plan.Packed, Value, Value, _Optional),
     "refuse": _act("that `item` breaks a rule: NAME, REASON, AT, NEED", str, str, Local | Op, object),
     "no_case": _act("that a switch has no case: NAME, ON", str, Local),
-    # writing: what is not of its field's type is an error; SOLVED are the ways in which a value follows
+    # writing: what is not of its field's type is an error; SOLVED are the ways in which a value follows, and
+    # SIZE is a value, its SOLVED, or without these the fields that it is computed of, as errors have them
     "known": _act("an error unless the version is one of UNIT", plan.Unit),
     "is_object": _act("an error unless VALUE is one of UNIT: NAME", Value, str, str),
     "is_content": _op("whether VALUE is content, not bytes that are stored", Value),
@@ -148,10 +153,7 @@ OPS: Mapping[str, Operation] = {
     "missing": _act(
         "an error if VALUE is no default of FIELD, nor null if NULLABLE", Value, plan.FieldPlan, bool
     ),
-    "settle": _act(
-        "a size is STATED, and has to be HAVE: NAME, HAVE, STATED, SOLVED, REASON, UNIT, NAMES to set",
-        *(str, Op, Value, tuple, str, str, str),
-    ),
+    "settle": _act("SIZE has to be HAVE: NAME, REASON, UNIT", Op, tuple, str, str, str),
     "want": _act(
         "TEST is whether one of FIELDS is given: whether they may be LACKING a case, SOLVED",
         *(tuple, Value, bool, tuple),
@@ -166,6 +168,37 @@ OPS: Mapping[str, Operation] = {
         "an error unless HELD is VALUE, or null: NAME, HELD, VALUE, COUNTED", str, Local, Value, bool
     ),
     "patch": _act("a number at PLACE: WIRE, ORDER, VALUE, NAME", Local, str, str, Local, str),
+    # writing of streams
+    "put_next_bits": _act("bits, from within a byte: WIDTH, ORDER, VALUE, NAME", int, str, Local, str),
+    "put_fixed": _act("VALUE, which must be BYTES: NAME", Expression, bytes, str),
+    "put_ended": _act("DATA, as BOUNDS say that it ends: NAME", Local, plan.Bounds, str),
+    "put_bytes": _act("DATA of SIZE, or any: NAME", Local, tuple, str),
+    "put_filled": _act(
+        "DATA, as BOUNDS fill it up to SIZE: whether it is a field's OWN, NAME",
+        *(Local, plan.Bounds, tuple, bool, str),
+    ),
+    "processed": _op("what stands in the place of DATA: PROCESS, ARGUMENTS, NAME", Local, str, tuple, str),
+    "part": _op("a sink for VALUE, of SIZE or any: NAME", Local, _Optional, str),
+    "put_part": _act("PART with VALUE, of SIZE or any: NAME", Local, Local, tuple, str),
+    "whole": _op("the bytes of PART with VALUE: NAME", Local, Local, str),
+    "write_object": _act(
+        "an object into PART, or next: UNIT, VALUE, ARGUMENTS, SOLVED of each, PARENT, ROOTED; NAME, INDEXED",
+        *(Local | None, str, Local, tuple, tuple, Local | None, bool, str, bool),
+    ),
+    "late_argument": _act(
+        "the argument INDEX of VALUE, of UNIT, is ARGUMENT: NAME", Local, str, int, Value, str
+    ),
+    "instance": _act("an instance, which is at a POSITION, as SIZE: PLAN", plan.InstancePlan, tuple),
+    "counted": _act("LIST has SIZE elements: NAME", Value, tuple, str),
+    "not_empty": _act("an error unless LIST has an element: NAME", Value, str),
+    "last": _act("an error unless UNTIL holds of the last element of LIST alone: NAME", Value, Value, str),
+    "ends": _act("NAME ends where the stream does", str),
+    "is_written": _op("whether NAME, which follows from others, is there: TEST", str, Value),
+    "wanted": _op(
+        "whether VALUE is there: NAME, TEST, SOLVED, those of its size, whether it may be LACKING a case",
+        *(Value, str, Value, tuple, tuple, bool),
+    ),
+    "refuse_value": _act("that VALUE is wrong: NAME, REASON, NEED", str, str, object, Value | Local),
 }  # fmt: skip
 
 
@@ -268,6 +301,15 @@ def do(name: str, *args: object) -> Do:
     return Do(Op(name, args))
 
 
+def present(value: Value | Local) -> Value:
+    """That a value is not null."""
+    return Unary("not", IsNull(value), FLAG)  # type: ignore[arg-type]
+
+
+def equal(value: Value, local: Local) -> Value:
+    return Binary("==", value, local, FLAG)  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, slots=True)
 class UnitCode:
     """How a unit is read, and those of its instances that are."""
@@ -275,3 +317,12 @@ class UnitCode:
     unit: plan.Unit
     read: tuple[Statement, ...]
     instances: Mapping[str, tuple[Statement, ...]]
+
+
+def sized(
+    value: Value | None, solved: Iterable[plan.Solution]
+) -> tuple[Value | None, tuple[plan.Solution, ...], str]:
+    """A size, and what it follows from: the ways to change it, or the fields that it is computed of."""
+    ways = tuple(solved)
+    names = "" if ways or value is None else ", ".join(f"`{each}`" for each in asked(value))
+    return value, ways, names

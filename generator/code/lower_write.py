@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kodec.generator.code.ir import Each, EachTag, Expression, If, Let, Local, Op, Set, Statement, Within, do
+from kodec.generator.code.ir import (
+    Each,
+    EachTag,
+    Expression,
+    If,
+    Let,
+    Local,
+    Op,
+    Set,
+    Statement,
+    Within,
+    do,
+    equal,
+    present,
+    sized,
+)
 from kodec.generator.plan import steps as plan
-from kodec.generator.plan.solve import asked
 from kodec.generator.plan.steps import Element, Rule, Size, Slot, Step, Unit, steps_in
 from kodec.generator.plan.values import (
     FLAG,
@@ -18,7 +32,6 @@ from kodec.generator.plan.values import (
     IsNull,
     MemberOf,
     Type,
-    Unary,
     Value,
     bare,
     replaced,
@@ -37,16 +50,12 @@ def writer_of(unit: Unit) -> tuple[Statement, ...]:
     return tuple(_Lowering(unit).unit_code())
 
 
-def _present(value: Value | Local) -> Unary:
-    return Unary("not", IsNull(value), FLAG)  # type: ignore[arg-type]
-
-
 class _Lowering:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.ranges = {each.name for each in unit.ranges}
-        # what is written before what stands in front of it, or null
-        self.made: dict[str, Local] = {}
+        # the bytes of fields that are written before what stands in front of them, or null
+        self.measured: dict[str, Local] = {}
         self.locals = 0
 
     def local(self, name: str, kind: Type = UNBOUNDED) -> Local:
@@ -76,29 +85,29 @@ class _Lowering:
     # -- before the first byte --------------------------------------------------------------------
 
     def packed(self, packed: plan.Packed) -> Statements:
-        made, content, value = (
-            self.local("made", OCTETS),
+        data, content, value = (
+            self.local("measured", OCTETS),
             self.local("content", FLAG),
             self.field(packed.name),
         )
-        self.made[packed.name] = made
+        self.measured[packed.name] = data
         yield Let(content.name, Op("is_content", (value,)))
         write = Within(packed.name, (do("write", packed.unit, value, (), ()),))
         pack = Op("pack", (packed, packed.by, packed.when, Op("close")))
-        yield If(((content, (do("open"), write, Let(made.name, pack))),), (Let(made.name, _NULL),))  # type: ignore[arg-type]
+        yield If(((content, (do("open"), write, Let(data.name, pack))),), (Let(data.name, _NULL),))  # type: ignore[arg-type]
 
     def derive(self, derived: plan.Derived) -> Statements:
         """A field that follows from another; a length of what is no bytes is known once that is written."""
         of = self.field(derived.of)
-        if derived.kind == "length" and derived.of not in self.made and bare(of.type) != OCTETS:
-            made, step = self.local("made", OCTETS), tuple(self.step(self.unit.step_of(derived.of)))
-            self.made[derived.of] = made
-            test: Value = _present(of)
+        if derived.kind == "length" and derived.of not in self.measured and bare(of.type) != OCTETS:
+            data, step = self.local("measured", OCTETS), tuple(self.step(self.unit.step_of(derived.of)))
+            self.measured[derived.of] = data
+            test: Value = present(of)
             if derived.given:
                 test = Binary("and", test, IsNull(self.field(derived.name)), FLAG)
-            measured = do("open"), *step, Let(made.name, Op("close"))
-            yield If(((test, measured),), (Let(made.name, _NULL),))
-        args = derived, of, self.made.get(derived.of), derived.plus, derived.when
+            parts = do("open"), *step, Let(data.name, Op("close"))
+            yield If(((test, parts),), (Let(data.name, _NULL),))
+        args = derived, of, self.measured.get(derived.of), derived.plus, derived.when
         yield Set(derived.name, Op("follow", args))
 
     # -- steps ------------------------------------------------------------------------------------
@@ -114,9 +123,9 @@ class _Lowering:
         """A field, and how many bytes or elements it has, where that is compared at the end."""
         name, late, start = step.name, self.unit.late_size(step.name), self.local("start")
         written = tuple(self.step(step))
-        if name in self.made:
-            made = self.made[name]
-            written = (If(((_present(made), (do("append", made, name),)),), written),)
+        if name in self.measured:
+            data = self.measured[name]
+            written = (If(((present(data), (do("append", data, name),)),), written),)
         if late is None:
             yield from written
             return
@@ -169,9 +178,9 @@ class _Lowering:
                 else:
                     # what follows from bytes is put in later; what is given has to fit, but is not used
                     blank = do("append", Constant(bytes(slot.size), OCTETS), slot.shown)
-                    given = self.unit.field(slot.path[0]).kept
+                    stored = self.unit.field(slot.path[0]).kept
                     null, put = IsNull(self.field(slot.path[0])), tuple(self.slot(slot, bits))
-                    yield If(((null, (blank,)),), put) if given else blank
+                    yield If(((null, (blank,)),), put) if stored else blank
             if bits:
                 yield do("put_bits", group[0].size, group[0].order, tuple(bits))
 
@@ -219,8 +228,7 @@ class _Lowering:
         self, name: str, have: Op, size: Size | None, reason: str = "wrong size", unit: str = " bytes"
     ) -> Statements:
         if size is not None and not size.implied:
-            names = "" if size.solved else ", ".join(f"`{each}`" for each in asked(size.value))
-            yield do("settle", name, have, size.value, size.solved, reason, unit, names)
+            yield do("settle", have, sized(size.value, size.solved), name, reason, unit)
 
     def element(self, element: Element, value: Value | Local, name: str) -> Statements:
         match element:
@@ -236,11 +244,11 @@ class _Lowering:
                 yield do("append", data, name)
             case plan.Nested(unit, arguments, told=told):
                 write = do("write", unit, value, arguments, told)
-                yield from self.sized((Within(name, (write,)) if name else write,), element, name)
+                yield from self.with_size((Within(name, (write,)) if name else write,), element, name)
             case plan.Choice():
-                yield from self.sized(self.choice(element, value, name), element, name)
+                yield from self.with_size(self.choice(element, value, name), element, name)
 
-    def sized(
+    def with_size(
         self, written: Iterable[Statement], element: plan.Nested | plan.Choice, name: str
     ) -> Statements:
         start = self.local("start")
@@ -269,11 +277,7 @@ class _Lowering:
             return
         on = self.local("on", choice.on.type)
         yield Let(on.name, choice.on)
-        cases = [
-            (Binary("==", each.value, on, FLAG), written(each))  # type: ignore[arg-type]
-            for each in choice.cases
-            if each.value is not None
-        ]
+        cases = [(equal(each.value, on), written(each)) for each in choice.cases if each.value is not None]
         yield If(tuple(cases), nothing if choice.other is None else written(choice.other))
 
     # -- what is known afterwards -----------------------------------------------------------------

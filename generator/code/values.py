@@ -16,9 +16,9 @@ from kodec.generator.wire import ENCODINGS
 from kodec.runtime.checksums import CHECKSUMS, unpacked
 from kodec.runtime.errors import Malformed
 
-__all__ = ["OPERATIONS", "Evaluator", "Fields", "Function", "Values"]
+__all__ = ["EDGES", "Evaluator", "Fields", "Function", "Values"]
 
-OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -37,7 +37,7 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
 }
 _UNARY: dict[str, Callable[[Any], Any]] = {"not": operator.not_, "-": operator.neg, "~": operator.invert}
-_EDGES: dict[str, Callable[[Any], Any]] = {"last": operator.itemgetter(-1), "min": min, "max": max}
+EDGES: dict[str, Callable[[Any], Any]] = {"last": operator.itemgetter(-1), "min": min, "max": max}
 _OF_ONE: dict[type, Callable[[Any], Any]] = {
     plan.IsNull: lambda of: of is None,
     plan.Reversed: lambda of: of[::-1],
@@ -156,7 +156,7 @@ class Values:
             case plan.ElementOf(_, at):
                 return _tried("an expression needs an element", _element, of, self.of(at))
             case plan.EdgeOf(_, name):
-                return _tried("an expression needs an element of an empty list", _EDGES[name], of)
+                return _tried("an expression needs an element of an empty list", EDGES[name], of)
             case plan.Cast(before, _, kind) if kind == OCTETS and isinstance(before.type, ListOf):
                 return _tried("an expression needs bytes", _octets, of)
             case plan.Cast(_, name, kind):
@@ -182,7 +182,7 @@ class Values:
             return lambda f: left(f) and right(f)
         if op == "or":
             return lambda f: left(f) or right(f)
-        does = OPERATIONS[op]
+        does = _OPERATIONS[op]
         if op == "/" and self.unit.streamed is not None and not isinstance(value.type, Whole):
             does = operator.truediv
         if not value.fails or self.unit.streamed is None:

@@ -10,24 +10,22 @@ from typing import Any
 from uuid import UUID
 
 from kodec.generator.code import ir
-from kodec.generator.code.functions import Block, Run, UnitFunctions
+from kodec.generator.code.functions import Block, Run, Way, WriterFunctions, solve
 from kodec.generator.code.lower_write import writer_of
 from kodec.generator.code.objects import absent_value, member_of
 from kodec.generator.code.values import Function
 from kodec.generator.plan import steps as plan
 from kodec.generator.plan.steps import Derived, FieldPlan, Packed, Program, Unit, steps_in
-from kodec.generator.plan.values import FieldOf, Maybe, MemberOf
+from kodec.generator.plan.values import Maybe
 from kodec.generator.wire import ENCODINGS, WIRE
 from kodec.runtime import crc, varint
 from kodec.runtime.compression import compress
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import write_tags
-from kodec.runtime.settling import Settling, Solve
+from kodec.runtime.settling import Settling
 
 __all__ = ["Writer"]
 
-_Solved = Callable[["Frame", Any], Any]
-"""The field that a size follows from and what it has to be, of a frame and the size that is wanted."""
 _OTHER_TYPE = "a value of another type than its field"
 
 
@@ -168,7 +166,7 @@ class Frame:
         self,
         derived: Derived,
         of: Function,
-        made: Function | None,
+        measured: Function | None,
         plus: Function | None,
         when: Function | None,
     ) -> Any:
@@ -184,8 +182,8 @@ class Frame:
             return derived.null
         if kind == "presence":
             wanted = 1
-        elif kind == "length" and made is not None and not isinstance(items, bytes):
-            wanted = len(made(self))
+        elif kind == "length" and measured is not None and not isinstance(items, bytes):
+            wanted = len(measured(self))
         elif kind in ("length", "count"):
             wanted = len(_of_type((bytes, list) if kind == "count" else bytes, items, derived.of))
         elif of_elements:
@@ -265,13 +263,13 @@ class Frame:
         unit: str,
         value: Function,
         arguments: Iterable[Function],
-        solved: Iterable[tuple[_Solved, ...]],
+        solved: Iterable[tuple[Way, ...]],
     ) -> None:
         writer, node, values = self.writer, value(self), [each(self) for each in arguments]
         if writer.state is not None:
             for name, each in zip(writer.of(unit).parameters, solved, strict=False):
-                if (solve := self._solve(each)) is not None:
-                    writer.state.taught[id(node), name] = solve
+                if (way := solve(self, each)) is not None:
+                    writer.state.taught[id(node), name] = way
         writer.unit(unit, node, values)
 
     def op_otherwise(self, value: Function, stored: bool, lacking: bool, name: str) -> None:
@@ -299,43 +297,33 @@ class Frame:
 
     # -- what follows from what is written ------------------------------------------------------------
 
-    def _solve(self, solved: tuple[_Solved, ...]) -> Solve | None:
-        """A function of the wanted size: each field that determines it, and the value that this must have."""
-        return (lambda wanted: tuple(each(self, wanted) for each in solved)) if solved else None
-
     def op_settle(
-        self,
-        name: str,
-        have: Function,
-        stated: Function,
-        solved: tuple[_Solved, ...],
-        reason: str,
-        unit: str,
-        names: str,
+        self, have: Function, size: tuple[Function, tuple[Way, ...], str], name: str, reason: str, unit: str
     ) -> None:
-        state, size, value = self.writer.state, have(self), stated(self)
-        if value != size:
-            solve = None if state is None else self._solve(solved)
-            (state or _Objects()).settle(name, size, value, solve, reason, unit, names)
+        state, wanted, (value_of, solved, names) = self.writer.state, have(self), size
+        value = value_of(self)
+        if value != wanted:
+            way = None if state is None else solve(self, solved)
+            (state or _Objects()).settle(name, wanted, value, way, reason, unit, names)
         elif state is not None:
-            state.satisfied(size, self._solve(solved))
+            state.satisfied(wanted, solve(self, solved))
 
     def op_want(
-        self, fields: tuple[FieldPlan, ...], test: Function, lacking: bool, solved: tuple[_Solved, ...]
+        self, fields: tuple[FieldPlan, ...], test: Function, lacking: bool, solved: tuple[Way, ...]
     ) -> None:
         """Have a flag be that of the fields under it."""
         if (state := self.writer.state) is None:
             return
         program = self.writer.program
         empty = {each.name: absent_value(program, each.type, each.default) for each in fields}
-        given = any(self.values[name] != value for name, value in empty.items())
-        there, solve = bool(test(self)), self._solve(solved)
+        wanted = any(self.values[name] != value for name, value in empty.items())
+        holds, way = bool(test(self)), solve(self, solved)
         optional = not lacking and all(each is None for each in empty.values())
-        if given == there or not (given or optional):
-            state.satisfied(there, solve)
+        if wanted == holds or not (wanted or optional):
+            state.satisfied(holds, way)
         else:
-            reason = "given, but its condition does not hold" if given else "not given"
-            state.settle(fields[0].name, given, there, solve, reason)
+            reason = "given, but its condition does not hold" if wanted else "not given"
+            state.settle(fields[0].name, wanted, holds, way, reason)
 
     def op_choose(
         self,
@@ -343,7 +331,7 @@ class Frame:
         value: Function,
         on: Function,
         cases: Iterable[tuple[str, Function]],
-        solved: tuple[_Solved, ...],
+        solved: tuple[Way, ...],
     ) -> None:
         """Have what chooses a case be that of the one case alone that has such an object."""
         if (state := self.writer.state) is None:
@@ -352,11 +340,11 @@ class Frame:
         matching = [case(self) for unit, case in cases if self._is_of(unit, node)]
         if len(matching) != 1:
             return
-        wanted, chosen, solve = matching[0], on(self), self._solve(solved)
+        wanted, chosen, way = matching[0], on(self), solve(self, solved)
         if chosen == wanted:
-            state.satisfied(wanted, solve)
+            state.satisfied(wanted, way)
         else:
-            state.settle(name, wanted, chosen, solve, "an object of this type has another case")
+            state.settle(name, wanted, chosen, way, "an object of this type has another case")
 
     # -- what is known afterwards ---------------------------------------------------------------------
 
@@ -377,14 +365,13 @@ class Frame:
         self.writer.out[at : at + len(data)] = data
 
 
-class _UnitWriter(UnitFunctions):
-    """The code that writes a unit as functions of a frame; `objects` are those that are made of its runs."""
+class _UnitWriter(WriterFunctions):
+    """The code that writes a unit as functions of a frame; `objects` are those in its runs."""
 
     frame = Frame
 
     def __init__(self, unit: Unit) -> None:
-        # a number that does not fit its field is refused where it is written
-        super().__init__(unit, checked=False)
+        super().__init__(unit)
         self.parameters = [each.name for each in unit.parameters]
         self.fields = {each.name for each in unit.fields if each.kept}
         runs = (step for step in steps_in(unit.steps) if isinstance(step, plan.Fixed))
@@ -396,26 +383,6 @@ class _UnitWriter(UnitFunctions):
 
     def each_tag(self, each: ir.EachTag) -> Run:
         return partial(_each_tag, each.section, [(tag, self.block(body)) for tag, body in each.tags])
-
-    def argument(self, part: Any) -> Any:
-        return self.solution(part) if isinstance(part, plan.Solution) else super().argument(part)
-
-    def solution(self, part: plan.Solution) -> _Solved:
-        target = part.target
-        assert isinstance(target, (FieldOf, MemberOf))
-        owner_of = None if isinstance(target, FieldOf) else self.of(target.of)
-        tests, value_of = [self.of(each) for each in part.tests], self.of(part.value)
-        also = [self.solution(each) for each in part.also]
-
-        def solved(f: Frame, wanted: Any) -> Any:
-            if not all(each(f) for each in tests):
-                return None
-            around, f.item = f.item, wanted
-            value, f.item = value_of(f), around
-            way = (f.node if owner_of is None else owner_of(f)), target.name, value
-            return [way, *(each(f, wanted) for each in also)] if also else way
-
-        return solved
 
 
 def _each(each: ir.Each, body: Block, f: Frame) -> None:

@@ -11,15 +11,16 @@ from typing import Any
 
 import pytest
 
+from kodec.generator.code import stream_writer, writer
 from kodec.generator.code.ir import OPS, Do, Let, Op, Set
 from kodec.generator.code.lower_read import reader_of
+from kodec.generator.code.lower_stream_write import stream_writer_of
 from kodec.generator.code.lower_write import writer_of
 from kodec.generator.code.machine import Code, Machine
 from kodec.generator.code.operations import Frame
-from kodec.generator.code.writer import Frame as WritingFrame
 from kodec.generator.code.writer import Writer
 from kodec.generator.driver import load, render_all
-from kodec.generator.interpreter.json_values import JsonValues
+from kodec.generator.json_values import JsonValues
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import values_of
 from kodec.generator.plan.streams import streams_of
@@ -35,7 +36,7 @@ def machine_of(model: Any, data: bytes) -> Machine:
 
 
 def test_the_machine_has_every_operation_and_no_other() -> None:
-    methods = {*vars(Frame), *vars(WritingFrame)}
+    methods = {*vars(Frame), *vars(writer.Frame), *vars(stream_writer.Frame)}
     assert {name for name in methods if name.startswith("op_")} == {f"op_{name}" for name in OPS}
 
 
@@ -46,16 +47,19 @@ def test_an_operation_with_other_arguments_is_refused(args: tuple[object, ...]) 
 
 
 def test_results_are_used_and_only_results() -> None:
-    program = program_of(load(SCHEMAS))
+    model = load(SCHEMAS)
+    layouts, streams = program_of(model), streams_of(model, Kinds(model))
+    units = [*layouts.units.values(), *streams.units.values()]
+    code = [reader_of(each, layouts.units if each.streamed is None else streams.units) for each in units]
+    written = [(writer_of if each.streamed is None else stream_writer_of)(each) for each in units]
     seen = set()
-    for unit in program.units.values():
-        for node in values_of((reader_of(unit, program.units).read, writer_of(unit))):
-            if isinstance(node, Do):
-                assert not OPS[node.op.name].gives, node.op
-            elif isinstance(node, (Let, Set)) and isinstance(node.value, Op):
-                assert OPS[node.value.name].gives, node.value
-                seen.add(node.value.name)
-    assert seen >= {"run", "load", "object", "text", "unpack", "encoded", "as_bits", "follow"}
+    for node in values_of(([each.read for each in code], written)):
+        if isinstance(node, Do):
+            assert not OPS[node.op.name].gives, node.op
+        elif isinstance(node, (Let, Set)) and isinstance(node.value, Op):
+            assert OPS[node.value.name].gives, node.value
+            seen.add(node.value.name)
+    assert seen >= {"run", "load", "object", "text", "unpack", "encoded", "as_bits", "follow", "part"}
 
 
 def test_what_is_written_of_any_value_is_read_and_written_the_same() -> None:
@@ -66,22 +70,24 @@ def test_what_is_written_of_any_value_is_read_and_written_the_same() -> None:
         Counter[str](),
     )
     program = program_of(load(folder))
-    writer, code, values = Writer(program), Code(program), JsonValues(program)
+    of, code, values = Writer(program), Code(program), JsonValues(program)
     for text in render_all(folder, targets=("vectors",)).modules.values():
         for each in json.loads(text)["vectors"] if "vectors" in text else ():
             if "value" not in each:
                 continue
-            name, given = each["type"], each.get("arguments", {})
-            told = tuple(given.get(p.name, each.get("version")) for p in program.units[name].parameters)
+            name, by_name = each["type"], each.get("arguments", {})
+            arguments = tuple(
+                by_name.get(p.name, each.get("version")) for p in program.units[name].parameters
+            )
             for value in changed(values.of(name, each["value"]), draw):
                 before = copy.deepcopy(value)
                 try:
-                    data = writer.write(name, value, told)
+                    data = of.write(name, value, arguments)
                 except EncodeError as error:
                     count["not given" if "not given" in error.reason else "refused"] += 1
                 else:
                     count["written"] += 1
-                    assert writer.write(name, Machine(code, data).read(name, told), told) == data
+                    assert of.write(name, Machine(code, data).read(name, arguments), arguments) == data
                 # what was computed is taken back
                 assert value == before
     assert min(count.values()) > 50 and len(count) == 3, count
@@ -89,14 +95,14 @@ def test_what_is_written_of_any_value_is_read_and_written_the_same() -> None:
 
 def changed(value: Any, draw: random.Random) -> Iterator[Any]:
     for _ in range(4):
-        made = at = copy.deepcopy(value)
+        result = at = copy.deepcopy(value)
         while keys := [*at] if isinstance(at, dict) else range(len(at)) if isinstance(at, list) else ():
             key = draw.choice(keys)
             if not isinstance(at[key], (dict, list)) or draw.random() < 0.3:
                 at[key] = draw.choice((None, 0, 7, -1, 1 << 70, "x", b"xy", [], True, {}, 0.5))
                 break
             at = at[key]
-        yield made
+        yield result
 
 
 def test_bits_after_others_are_recorded_where_they_are(model: Callable[..., Any]) -> None:

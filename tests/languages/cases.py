@@ -14,7 +14,7 @@ from typing import Any
 
 from kodec.conformance.same import difference
 from kodec.generator.driver import load, render_all
-from kodec.generator.interpreter.json_values import to_json as plain_of_plan
+from kodec.generator.json_values import to_json as plain_of_plan
 from kodec.generator.modules import Modules
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.vectors.samples import NAMES

@@ -13,7 +13,7 @@ from pathlib import Path
 from kodec.generator.code.objects import absent_value
 from kodec.generator.code.printing import StreamPackage
 from kodec.generator.driver import generate, load
-from kodec.generator.interpreter.json_values import to_json
+from kodec.generator.json_values import to_json
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Program, Unit
 from kodec.generator.plan.values import OCTETS, TEXT, ListOf, Maybe, ObjectOf, OneOf, Type, Whole, bare

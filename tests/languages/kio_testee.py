@@ -21,7 +21,7 @@ import kio.schema
 from kio.serial import entity_reader, entity_writer
 
 from kodec.generator.driver import load
-from kodec.generator.interpreter.json_values import JsonValues, to_json
+from kodec.generator.json_values import JsonValues, to_json
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.values import IDENTITY, SECTION, ListOf, Maybe, ObjectOf, Type
 from kodec.generator.schema.model import Model

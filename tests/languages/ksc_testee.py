@@ -19,7 +19,7 @@ from typing import Any
 
 from kodec.generator.code.objects import absent_value
 from kodec.generator.driver import load
-from kodec.generator.interpreter.json_values import to_json
+from kodec.generator.json_values import to_json
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Program
 from kodec.generator.plan.values import Maybe

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Any
 
 from kodec.generator.code.machine import Machine
-from kodec.generator.interpreter.stream_writer import PlanNode, StreamWriter
+from kodec.generator.code.stream_writer import PlanNode, StreamWriter
 from kodec.generator.plan.steps import Program
 from kodec.generator.targets.python.names import attribute
 from kodec.runtime.errors import EncodeError, FormatError

@@ -19,7 +19,7 @@ from typing import Any
 
 from kodec.generator.code.machine import Code, Machine
 from kodec.generator.driver import load
-from kodec.generator.interpreter.json_values import lacking, to_json
+from kodec.generator.json_values import lacking, to_json
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Program
 from kodec.generator.targets.vectors.plan import error_of

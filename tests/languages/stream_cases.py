@@ -19,7 +19,7 @@ from kodec.generator.code.machine import Code, Machine
 from kodec.generator.code.objects import Node
 from kodec.generator.code.objects import Stream as PlanStream
 from kodec.generator.driver import load, render_all
-from kodec.generator.interpreter.json_values import to_json
+from kodec.generator.json_values import to_json
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.problems import SchemaError
 from kodec.generator.schema.expression_types import Kinds

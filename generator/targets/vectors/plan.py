@@ -11,7 +11,7 @@ from typing import Any
 from kodec.generator.code.machine import Code, Machine
 from kodec.generator.code.objects import Read
 from kodec.generator.code.writer import Writer
-from kodec.generator.interpreter.json_values import lacking, to_json
+from kodec.generator.json_values import lacking, to_json
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Unit
 from kodec.generator.plan.values import Whole

@@ -17,8 +17,8 @@ from typing import Any
 
 from kodec.generator.code.machine import Code, Machine
 from kodec.generator.code.objects import Node, Read, Stream
-from kodec.generator.interpreter.json_values import JsonValues, to_json
-from kodec.generator.interpreter.stream_writer import StreamWriter
+from kodec.generator.code.stream_writer import StreamWriter
+from kodec.generator.json_values import JsonValues, to_json
 from kodec.generator.plan.steps import (
     Bounds,
     Choice,

@@ -63,7 +63,7 @@ def from_schemas(folder: Path) -> Suite:
     Raises SchemaError with all problems of the schemas; as `from_folder`.
     """
     from kodec.generator.driver import render_all
-    from kodec.generator.interpreter.older import with_new_fields
+    from kodec.generator.older_vectors import with_new_fields
     from kodec.generator.plan.build import program_of
 
     output = render_all(folder, targets=["vectors"])

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kodec.generator.driver import load
-from kodec.generator.interpreter.json_values import JsonValues, to_json
+from kodec.generator.json_values import JsonValues, to_json
 from kodec.generator.modules import Modules
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Program

@@ -7,7 +7,7 @@ from typing import Any
 
 from kodec.generator.code.machine import Code, Machine
 from kodec.generator.code.objects import Object
-from kodec.generator.interpreter.json_values import to_json
+from kodec.generator.json_values import to_json
 from kodec.generator.plan.steps import Program
 from kodec.runtime.errors import FormatError
 

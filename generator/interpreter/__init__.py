@@ -1,1 +1,0 @@
-"""The plan itself, written step by step: the reference for what printed writers do."""
