@@ -25,7 +25,7 @@ from kodec.generator.code.typed import (
 from kodec.generator.code.typed_read import typed_of
 from kodec.generator.plan.steps import Chars, Nested, Program, Unit, values_of
 from kodec.generator.plan.streams import streams_of
-from kodec.generator.plan.values import COMPARISONS, FLAG, Decoded, EnumOf, Type, Whole
+from kodec.generator.plan.values import COMPARISONS, FLAG, Decoded, Type, whole_of
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.expression_types import Kinds
 from kodec.generator.schema.model import Model
@@ -116,8 +116,8 @@ def upper_half(encoding: str) -> str:
 
 
 def may_be_negative(kind: Type) -> bool:
-    kind = kind.number if isinstance(kind, EnumOf) else kind
-    return not isinstance(kind, Whole) or kind.low < 0
+    whole = whole_of(kind)
+    return whole is None or whole.low < 0
 
 
 def camel(name: str) -> str:
@@ -154,6 +154,12 @@ class CodePrinter(ABC):
         return self.code.unit.streamed.part
 
     @property
+    def parameters(self) -> str:
+        """The parameters of a function, after others."""
+        parts = self.code.parameters
+        return "".join(f", {self.declared(kind, self.parameter(name))}" for name, kind in parts)
+
+    @property
     def passed(self) -> str:
         """The parameters of the unit, after other arguments of a call."""
         return "".join(f", {self.parameter(name)}" for name, _ in self.code.parameters)
@@ -171,6 +177,10 @@ class CodePrinter(ABC):
 
     def comment(self, name: str = "") -> str:
         return self.comments.get(name, "")
+
+    @abstractmethod
+    def declared(self, kind: Type, name: str) -> str:
+        """A name with its type, as a parameter has it."""
 
     @abstractmethod
     def parameter(self, name: str) -> str:

@@ -239,7 +239,7 @@ class _Typing(TypedValues):
                 self._made.append(Do(self._on("align", ANY)))
             case Op("order", (little,)):
                 number = constant(0 if little is None else 1 if little else 2)
-                self._made.append(Do(call("order", None, number)))
+                self._made.append(Do(call("order", ANY, number)))
             case Op("ordered"):
                 self._made.append(Do(call("little", FLAG)))
             case Op("enter", (None, _)):

@@ -26,6 +26,7 @@ from kodec.generator.plan.values import (
     ANY,
     COMPARISONS,
     FLAG,
+    MISSING,
     OBJECT,
     OCTETS,
     STREAM,
@@ -40,6 +41,7 @@ from kodec.generator.plan.values import (
     Value,
     Whole,
     bare,
+    whole_of,
 )
 
 __all__ = ["TypedValues", "call", "constant"]
@@ -86,7 +88,7 @@ class TypedValues:
         """A value that is not null."""
         if not isinstance(code.type, Maybe):
             return code
-        return Code("required", (code, "", "an expression needs it, and it is not there"), code.type.of)
+        return Code("required", (code, "", MISSING), code.type.of)
 
     def as_(self, code: Code, kind: Type) -> Code:
         """A value as one of another type that has it."""
@@ -165,8 +167,8 @@ class TypedValues:
                 return Code("stream", (self._there(self.code(of)),), STREAM)
             case plan.StreamAsked(of, name):
                 return Code(name, (self._there(self.code(of)),), FLAG if name == "eof" else LONG)
-            case plan.Required(of, name, _, argument):
-                return self._required(of, name, argument)
+            case plan.Required():
+                return self._required(value)
             case plan.MemberOf(of, name):
                 return self._of(self.code(of), name)
             case plan.SizeOf(of):
@@ -253,15 +255,15 @@ class TypedValues:
             return Code("asked", (owner, unit, name, *asked, self.asked[unit].index(name)), code.type)
         return code
 
-    def _required(self, of: Value, name: str, argument: bool) -> Code:
-        text = "an argument is not there" if argument else "an expression needs it, and it is not there"
+    def _required(self, value: plan.Required) -> Code:
+        of, asked = value.of, (value.name, value.reason)
         if isinstance(of, plan.FieldOf):
-            return self._ask(self.code(of), (name, text))
+            return self._ask(self.code(of), asked)
         if isinstance(of, plan.MemberOf):
-            return self._of(self.code(of.of), of.name, (name, text))
+            return self._of(self.code(of.of), of.name, asked)
         found = self.code(of)
         nullable = isinstance(found.type, Maybe) or is_reference(found.type)
-        return Code("required", (found, name, text), bare(found.type)) if nullable else found
+        return Code("required", (found, *asked), bare(found.type)) if nullable else found
 
     def _number(self, code: Code, base: Value | None) -> Code:
         if code.type == TEXT:
@@ -281,8 +283,7 @@ class TypedValues:
 
     def _whole_of(self, code: Code) -> Code:
         """A whole number in 64 bits, without a sign where it needs all of them."""
-        kind = code.type.number if isinstance(code.type, EnumOf) else code.type
-        return self.as_(code, ULONG if kind == ULONG else LONG)
+        return self.as_(code, ULONG if whole_of(code.type) == ULONG else LONG)
 
     def _listed(self, items: tuple[Value, ...], kind: Type) -> Code:
         found = [self.code(each) for each in items]
@@ -401,8 +402,8 @@ def _joined(op: str, parts: Iterable[Code]) -> Iterator[Code]:
             yield each
 
 
-def call(name: str, kind: Type | None, *args: Any) -> Code:
-    return Code("call", (name, *args), ANY if kind is None else kind)
+def call(name: str, kind: Type, *args: Any) -> Code:
+    return Code("call", (name, *args), kind)
 
 
 def constant(value: int | bool | bytes) -> Code:
@@ -411,9 +412,8 @@ def constant(value: int | bool | bytes) -> Code:
 
 
 def _least(kind: Type) -> int:
-    kind = bare(kind)
-    kind = kind.number if isinstance(kind, EnumOf) else kind
-    return kind.low if isinstance(kind, Whole) else 0
+    whole = whole_of(kind)
+    return 0 if whole is None else whole.low
 
 
 def _is_kept(have: Type, want: Type) -> bool:

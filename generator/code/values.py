@@ -126,11 +126,9 @@ class Values:
                 return lambda f: (stream := of(f)).current.at - stream.base
             case plan.StreamAsked():
                 return lambda f: (stream := of(f)).end - stream.base
-            case plan.Required(_, name, _, argument):
-                text = (
-                    "an argument is not there" if argument else "an expression needs it, and it is not there"
-                )
-                return lambda f: result if (result := of(f)) is not None else _wrong(f, name, text)
+            case plan.Required(_, name):
+                reason = value.reason
+                return lambda f: result if (result := of(f)) is not None else _wrong(f, name, reason)
             case plan.MemberOf(_, name) if self.unit.streamed is not None:
                 return lambda f: f.machine.member(of(f), name)
             case plan.MemberOf(_, name):

@@ -21,6 +21,7 @@ __all__ = [
     "COMPARISONS",
     "FLAG",
     "IDENTITY",
+    "MISSING",
     "OBJECT",
     "OCTETS",
     "OPPOSITE",
@@ -158,6 +159,8 @@ FLAG, TEXT, OCTETS, IDENTITY = Named("flag"), Named("text"), Named("octets"), Na
 SECTION = Named("section")
 # of streamed schemas: a stream, an object of which nothing more is known, a value of which nothing is
 STREAM, OBJECT, ANY = Named("stream"), Named("object"), Named("any")
+MISSING = "an expression needs it, and it is not there"
+"""The text of an error about a value that an expression needs."""
 UNBOUNDED = Whole(-_ENDLESS, _ENDLESS)
 """A whole number of which no bound is known."""
 
@@ -286,6 +289,10 @@ class Required:
     reading: bool
     argument: bool
     type: Type
+
+    @property
+    def reason(self) -> str:
+        return "an argument is not there" if self.argument else MISSING
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from kodec.generator.code import stream_writer, writer
+from kodec.generator.code import stream_writer, typed, writer
 from kodec.generator.code.ir import OPS, Do, Let, Op, Set
 from kodec.generator.code.lower_read import reader_of
 from kodec.generator.code.lower_stream_write import stream_writer_of
 from kodec.generator.code.lower_write import writer_of
 from kodec.generator.code.machine import Code, Machine
 from kodec.generator.code.operations import Frame
+from kodec.generator.code.typed_read import typed_of
 from kodec.generator.code.writer import Writer
 from kodec.generator.driver import load, render_all
 from kodec.generator.json_values import JsonValues
@@ -133,3 +134,28 @@ def test_objects_nest_as_deep_as_the_options_allow(model: Callable[..., Any]) ->
     )
     with pytest.raises(LimitExceeded, match="nested too deep: need 101, limit 100"):
         machine_of(model(schema), b"\x01" * 200).read("x")
+
+
+def test_every_field_without_typed_code_is_named(model: Callable[..., Any]) -> None:
+    """However deep its statements are, and whatever comes before and after it."""
+    schema = """
+seq:
+- {id: n, type: u1}
+- {id: a, size: 1, process: my.codec(n)}
+- {id: b, type: u1, repeat: expr, repeat-expr: n}
+- {id: c, size: 1, process: my.codec(n), repeat: expr, repeat-expr: 2}
+- {id: d, type: u1, if: n > 1, valid: 3}
+- {id: e, size: 1, process: my.codec(n), if: n > 1}
+- {id: f, size: 2, type: {switch-on: n, cases: {1: t}}, process: my.codec(n)}
+- {id: g, type: t}
+instances:
+  h: {pos: 0, size: 1, process: my.codec(n)}
+types:
+  t: {seq: [{id: z, type: u1}]}
+"""
+    checked = model(schema)
+    codes, lacking = typed_of(streams_of(checked, Kinds(checked)))
+    assert {name for unit, name, _ in lacking if unit == "x"} == set("acefh")
+    assert all(why.startswith("its process `") for _, _, why in lacking)
+    assert len(lacking) == 5
+    assert [each.target.args[-1] for each in codes["x::t"].body if isinstance(each, typed.Set)] == ["z"]

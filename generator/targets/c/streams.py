@@ -48,13 +48,6 @@ class StreamPrinter(StreamValues):
         return found
 
     @property
-    def parameters(self) -> str:
-        """The parameters of a function, after others."""
-        return "".join(
-            f", {self.declared(kind, self.parameter(name))}" for name, kind in self.code.parameters
-        )
-
-    @property
     def has_functions(self) -> bool:
         """Whether users have functions for it."""
         return not self.is_part or bool(self.code.instances)

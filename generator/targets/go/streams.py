@@ -65,10 +65,8 @@ class StreamPrinter(CodePrinter):
         all_ = (*self.code.parameters, *self.code.fields)
         return [(name, exported(name), self.go(kind)) for name, kind in all_]
 
-    @property
-    def parameters(self) -> str:
-        """The parameters of a function, after others."""
-        return "".join(f", {self.parameter(name)} {self.go(kind)}" for name, kind in self.code.parameters)
+    def declared(self, kind: Type, name: str) -> str:
+        return f"{name} {self.go(kind)}"
 
     @property
     def filled(self) -> str:

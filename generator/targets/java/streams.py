@@ -75,10 +75,8 @@ class StreamPrinter(CodePrinter):
             if isinstance(inner, EnumOf):
                 yield self.names.enum(inner.enum, self.here), f"{component(name)}Enum", component(name)
 
-    @property
-    def given_types(self) -> str:
-        """The parameters of a function, after others."""
-        return "".join(f", {self.java(kind)} {self.parameter(name)}" for name, kind in self.code.parameters)
+    def declared(self, kind: Type, name: str) -> str:
+        return f"{self.java(kind)} {name}"
 
     @property
     def filled(self) -> list[tuple[str, str]]:

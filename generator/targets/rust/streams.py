@@ -144,11 +144,8 @@ class StreamPrinter(CodePrinter):
     def parameter(self, name: str) -> str:
         return f"given_{name}"
 
-    @property
-    def given_types(self) -> str:
-        """The parameters of a function, after others."""
-        parts = self.code.parameters
-        return "".join(f", {self.parameter(name)}: {self.types.of(kind)}" for name, kind in parts)
+    def declared(self, kind: Type, name: str) -> str:
+        return f"{name}: {self.types.of(kind)}"
 
     @property
     def has_many(self) -> bool:

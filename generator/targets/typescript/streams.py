@@ -73,10 +73,8 @@ class StreamPrinter(CodePrinter):
                 return ""
         return "false" if kind == FLAG else '""' if kind == TEXT else ""
 
-    @property
-    def given_types(self) -> str:
-        """The parameters of a function, after others."""
-        return "".join(f", {self.parameter(name)}: {self.ts(kind)}" for name, kind in self.code.parameters)
+    def declared(self, kind: Type, name: str) -> str:
+        return f"{name}: {self.ts(kind)}"
 
     @property
     def filled(self) -> list[tuple[str, str]]:
