@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kodec.generator.passes.common import path_of
 from kodec.generator.passes.conditions import check_conditions
+from kodec.generator.passes.contradictions import check_contradictions
 from kodec.generator.passes.derivations import check_derivations
 from kodec.generator.passes.expressions import check_expressions
 from kodec.generator.passes.identifiers import check_identifiers
@@ -28,7 +29,7 @@ from kodec.generator.passes.shapes import check_columns, check_shapes
 from kodec.generator.passes.sizes import check_sizes
 from kodec.generator.passes.streamed import check_streamed
 from kodec.generator.plan.layouts import Layouts
-from kodec.generator.problems import Problems, SchemaProblem
+from kodec.generator.problems import Place, Problems, SchemaProblem
 from kodec.generator.schema.model import Model, Schema, Struct
 
 __all__ = ["check", "layouts_needed", "read_from_streams", "run_passes"]
@@ -68,6 +69,7 @@ def check(model: Model, problems: Problems, *, streams: bool = False) -> Model:
     whole = _with_whole_rows(model, problems.found)
     check_rows(whole, rows)
     check_columns(whole, rows)
+    check_contradictions(whole, rows)
     sound = prune_invalid(model, problems.found)
     # the following checks, and every target, treat all other text than Text as a name
     wrong = Problems()
@@ -87,7 +89,7 @@ def check(model: Model, problems: Problems, *, streams: bool = False) -> Model:
             continue
         if key is not None or (lacking and only_derives(schemas, lacking) and not streams):
             # what is wrong with a derivation is so in streams too
-            problems.found += lacking
+            problems.found += lacking if key is None else [_decided_by(key, each) for each in lacking]
             continue
         check_streamed(part, schemas, problems)
         streamed |= {schema.id for schema in schemas}
@@ -96,6 +98,16 @@ def check(model: Model, problems: Problems, *, streams: bool = False) -> Model:
     return Model(
         tuple(replace(each, streamed=True) if each.id in streamed else each for each in left.schemas)
     )
+
+
+def _decided_by(key: tuple[Place, str], problem: SchemaProblem) -> SchemaProblem:
+    """The problem; if streams would not have it, with the key that decides that they are not used."""
+    place, name = key
+    if "not supported" not in problem.text:
+        return problem
+    line = f"line {place.line}" if place.file == problem.place.file else f"{place.file}:{place.line}"
+    why = f"`{name}` in {line} is only for layouts"
+    return replace(problem, hint=f"{problem.hint}; {why}" if problem.hint else why)
 
 
 def _emptied(schema: Schema) -> tuple[Struct, ...]:

@@ -12,7 +12,7 @@ from kodec.generator.schema.type_roles import TRANSPARENT
 from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
 from kodec.runtime.compression import CODECS
 
-__all__ = ["check_columns", "check_shapes"]
+__all__ = ["can_be", "check_columns", "check_shapes"]
 
 
 def check_shapes(model: Model, problems: Problems) -> None:
@@ -112,7 +112,15 @@ def _codecs(model: Model, struct: Struct, problems: Problems) -> None:
             continue
         _codec_enum(model, struct, field, problems)
         if field is not struct.fields[-1]:
-            _bad(problems, struct, field.place, field.id, "a `-codec` field must be the last of its type")
+            text = "a `-codec` field must be the last of its type"
+            _bad(
+                problems,
+                struct,
+                field.place,
+                field.id,
+                text,
+                "a type of its own for all fields up to this one",
+            )
         if struct.versions or struct.params or struct.wire:
             _bad(
                 problems,
@@ -197,7 +205,7 @@ def _versions(struct: Struct, problems: Problems) -> None:
             "the version must have a fixed position",
             "only plain numbers may precede it",
         )
-    never = [version for version in struct.versions if not _can_be(field_, version)]
+    never = [version for version in struct.versions if not can_be(field_, version)]
     if never:
         shown = ", ".join(map(str, never[:8])) + (", ..." if never[8:] else "")
         key = "valid" if field_.valid is not None else "type"
@@ -205,7 +213,7 @@ def _versions(struct: Struct, problems: Problems) -> None:
         _bad(problems, struct, field_.at(key), field_.id, text, "the one must agree with the other")
 
 
-def _can_be(field: Field, value: int) -> bool:
+def can_be(field: Field, value: int) -> bool:
     """Whether a field may have this number, judged by its type and plain rules."""
     known = WIRE[field.type.name].range if isinstance(field.type, Prim) else None
     if known is not None and not known[0] <= value <= known[1]:

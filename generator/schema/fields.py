@@ -230,7 +230,9 @@ class Fields(Types):
             into = self.text(child, "into")
         text = str(text_node.value) if text_node else ""
         match = _DERIVE.match(text)
-        if match is not None and (verify == "no" or own is not None or unpack or into):
+        # layouts always compute a checksum
+        checksum = match is not None and match[1] in CHECKSUMS and when is not None
+        if match is not None and (verify == "no" or own is not None or unpack or into or checksum):
             match = None
         if match is None:
             calls, value = self._calls(text, text_node or child, path)

@@ -61,7 +61,9 @@ class Values:
         """A hint for a key that is surely one of ours: misspelled, or in a place where it means nothing."""
         if name in OWN:
             places = [each for each, keys in KEYS.items() if name in keys]
-            return f"`{name}` is a key of a {' or a '.join(places)}"
+            return f"`{name}` is a key of a {' or a '.join(places)}; {nearest(name, known.own)}".removesuffix(
+                "; "
+            )
         return misspelled(name, [*known.plain, *known.own, *(OWN if name.startswith("-") else ())])
 
     def text(self, node: Node, key: str) -> str | None:
