@@ -73,7 +73,7 @@ def schema(doc: str, texts: dict[str, str]) -> dict[str, Any]:
             "size": len(text.encode()),
             "encoding": "UTF-8",
             "valid": rule(each),
-            "-orig-id": " ".join(doc.split()),
+            "-orig-id": f"{' '.join(doc.split())} {name}{at}",
         }
         for at, (text, each) in enumerate(zip(texts.values(), quoted, strict=True))
         for name, rule in RULES.items()
