@@ -37,10 +37,12 @@ _Bad = Callable[[str, str, str], None]
 
 def check_contradictions(model: Model, problems: Problems) -> None:
     """Report what could not be written and read again, and what would change nothing."""
+    contents = (row_content(model, struct) for struct in structs(model))
+    contained = {content.row.name for content in contents if content is not None}
     rows = _shown_in_rows(model)
     sections = _bodies_of_tags(model)
     for struct in structs(model):
-        _type(model, struct, problems)
+        _type(model, struct, contained, problems)
         for field in struct.fields:
 
             def bad(key: str, text: str, hint: str, field: Field = field, struct: Struct = struct) -> None:
@@ -59,7 +61,7 @@ def check_contradictions(model: Model, problems: Problems) -> None:
         _circles(struct, problems)
 
 
-def _type(model: Model, struct: Struct, problems: Problems) -> None:
+def _type(model: Model, struct: Struct, contained: set[str], problems: Problems) -> None:
     def bad(key: str, text: str, hint: str) -> None:
         problems.add(struct.at(key), path_of(struct), text, hint)
 
@@ -85,10 +87,9 @@ def _type(model: Model, struct: Struct, problems: Problems) -> None:
             problems.add(place, path_of(struct, each.id), text, "a name of its own")
         else:
             seen[each.orig_id.raw] = present, first
-    containers = [content.row for each in structs(model) if (content := row_content(model, each)) is not None]
     asks = [struct.row_unless, *(each.value for each in struct.row_head)]
     asks += [each for bound in struct.row_bounds for each in (bound.first, bound.last)]
-    if struct not in containers and any(each is not None and "_batch" in ex.names(each) for each in asks):
+    if struct.name not in contained and any(each is not None and "_batch" in ex.names(each) for each in asks):
         text = "`_batch` is the container of the rows, and no container holds them"
         bad("-row", text, "a type with a `-codec` field is a container")
 
@@ -167,11 +168,12 @@ def _codec(model: Model, struct: Struct, field: Field, bad: _Bad) -> None:
         bad("-codec", "`-codec` needs a `switch-on` of the codec, with a case for `none`", hint)
     elif not all(isinstance(kind, Ref) and kind.target == inner for kind in plain):
         bad("-inner", f"`-inner: {name}` is not the type of the case `none`", "the same type for both")
-    for name in sorted(ex.names(field.size) if field.size is not None else ()):
-        number = struct.field(name)
-        if number is not None and number.derive is None:
-            text = f"`{name}` is the size of compressed content, which is known when it is written"
-            bad("size", text, f"-derive: length_of({field.id}) on `{name}`")
+    used = ex.names(field.size) if field.size is not None else set[str]()
+    numbers = [each for each in struct.fields if each.id in used]
+    if numbers and all(each.derive is None for each in numbers):
+        name = numbers[0].id
+        text = f"`{name}` is the size of compressed content, which is known when it is written"
+        bad("size", text, f"-derive: length_of({field.id}) on `{name}`")
 
 
 def _derived(struct: Struct, field: Field, bad: _Bad) -> None:
