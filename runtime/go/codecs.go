@@ -13,8 +13,8 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// leastWindow is the window size that decoders of zstd should support (RFC 8878, 3.1.1.1.2), even for short content.
-const leastWindow = 8 << 20
+// mostWindow is the largest window that zstd's own library reads by default; short content may have one, too.
+const mostWindow = 1 << 27
 
 // unpack returns a reader of decompressed bytes, or a failed reader if they cannot be decompressed.
 func (r *reader) unpack(name, codec string, stored []byte, at int) *reader {
@@ -69,7 +69,7 @@ func decompress(codec string, data []byte, limit int) ([]byte, error) {
 	case "lz4_legacy":
 		return unlz4(data, limit, false)
 	case "zstd":
-		most := uint64(max(limit+1, leastWindow))
+		most := uint64(max(limit+1, mostWindow))
 		from, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(most))
 		if err != nil {
 			return nil, err
