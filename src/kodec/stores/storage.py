@@ -49,6 +49,7 @@ __all__ = [
     "if_there",
     "is_of_store",
     "is_url",
+    "known_as",
     "listings_of",
     "on_this_machine",
     "one_look",
@@ -165,7 +166,7 @@ class Files:
 
     @abstractmethod
     def status(self, path: Path) -> Status:
-        """What a file is now.
+        """What a file is now; a folder is none.
 
         Args:
             path: of the file.
@@ -784,6 +785,11 @@ def readable(path: str | os.PathLike[str], context: Context = DEFAULT) -> Path:
 def as_stored(path: Path) -> Path:
     """The path of a file in its own format, where a view shows it in another."""
     return path.files.stored(path) if isinstance(path, StorePath) else path
+
+
+def known_as(path: Path) -> Path:
+    """The path under whose name people know a file: in a view, that of the file with its content."""
+    return path_of(str(path)) if isinstance(path, StorePath) and path.origin is not None else path
 
 
 def on_this_machine(path: str | os.PathLike[str]) -> Path:
