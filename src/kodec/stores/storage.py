@@ -1,7 +1,7 @@
 """Where files are: the file systems of this machine, and object stores at URLs, behind one contract.
 
 `path_of` makes the path of what a user gave. All that reads files asks the path, or `entries` and
-`storage_of` here, and never the system: so the same code reads a disk and a bucket.
+`files_of` here, and never the system: so the same code reads a disk and a bucket.
 """
 
 from __future__ import annotations
