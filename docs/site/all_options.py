@@ -95,6 +95,7 @@ PARAMETERS: Mapping[str, str] = {
     "format": "the format of files: its name, or one that was loaded",
     "headers": "headers of a record, or whether rows have them",
     "log_dirs": "entries of a broker's log.dirs",
+    "logs": "a log directory, or logs that are open",
     "master": "Spark's master URL",
     "metadata": "a cluster's metadata: as it was read, or where it is",
     "on_error": "what is done at damage: raise, or skip",

@@ -15,6 +15,7 @@ from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.files.listing import segment_offsets
 from kodec.log.omissions import Omissions
 from kodec.stores import objects
+from kodec.stores.storage import path_of
 from tests.data import DATA, LOGS
 from tests.log.stores import Server, serving
 
@@ -275,7 +276,7 @@ def test_names_that_nobody_expects(server: Server) -> None:
         server.objects[f"some/logs/{name}"] = b"not a log"
     here, there = (kodec.PartitionLog(f"{at}/orders-0") for at in (LOGS, URL))
     assert list(there.records()) == list(here.records())
-    assert segment_offsets(f"{URL}/segments-0/00000000000000000070.log") == range(70, 141)
+    assert segment_offsets(path_of(f"{URL}/segments-0/00000000000000000070.log")) == range(70, 141)
 
 
 @pytest.mark.parametrize("reader", ["table", "records", "skipping"])

@@ -1,5 +1,7 @@
-"""What those who read files bring along: private keys, settings of stores, and who is told of what answers
-depend on. It goes with a path to other processes."""
+"""What a path brings along: private keys, settings of stores, and a collector of notes.
+
+It goes with the path to other processes.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Where files are: the file systems of this machine, and object stores at URLs, behind one contract.
 
 `path_of` makes the path of what a user gave. All that reads files asks the path, or `entries` and
-`storage_of` here, and never the system: so the same code reads a disk and a bucket.
+`files_of` here, and never the system: so the same code reads a disk and a bucket.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ __all__ = [
     "if_there",
     "is_of_store",
     "is_url",
+    "known_as",
     "listings_of",
     "on_this_machine",
     "one_look",
@@ -165,7 +166,7 @@ class Files:
 
     @abstractmethod
     def status(self, path: Path) -> Status:
-        """What a file is now.
+        """What a file is now; a folder is none.
 
         Args:
             path: of the file.
@@ -784,6 +785,11 @@ def readable(path: str | os.PathLike[str], context: Context = DEFAULT) -> Path:
 def as_stored(path: Path) -> Path:
     """The path of a file in its own format, where a view shows it in another."""
     return path.files.stored(path) if isinstance(path, StorePath) else path
+
+
+def known_as(path: Path) -> Path:
+    """The path under whose name people know a file: in a view, that of the file with its content."""
+    return path_of(str(path)) if isinstance(path, StorePath) and path.origin is not None else path
 
 
 def on_this_machine(path: str | os.PathLike[str]) -> Path:

@@ -257,17 +257,17 @@ def is_segment_or_left(name: str) -> bool:
     return _SEGMENT_OR_LEFT.fullmatch(name) is not None
 
 
-def segment_offsets(path: str | None) -> range:
+def segment_offsets(path: Path | None) -> range:
     """The offsets that the segment with this name can have: from its base offset to the next segment's.
 
     All offsets, for any other name.
     """
     everything = range(_MAX_INT64)
-    match = None if path is None else _SEGMENT_OR_LEFT.fullmatch(path_of(path).name)
+    match = None if path is None else _SEGMENT_OR_LEFT.fullmatch(path.name)
     if path is None or match is None or (base := int(match[1])) > _MAX_INT64:
         return everything
     try:
-        with entries(path_of(path).parent) as there:
+        with entries(path.absolute().parent) as there:
             names = [entry.name for entry in there]
     except ReadFailed:
         raise

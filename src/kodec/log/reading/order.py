@@ -5,6 +5,7 @@ The rule is that of `verify`, and of recovery (`org.apache.kafka.storage.interna
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol
 
 from kodec.log import kernel
@@ -13,7 +14,6 @@ from kodec.log.batches.frame import Frame
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.files.listing import parse_segment_name, segment_offsets
 from kodec.runtime.errors import FormatError, Malformed
-from kodec.stores.storage import path_of
 
 __all__ = ["Order"]
 
@@ -44,7 +44,7 @@ class Order:
         last: the last offset so far; one below the segment's base offset if there is none.
     """
 
-    def __init__(self, base_offset: int, path: str | None, stop: int | None = None) -> None:
+    def __init__(self, base_offset: int, path: Path | None, stop: int | None = None) -> None:
         self.last = base_offset - 1
         # The limit of indexes; the offset after it must fit too.
         self._limit = min(base_offset + MAX_RELATIVE, 2**63 - 2)
@@ -57,9 +57,9 @@ class Order:
         self._skipped = False
 
     @classmethod
-    def of(cls, path: str | None) -> Order | None:
+    def of(cls, path: Path | None) -> Order | None:
         """That of the segment with this path; None if its name is not a segment's."""
-        base_offset = None if path is None else parse_segment_name(path_of(path).name)
+        base_offset = None if path is None else parse_segment_name(path.name)
         return None if base_offset is None else cls(base_offset, path)
 
     @property
@@ -67,7 +67,7 @@ class Order:
         """The largest offset that a batch here can have."""
         if self._most is None:
             self._most = self._limit
-            if self._path is not None and parse_segment_name(path_of(self._path).name) is not None:
+            if self._path is not None and parse_segment_name(self._path.name) is not None:
                 self._most = min(self._most, segment_offsets(self._path).stop - 1)
         return self._most
 

@@ -9,6 +9,7 @@ import re
 from bisect import insort
 from collections.abc import Callable
 from operator import itemgetter
+from pathlib import Path
 from typing import IO, Any, BinaryIO, Protocol
 from weakref import finalize
 
@@ -17,7 +18,7 @@ from kodec.log.files.listing import is_segment_or_left
 from kodec.log.files.names import LOCK
 from kodec.log.remote.opening import open_location
 from kodec.runtime.errors import ArgumentError, ReadFailed
-from kodec.stores.storage import StorePath, archive_note
+from kodec.stores.storage import StorePath, archive_note, known_as, path_of
 
 __all__ = ["CHUNK", "ByteSource", "Source", "open_source"]
 
@@ -41,6 +42,8 @@ class ByteSource(Protocol):
     """
 
     name: str | None
+    path: Path | None
+    """Of the file, whose folder shows what it can hold; None for bytes and pipes without a name."""
     sized: bool
     """Whether it knows its size."""
     loses: bool
@@ -79,6 +82,7 @@ class _Memory:
 
     def __init__(self, data: bytes | bytearray | memoryview) -> None:
         self.name: str | None = None
+        self.path: Path | None = None
         self._whole = data if isinstance(data, bytes) else None
         self._view = memoryview(data).cast("B") if not isinstance(data, bytes) else memoryview(data)
 
@@ -115,6 +119,7 @@ class _File:
 
     def __init__(self, file: BinaryIO, name: str | None, *, owned: bool, skip: bool) -> None:
         self.name = name
+        self.path: Path | None = None if name is None else path_of(name)
         self._file = file
         self._owned = owned
         self._origin = 0 if owned else file.tell()
@@ -340,6 +345,7 @@ class _Stream:
 
     def __init__(self, file: BinaryIO, name: str | None, *, owned: bool = False) -> None:
         self.name = name
+        self.path: Path | None = None if name is None else path_of(name)
         self._file = file
         self._owned = owned
         self._at = self._end = 0
@@ -494,7 +500,9 @@ def open_source(source: Source, *, skip: bool = False) -> ByteSource:
             error.strerror = f"{error.strerror}; LogDirectory and PartitionLog read folders"
             raise
         if isinstance(path, StorePath):
-            return _Object(file, name)
+            found = _Object(file, name)
+            found.path = known_as(path)
+            return found
         if file.seekable():
             return _File(file, name, owned=True, skip=skip)
         return _Stream(file, name, owned=True)

@@ -83,7 +83,7 @@ class Walk:
         self._rows = kernel.row_reader()
         self._topic_partition = options.topic_partition
         self._resumption: Resumption | None = None
-        self._order = Order.of(self._source.name) if order is True else order
+        self._order = Order.of(self._source.path) if order is True else order
         self._stop = stop
         self._last = last
         self._is_sure = True
@@ -381,7 +381,7 @@ class Walk:
 
     def _resume(self) -> Resumption:
         if self._resumption is None:
-            offsets = segment_offsets(self._source.name)
+            offsets = segment_offsets(self._source.path)
             self._good = self._good[0], PrecedingLog(offsets.start)
             self._resumption = Resumption(self._source, self._limits, offsets)
         return self._resumption

@@ -21,7 +21,7 @@ from kodec.log.reading.reader import Reader
 from kodec.log.tables.chosen import ChosenLogs, Piece, pieces_of
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
-from kodec.stores.storage import StorePath
+from kodec.stores.storage import StorePath, known_as
 
 __all__ = ["FileEnd", "Part", "SeveralLogs", "part_of", "report_end"]
 
@@ -94,7 +94,7 @@ def part_of(
             # Reading from the start raises the error, if it concerns the selection: with an end
             # `Walk` stops as soon as a good batch has it.
             start, stop, before = 0, 0 if ends and first <= last else None, None
-    order = Order(files.base_offset, str(files.log), after)
+    order = Order(files.base_offset, known_as(files.log), after)
     if before is not None:
         order.passed(before)
     return Part(files.log, Range(first, last), order, start, stop, last if ends else None)

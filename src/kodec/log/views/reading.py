@@ -20,6 +20,7 @@ from kodec.log.reading.order import Order
 from kodec.log.reading.reader import BatchReader
 from kodec.log.reading.walk import Walk
 from kodec.runtime.errors import FormatError
+from kodec.stores.storage import known_as
 
 __all__ = ["batches_of", "decoded", "marker_in", "records_in"]
 
@@ -102,7 +103,7 @@ def _segment(
     log: PartitionLog, segment: Segment, omissions: Omissions, position: int, start: int, last: bool
 ) -> Iterator[Batch]:
     options = LogReadOptions(on_error="skip", limits=log.limits)
-    order = Order(segment.base_offset, str(segment.path))
+    order = Order(segment.base_offset, known_as(segment.path))
     walk = Walk(segment.path, options, order=order, start=position)
     with BatchReader(walk, walk.items(kernel.batch_decoder(options))) as reader:
         reported = 0

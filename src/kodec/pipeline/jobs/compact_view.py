@@ -95,8 +95,8 @@ class _View:
 
 
 def compact_view(
-    log_dir: str | os.PathLike[str],
-    out: str | os.PathLike[str],
+    logs: str | os.PathLike[str],
+    to: str | os.PathLike[str],
     *,
     topics: Topics = None,
     partitions: Partitions = None,
@@ -127,9 +127,9 @@ def compact_view(
     """
     started = time.monotonic()
     form = FileFormat.of("parquet", compression)
-    target, logs = prepared(log_dir, out, overwrite)
+    target, opened = prepared(logs, to, overwrite)
     selection = Selection.of(topics, partitions, isolation=isolation)
-    options = Options(paths=(logs,), include_headers=include_headers).with_selection(selection)
+    options = Options(paths=(opened,), include_headers=include_headers).with_selection(selection)
     omissions = Omissions()
     listed = list_segments(options, omissions)
     tasks = [tuple(parts) for _, parts in groupby(listed, key=lambda part: part.topic_partition)]

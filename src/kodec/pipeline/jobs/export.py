@@ -345,8 +345,8 @@ class ExportWork:
 
 
 def export(
-    log_dir: str | os.PathLike[str],
-    out: str | os.PathLike[str],
+    logs: str | os.PathLike[str],
+    to: str | os.PathLike[str],
     *,
     engine: Engine = "spark",
     master: str = "local[*]",
@@ -379,8 +379,8 @@ def export(
 
     The files have the columns of the `kafka-log` source, with headers unless `include_headers` is false, and
     with `include_decoded` the messages of Kafka's own topics by name; within a folder file names sort as
-    offsets do. All is written next to `out` and renamed to it at the end, with an empty file ``_SUCCESS``: a
-    run that fails leaves `out` as it was. On a cluster `out` and `log_dir` must be on a file system that the
+    offsets do. All is written next to `to` and renamed to it at the end, with an empty file ``_SUCCESS``: a
+    run that fails leaves `to` as it was. On a cluster `to` and `logs` must be on a file system that the
     driver and all workers share.
 
     Args: engine="local" runs in threads of this process, without Spark; master is Spark's master URL, for
@@ -393,7 +393,7 @@ def export(
     timestamps, isolation, keys: as of `kodec.read_records`, and include_internal adds internal topics where
     topics is None; on_error="skip" leaves out what is damaged or unknown, and offsets that are missing, and
     "skip-unreachable" also files and folders that cannot be read: both are listed in the summary, and in
-    ``_SUCCESS``, which is empty if nothing is lost; overwrite replaces what is in `out`; resume takes over
+    ``_SUCCESS``, which is empty if nothing is lost; overwrite replaces what is in `to`; resume takes over
     the tasks that a run which was stopped had finished, where their segments are as they were, and keeps
     those of this one if it is stopped too; task_bytes is the log that a task reads, like 64m; threads are
     those of this process (None: one per core); config holds settings for a session that is started here,
@@ -401,8 +401,8 @@ def export(
 
     Returns: a row for each topic-partition.
     Raises: with on_error="raise" FormatError at corrupt bytes, and `kodec.pipeline.plan.DataLoss` for
-    offsets that are missing; FileExistsError if `out` is a file, is not empty and overwrite is false, or
-    holds files that are not of an export; ValueError for bad arguments, and if `out` is `log_dir`, in it,
+    offsets that are missing; FileExistsError if `to` is a file, is not empty and overwrite is false, or
+    holds files that are not of an export; ValueError for bad arguments, and if `to` is `logs`, in it,
     in a broker's log directory, or above it; OSError if files cannot be listed or written;
     MissingDependency if there is no Java; PySparkException if a task fails otherwise.
 
@@ -418,17 +418,17 @@ def export(
     values: ValueRequest | None = None
     if {key_format, value_format} & {*TYPED}:
         own = None if reader_schema is None else str(Path(reader_schema).absolute())
-        values = ValueRequest((open_location(log_dir).absolute(),), registry, framing, own)
+        values = ValueRequest((open_location(logs).absolute(),), registry, framing, own)
         if values.decoder().source is None and {key_format, value_format} & {"avro", "protobuf"}:
-            raise UnknownSchema(f"{log_dir} has no topic {SCHEMAS_TOPIC}: give registry")
+            raise UnknownSchema(f"{logs} has no topic {SCHEMAS_TOPIC}: give registry")
         if not include_headers:
             raise ArgumentError("headers may name the schemas of values: they cannot be left out")
     form = FileFormat.of(format, compression, key_format, value_format, values, guard_formulas=guard_formulas)
     selection = Selection.of(topics, partitions, offsets, timestamps, isolation, keys)
-    target, logs = prepared(log_dir, out, overwrite)
+    target, opened = prepared(logs, to, overwrite)
     options = (
         Options(
-            paths=(logs,),
+            paths=(opened,),
             include_headers=include_headers,
             include_internal=include_internal,
             include_decoded=include_decoded,
@@ -459,16 +459,14 @@ def export(
     return ExportSummary(target, written, len(tasks), time.monotonic() - started, omissions)
 
 
-def prepared(
-    log_dir: str | os.PathLike[str], out: str | os.PathLike[str], overwrite: bool
-) -> tuple[Path, Path]:
+def prepared(logs: str | os.PathLike[str], to: str | os.PathLike[str], overwrite: bool) -> tuple[Path, Path]:
     """The target, and the log directory, of what is exported. Raises as `export`."""
-    target, logs = readable(out).resolve(), open_location(log_dir).absolute()
-    require_apart(logs, target)
+    target, opened = readable(to).resolve(), open_location(logs).absolute()
+    require_apart(opened, target)
     if shown(target) != str(target):
         raise ValueError(f"{target} is not UTF-8: Spark and Arrow cannot write there")
     require_free(target, overwrite=overwrite, ours=is_of_an_export)
-    return target, logs
+    return target, opened
 
 
 def publish_export(

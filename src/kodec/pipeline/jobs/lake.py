@@ -143,7 +143,7 @@ class _TaskRows:
 
 
 def append_to_lake(
-    log_dir: str | os.PathLike[str],
+    logs: str | os.PathLike[str],
     table: LakeTable,
     *,
     topics: Topics = None,
@@ -187,14 +187,14 @@ def append_to_lake(
     """
     started = time.monotonic()
     LogReadOptions(on_error=on_error)
-    logs = open_location(log_dir).absolute()
+    opened = open_location(logs).absolute()
     if table.path is not None:
-        require_apart(logs, table.path)
+        require_apart(opened, table.path)
         require_outside_logs(Path(table.path))
     selection = Selection.of(topics, partitions, isolation=isolation)
     options = (
         Options(
-            paths=(logs,),
+            paths=(opened,),
             include_headers=include_headers,
             include_internal=include_internal,
             include_decoded=include_decoded,
@@ -211,7 +211,7 @@ def append_to_lake(
     unreachable: set[TopicPartition] = set()
     lost = 0
     more = True
-    with readable_as(log_dir):
+    with readable_as(opened):
         while more:
             plan = _planned(options, table, columns, unreachable, omissions, add_columns)
             tasks, more = _first(tasks_of(options, plan.pieces), commit_bytes)

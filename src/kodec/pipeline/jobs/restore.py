@@ -196,7 +196,7 @@ def _in_order(paths: Iterable[Path]) -> Iterator[Path]:
 
 def restore(
     parquet: str | os.PathLike[str],
-    out: str | os.PathLike[str],
+    to: str | os.PathLike[str],
     *,
     topics: Topics = None,
     compression: str = "none",
@@ -213,12 +213,12 @@ def restore(
     required, the others optional. Gaps between offsets stay. Leader epochs, producers and control records
     are not restored: an export does not have them. The log directory appears at the end, complete.
 
-    Args: out is new or empty; compression, segment_bytes as in `LogConfig` and `kodec.encode`; the
+    Args: to is new or empty; compression, segment_bytes as in `LogConfig` and `kodec.encode`; the
     rest as in `export`.
 
     Returns: a row for each topic-partition.
     Raises: EncodeError for offsets that do not ascend, and records that cannot be written; FileExistsError
-    if `out` is not empty; ValueError for bad arguments, for a missing folder, and if `out`
+    if `to` is not empty; ValueError for bad arguments, for a missing folder, and if `to`
     is `parquet`, in it or above it; OSError; MissingDependency if there is no Java; PySparkException if
     a task fails otherwise.
 
@@ -238,7 +238,7 @@ def restore(
     if not 0 < segment_bytes < 2**31:
         raise ValueError(f"segment_bytes={segment_bytes}: expected a number from 1 to {2**31 - 1}")
     omissions = Omissions()
-    source, target, found = _planned(parquet, out, topics, omissions)
+    source, target, found = _planned(parquet, to, topics, omissions)
     sizes = [sum(path.stat().st_size for path in each.files) for each in found]
     say(f"{len(found)} topic-partitions, {sum(len(each.files) for each in found)} files")
     cut = Cut(compression=compression, segment_bytes=segment_bytes)
@@ -260,7 +260,7 @@ def restore(
 
 def check_restore(
     parquet: str | os.PathLike[str],
-    out: str | os.PathLike[str],
+    to: str | os.PathLike[str],
     *,
     topics: Topics = None,
     omissions: Omissions | None = None,
@@ -268,7 +268,7 @@ def check_restore(
     """Check the columns and offsets of files for `restore`, and write nothing.
 
     Args:
-        parquet, out, topics: as in `restore`.
+        parquet, to, topics: as in `restore`.
         omissions: takes what is in the folder and would not be read.
 
     Returns: a row for each topic-partition, without segments and bytes.
@@ -281,7 +281,7 @@ def check_restore(
         [('orders-0', 421), ('orders-1', 415), ('orders-2', 364)]
     """
     account = Omissions() if omissions is None else omissions
-    for each in _planned(parquet, out, topics, account)[2]:
+    for each in _planned(parquet, to, topics, account)[2]:
         records, first, last = 0, None, None
         for path in _in_order(each.files):
             for batch in _batches(path, ["offset"]):
@@ -294,10 +294,10 @@ def check_restore(
 
 
 def _planned(
-    parquet: str | os.PathLike[str], out: str | os.PathLike[str], topics: Topics, omissions: Omissions
+    parquet: str | os.PathLike[str], to: str | os.PathLike[str], topics: Topics, omissions: Omissions
 ) -> tuple[Path, Path, list[_Source]]:
     """The folders, and the files of each topic-partition. Raises as `restore`."""
-    source, target = on_this_machine(parquet).resolve(), on_this_machine(out).resolve()
+    source, target = on_this_machine(parquet).resolve(), on_this_machine(to).resolve()
     require_apart(source, target)
     require_free(target)
     names = chosen_names("topics", topics)
