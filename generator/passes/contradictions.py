@@ -76,7 +76,8 @@ def _type(model: Model, struct: Struct, contained: set[str], problems: Problems)
         text = f"`-wire: {struct.wire}` has {wire.size} bytes, the `seq` of the type has not"
         bad("-wire", text, f"size: {wire.size}")
     seen: dict[str, tuple[VersionRange, str]] = {}
-    for each in _named(model, struct):
+    # messages have a JSON form with these names; elsewhere several fields may stand for one of the documents
+    for each in _named(model, struct) if model.schema_of(struct.name).root.versions else ():
         if not each.orig_id.raw:
             continue
         present = VersionRange(each.since or 0, OPEN if each.until is None else each.until)
