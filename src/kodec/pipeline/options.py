@@ -143,8 +143,8 @@ class Option(NamedTuple):
 
 
 def _names(name: str, text: str) -> frozenset[str]:
-    found = frozenset(each.strip() for each in text.split(",") if each.strip())
-    return found or _wrong(name, "topics with commas between them, like orders,paid", text)
+    names = frozenset(name.strip() for name in text.split(",") if name.strip())
+    return names or _wrong(name, "topics with commas between them, like orders,paid", text)
 
 
 def _pattern(name: str, text: str) -> re.Pattern[str]:
@@ -164,14 +164,14 @@ def _pattern(name: str, text: str) -> re.Pattern[str]:
 
 def _assignment(name: str, text: str) -> frozenset[TopicPartition]:
     try:
-        found = frozenset(
-            TopicPartition(topic, _whole(each))
+        assigned = frozenset(
+            TopicPartition(topic, _whole(number))
             for topic, numbers in json.loads(text).items()
-            for each in numbers
+            for number in numbers
         )
     except (AttributeError, TypeError, ValueError, RecursionError):
-        found = frozenset()
-    return found or _wrong(name, 'JSON like {"orders":[0,1]}', text)
+        assigned = frozenset()
+    return assigned or _wrong(name, 'JSON like {"orders":[0,1]}', text)
 
 
 def _whole(value: Any) -> int:
@@ -200,16 +200,16 @@ def _offsets(name: str, text: str) -> int | Mapping[TopicPartition, int]:
 
 def _by_partition(name: str, text: str, least: int, example: str) -> Mapping[TopicPartition, int]:
     try:
-        found = {
+        offsets = {
             TopicPartition(topic, int(partition)): _whole(value)
             for topic, values in json.loads(text).items()
             for partition, value in values.items()
         }
     except (AttributeError, TypeError, ValueError, RecursionError):
-        found = {}
-    if not found or any(not least <= value < 2**63 for value in found.values()):
+        offsets = {}
+    if not offsets or any(not least <= value < 2**63 for value in offsets.values()):
         _wrong(name, example, text)
-    return found
+    return offsets
 
 
 def _wrong(name: str, need: str, text: str) -> NoReturn:
@@ -220,10 +220,10 @@ def _words(*words: str) -> Kind:
     """One of these, in any case."""
 
     def read(name: str, text: str) -> str:
-        found = next((word for word in words if word == text.lower()), None)
-        return _wrong(name, " or ".join(words), text) if found is None else found
+        match = next((word for word in words if word == text.lower()), None)
+        return _wrong(name, " or ".join(words), text) if match is None else match
 
-    return Kind(", ".join(f"`{each}`" for each in words), read, "`{}`".format, words)
+    return Kind(", ".join(f"`{word}`" for word in words), read, "`{}`".format, words)
 
 
 def _flag(name: str, text: str) -> bool:
@@ -231,10 +231,10 @@ def _flag(name: str, text: str) -> bool:
 
 
 def _column_names(name: str, text: str) -> tuple[str, ...]:
-    found = tuple(each.strip() for each in text.split(",") if each.strip())
-    if not found or len(set(found)) < len(found):
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names or len(set(names)) < len(names):
         _wrong(name, "names of columns, each once, like offset,value", text)
-    return found
+    return names
 
 
 def size_of(name: str, text: str) -> int:
@@ -246,7 +246,7 @@ def size_of(name: str, text: str) -> int:
 
 
 def _shown_size(value: int) -> str:
-    unit = next((each for each in ("g", "m", "k") if value % UNITS[each] == 0), "")
+    unit = next((letter for letter in ("g", "m", "k") if value % UNITS[letter] == 0), "")
     return f"{value // UNITS[unit]}{unit}"
 
 
@@ -656,48 +656,48 @@ class Options:
         """
         texts = {name.lower(): value for name, value in options.items()}
         _check_names(texts)
-        given = _Given(texts)
-        several = [name for name in _CHOICES if name in given]
+        parsed = _Given(texts)
+        several = [name for name in _CHOICES if name in parsed]
         if len(several) > 1:
             raise OptionError(several[1], f"give one of {', '.join(_CHOICES)}, not {' and '.join(several)}")
-        mode: Mode = given("mode")
+        mode: Mode = parsed("mode")
         permissive = mode != "failfast"
-        fails = given("failOnDataLoss") if "failOnDataLoss" in given else not permissive
+        fails = parsed("failOnDataLoss") if "failOnDataLoss" in parsed else not permissive
         context = _context(texts)
         return cls(
             tier=_tier(texts, context),
-            subscribe=given("subscribe"),
-            pattern=given("subscribePattern"),
-            assign=given("assign"),
-            start=_start(given, streaming),
-            end=_end(given, streaming),
-            latest_if_none=given(_STRATEGY) == "latest",
-            include_internal=given("includeInternal"),
-            include_headers=given("includeHeaders"),
-            include_batch=given("includeBatchMetadata"),
-            include_decoded=given("includeDecoded"),
-            typed=_typed(given),
-            columns=_columns(given, mode),
+            subscribe=parsed("subscribe"),
+            pattern=parsed("subscribePattern"),
+            assign=parsed("assign"),
+            start=_start(parsed, streaming),
+            end=_end(parsed, streaming),
+            latest_if_none=parsed(_STRATEGY) == "latest",
+            include_internal=parsed("includeInternal"),
+            include_headers=parsed("includeHeaders"),
+            include_batch=parsed("includeBatchMetadata"),
+            include_decoded=parsed("includeDecoded"),
+            typed=_typed(parsed),
+            columns=_columns(parsed, mode),
             mode=mode,
             fail_on_data_loss=fails,
-            committed=given(_ISOLATION) == "read_committed",
-            allow_empty=given("allowEmpty"),
-            min_tasks=given("minPartitions"),
-            task_offsets=given("maxRecordsPerPartition"),
-            trigger_offsets=given("maxOffsetsPerTrigger"),
-            least_offsets=given("minOffsetsPerTrigger"),
-            trigger_delay=given("maxTriggerDelay"),
+            committed=parsed(_ISOLATION) == "read_committed",
+            allow_empty=parsed("allowEmpty"),
+            min_tasks=parsed("minPartitions"),
+            task_offsets=parsed("maxRecordsPerPartition"),
+            trigger_offsets=parsed("maxOffsetsPerTrigger"),
+            least_offsets=parsed("minOffsetsPerTrigger"),
+            trigger_delay=parsed("maxTriggerDelay"),
             reading=LogReadOptions(
-                check_crc=given("verifyCrc"),
-                control=given("includeControlRecords"),
+                check_crc=parsed("verifyCrc"),
+                control=parsed("includeControlRecords"),
                 on_error=_on_error(permissive, fails, streaming),
                 limits=Limits(
-                    batch_bytes=given("maxBatchBytes"),
-                    decompressed_bytes=given("maxDecompressedBytes"),
-                    elements=given("maxElements"),
+                    batch_bytes=parsed("maxBatchBytes"),
+                    decompressed_bytes=parsed("maxDecompressedBytes"),
+                    elements=parsed("maxElements"),
                 ),
             ),
-            task_bytes=given("maxPartitionBytes"),
+            task_bytes=parsed("maxPartitionBytes"),
             # checked last: the source for the JVM uses this function for the errors of its own paths
             paths=_paths(texts, context),
         )
@@ -736,7 +736,7 @@ class Options:
         options let in."""
         topics = self.subscribe
         if self.assign is not None:
-            topics = frozenset(each.topic for each in self.assign)
+            topics = frozenset(partition.topic for partition in self.assign)
         return topics is None or any(name == topic or name.startswith(f"{topic}-") for topic in topics)
 
     def wants(self, topic_partition: TopicPartition) -> bool:
@@ -776,22 +776,22 @@ def _on_error(permissive: bool, fails: bool, streaming: bool | None) -> OnError:
     return "skip" if fails or streaming else "skip-unreachable"
 
 
-def _check_names(given: Mapping[str, str]) -> None:
+def _check_names(texts: Mapping[str, str]) -> None:
     """Refuse an unknown name: it may be a misspelled option that selects rows."""
     for name, text in REFUSED.items():
-        if name.lower() in given:
+        if name.lower() in texts:
             raise OptionError(name, text)
-    for name in given:
+    for name in texts:
         if name in _KNOWN or name.startswith((_KAFKA, _HADOOP, "option.")):
             continue
         hint = meant(name, _KNOWN.values()) or "; docs/spark-options.md lists them"
         raise OptionError(name, f"there is no such option{hint}")
 
 
-def _context(given: Mapping[str, str]) -> Context | None:
+def _context(texts: Mapping[str, str]) -> Context | None:
     """What paths bring along; None for nothing."""
-    keys = _keys(given)
-    s3 = s3_settings({name: value for name, value in given.items() if name.startswith(_HADOOP)})
+    keys = _keys(texts)
+    s3 = s3_settings({name: value for name, value in texts.items() if name.startswith(_HADOOP)})
     return None if (keys, s3) == (None, None) else Context(keys, s3)
 
 
@@ -803,7 +803,7 @@ def _paths(given: Mapping[str, str], context: Context | None) -> tuple[Path, ...
             texts = json.loads(given["paths"])
         except (ValueError, RecursionError):
             texts = None
-        if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             _wrong("paths", 'JSON like ["/data/logs"]', given["paths"])
     else:
         texts = []
@@ -812,16 +812,16 @@ def _paths(given: Mapping[str, str], context: Context | None) -> tuple[Path, ...
     return tuple(_opened(text, "path", context) for text in texts)
 
 
-def _tier(given: Mapping[str, str], context: Context | None) -> Path | None:
-    text = given.get("tier")
+def _tier(texts: Mapping[str, str], context: Context | None) -> Path | None:
+    text = texts.get("tier")
     if text is not None and not text.strip():
         _wrong("tier", "the path or the URL of remote storage, like s3://bucket/prefix", text)
     return None if text is None else _opened(text, "tier", context)
 
 
-def _keys(given: Mapping[str, str]) -> TierKeys | None:
+def _keys(texts: Mapping[str, str]) -> TierKeys | None:
     """Where private keys are. A command may contain what nobody else may see: no error quotes it."""
-    file, command = given.get("tierkey"), given.get("tierkeycommand")
+    file, command = texts.get("tierkey"), texts.get("tierkeycommand")
     for name, text in (("tierKey", file), ("tierKeyCommand", command)):
         if text is not None and not text.strip():
             raise OptionError(name, "it is empty")
@@ -869,8 +869,8 @@ def local_path(text: str, use: str, option: str = "path") -> str:
 # -- starts and ends -------------------------------------------------------------------------------
 
 
-def _start(given: _Given, streaming: bool | None) -> Edge:
-    edge = _edge(given, _STARTS, LATEST if streaming else EARLIEST)
+def _start(parsed: _Given, streaming: bool | None) -> Edge:
+    edge = _edge(parsed, _STARTS, LATEST if streaming else EARLIEST)
     if streaming is False and _has(edge, LATEST):
         raise OptionError(
             edge.option, "a batch query cannot start at the latest offset; use earliest, or an offset"
@@ -878,13 +878,13 @@ def _start(given: _Given, streaming: bool | None) -> Edge:
     return edge
 
 
-def _end(given: _Given, streaming: bool | None) -> Edge:
+def _end(parsed: _Given, streaming: bool | None) -> Edge:
     if streaming:
         for name in _ENDS:
-            if name in given:
+            if name in parsed:
                 raise OptionError(name, "a stream has no end; leave it out, or read a batch")
         return _LATEST
-    edge = _edge(given, _ENDS, LATEST)
+    edge = _edge(parsed, _ENDS, LATEST)
     if _has(edge, EARLIEST):
         raise OptionError(edge.option, "a query cannot end at the earliest offset; use latest, or an offset")
     return edge
@@ -896,45 +896,47 @@ def _has(edge: Edge, special: int) -> bool:
     return edge.of == special if isinstance(edge.of, int) else special in edge.of.values()
 
 
-def _edge(given: _Given, names: tuple[str, ...], default: int) -> Edge:
+def _edge(parsed: _Given, names: tuple[str, ...], default: int) -> Edge:
     """The first of the three options that is set: a time, times, offsets."""
     for name in names:
-        if name in given:
-            return Edge(name, given(name), timed=name != names[-1])
+        if name in parsed:
+            return Edge(name, parsed(name), timed=name != names[-1])
     return Edge(names[-1], default)
 
 
 # -- columns --------------------------------------------------------------------------------------
 
 
-def _columns(given: _Given, mode: Mode) -> tuple[str, ...] | None:
-    found: tuple[str, ...] | None = given("columns")
-    if found is None:
+def _columns(parsed: _Given, mode: Mode) -> tuple[str, ...] | None:
+    names: tuple[str, ...] | None = parsed("columns")
+    if names is None:
         return None
     known = [column.name for column in (QUARANTINE if mode == "quarantine" else COLUMNS)]
-    wrong = [name for name in found if name not in known]
+    wrong = [name for name in names if name not in known]
     if wrong:
         near = meant(wrong[0], known, f"there are {', '.join(known)}")
         raise OptionError("columns", f"no column is called {wrong[0]}{near}")
     for column in COLUMNS:
-        if column.option in _FORMATS.values() and column.name in found and column.option not in given:
+        if column.option in _FORMATS.values() and column.name in names and column.option not in parsed:
             raise OptionError("columns", f"{column.name} needs {column.option}")
-    return found
+    return names
 
 
-def _typed(given: _Given) -> TypedOptions | None:
-    formats: dict[Part, TypedFormat] = {part: given(name) for part, name in _FORMATS.items() if name in given}
+def _typed(parsed: _Given) -> TypedOptions | None:
+    formats: dict[Part, TypedFormat] = {
+        part: parsed(name) for part, name in _FORMATS.items() if name in parsed
+    }
     for name in _OF_TYPED:
         part: Part | None = next((part for part, reader in READER_SCHEMAS.items() if reader == name), None)
-        if name in given and not (formats if part is None else part in formats):
+        if name in parsed and not (formats if part is None else part in formats):
             raise OptionError(
                 name, f"it needs {' or '.join(_FORMATS.values()) if part is None else _FORMATS[part]}"
             )
     if not formats:
         return None
-    readers: dict[Part, str] = {part: given(name) for part, name in READER_SCHEMAS.items() if name in given}
-    form: TypedAs | None = given("typedAs")
+    readers: dict[Part, str] = {part: parsed(name) for part, name in READER_SCHEMAS.items() if name in parsed}
+    form: TypedAs | None = parsed("typedAs")
     lacking = [READER_SCHEMAS[part] for part in formats if part not in readers]
     if form == "struct" and lacking:
         raise OptionError("typedAs", f"struct needs {' and '.join(lacking)}")
-    return TypedOptions(formats, readers, given("schemas"), given("framing"), form)
+    return TypedOptions(formats, readers, parsed("schemas"), parsed("framing"), form)

@@ -110,7 +110,7 @@ WRITE_OPTIONS: Mapping[str, Option] = {
         "turn, 1,000 at a time. A row whose partition is not below this number is an error",
     ),
     "compression": Option(
-        Kind(", ".join(f"`{each}`" for each in CODECS), _codec),
+        Kind(", ".join(f"`{codec}`" for codec in CODECS), _codec),
         _PLAIN.compression,
         "the codec of batches",
     ),

@@ -56,9 +56,9 @@ class Notes:
 
     def take(self) -> list[str]:
         """The lines since this was last called."""
-        found = list(self._lines)
+        lines = list(self._lines)
         self._lines.clear()
-        return found
+        return lines
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _logged, ()

@@ -37,8 +37,8 @@ def readable_as(*sources: str | os.PathLike[str] | os.stat_result) -> Iterator[N
     """
     global _before
     mask = 0
-    for each in sources:
-        for facts in (each,) if isinstance(each, os.stat_result) else _facts(_local(path_of(each))):
+    for path in sources:
+        for facts in (path,) if isinstance(path, os.stat_result) else _facts(_local(path_of(path))):
             mask |= _mask_of(facts)
     with _lock:
         previous = os.umask(0o777)
@@ -56,10 +56,10 @@ def readable_as(*sources: str | os.PathLike[str] | os.stat_result) -> Iterator[N
 
 def excluded() -> int:
     """The bits that no mode has inside of `readable_as`, for those who set modes themselves."""
-    found = 0
-    for each in list(_inside):
-        found |= each
-    return found
+    mode = 0
+    for mask in list(_inside):
+        mode |= mask
+    return mode
 
 
 def narrow(fd: int) -> None:
@@ -80,9 +80,9 @@ def _facts(path: Path | None) -> Iterable[os.stat_result]:
     if path is None:
         return
     with suppress(OSError):
-        found = path.stat()
-        yield found
-        if stat.S_ISDIR(found.st_mode):
+        status = path.stat()
+        yield status
+        if stat.S_ISDIR(status.st_mode):
             for depth in range(2):
                 for each in sorted(path.glob("/".join("*" * (depth + 1)))):
                     with suppress(OSError):
@@ -95,7 +95,7 @@ def _mask_of(facts: os.stat_result) -> int:
         return 0o077
     need = 0o055 if stat.S_ISDIR(facts.st_mode) else 0o044
     mask = 0o022 & ~facts.st_mode
-    for each in _CLASSES:
-        if need & each & ~facts.st_mode:
-            mask |= each
+    for mode_class in _CLASSES:
+        if need & mode_class & ~facts.st_mode:
+            mask |= mode_class
     return mask

@@ -104,9 +104,9 @@ def object_storage(scheme: str, bucket: str, s3: S3Settings | None = None) -> Ob
         reason = "a forked process cannot use its parent's connections: start it by spawn or forkserver"
         raise OSError(errno.ENOTSUP, reason, f"{scheme}://{bucket}")
     try:
-        found = ObjectStorage(_store(scheme, bucket, s3), f"{scheme}://{bucket}")
+        storage = ObjectStorage(_store(scheme, bucket, s3), f"{scheme}://{bucket}")
         _is_used = True
-        return found
+        return storage
     except ImportError as error:
         if isinstance(error, MissingDependency):
             raise
@@ -254,7 +254,7 @@ def _reason(error: BaseException) -> str:
 
 
 @contextmanager
-def _translated(path: Path, at: int = 0, known: Status | None = None) -> Iterator[None]:
+def _translated(path: Path, position: int = 0, known: Status | None = None) -> Iterator[None]:
     """Raise what the store says as an OSError that names the path.
 
     That an object which was there has gone is no FileNotFoundError: whoever gets one goes on without it.
@@ -269,28 +269,30 @@ def _translated(path: Path, at: int = 0, known: Status | None = None) -> Iterato
         if known is None:
             raise not_found(path) from None
         raise ReadFailed(
-            "the object has gone since it was listed or opened", errno.ESTALE, at, str(path)
+            "the object has gone since it was listed or opened", errno.ESTALE, position, str(path)
         ) from None
     except ArgumentError:
         # of a name that is none; it is a ValueError
         raise
     except exceptions.PreconditionError:
-        raise _changed(path, at) from None
+        raise _changed(path, position) from None
     except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-        raise ReadFailed(f"access is denied: {_reason(error)}", errno.EACCES, at, str(path)) from None
+        raise ReadFailed(f"access is denied: {_reason(error)}", errno.EACCES, position, str(path)) from None
     except exceptions.NotSupportedError as error:
-        raise ReadFailed(_reason(error), errno.ENOTSUP, at, str(path)) from None
+        raise ReadFailed(_reason(error), errno.ENOTSUP, position, str(path)) from None
     except (exceptions.BaseError, ValueError) as error:
         if _NO_BUCKET.search(str(error)):
             raise not_found(path, f"no such bucket: {_reason(error)}") from None
         if _DENIED.search(str(error)):
-            raise ReadFailed(f"access is denied: {_reason(error)}", errno.EACCES, at, str(path)) from None
-        raise ReadFailed(_reason(error), errno.EIO, at, str(path)) from None
+            raise ReadFailed(
+                f"access is denied: {_reason(error)}", errno.EACCES, position, str(path)
+            ) from None
+        raise ReadFailed(_reason(error), errno.EIO, position, str(path)) from None
 
 
-def _changed(path: Path, at: int) -> ReadFailed:
+def _changed(path: Path, position: int) -> ReadFailed:
     reason = "the object has changed since it was listed or opened"
-    return ReadFailed(reason, errno.ESTALE, at, str(path))
+    return ReadFailed(reason, errno.ESTALE, position, str(path))
 
 
 def _status(meta: ObjectMeta) -> Status:
@@ -334,14 +336,14 @@ class ObjectStorage:
         return cast(StorePath, folder / name)
 
     def _list(self, folder: Path) -> list[Entry]:
-        given, looks = cast(StorePath, folder), listings_of(folder)
+        folder_path, looks = cast(StorePath, folder), listings_of(folder)
         if looks is not None and folder in looks:
             return looks[folder]
         try:
             with _translated(folder):
-                found = self._listing(given.key or None)
+                listing = self._listing(folder_path.key or None)
         except ReadFailed as error:
-            if cast(Bucket, given.files).scheme not in ("http", "https") or error.errno not in (
+            if cast(Bucket, folder_path.files).scheme not in ("http", "https") or error.errno not in (
                 errno.EIO,
                 errno.ENOTSUP,
             ):
@@ -350,10 +352,10 @@ class ObjectStorage:
             reason = "this web server lists no folders: name a file"
             raise OSError(errno.ENOTSUP, reason, str(folder)) from None
         listed: list[Entry] = []
-        for prefix in found["common_prefixes"]:
+        for prefix in listing["common_prefixes"]:
             if (path := self._path(folder, prefix)) is not None:
                 listed.append(Listed(path, None))
-        for meta in found["objects"]:
+        for meta in listing["objects"]:
             if (path := self._path(folder, meta["path"])) is not None:
                 status = _status(meta)
                 listed.append(Listed(path.seen(status), status))
@@ -367,28 +369,28 @@ class ObjectStorage:
         backoff = _RETRIES["backoff"]
         pause = backoff["init_backoff"].total_seconds()
         until = time.monotonic() + _RETRIES["retry_timeout"].total_seconds()
-        for left in reversed(range(_RETRIES["max_retries"] + 1)):
+        for tries_left in reversed(range(_RETRIES["max_retries"] + 1)):
             try:
                 return self._store.list_with_delimiter(key)
             except BaseError as error:
-                if not left or time.monotonic() > until or not _CUT_LISTING.search(str(error)):
+                if not tries_left or time.monotonic() > until or not _CUT_LISTING.search(str(error)):
                     raise
             time.sleep(pause)
             pause = min(pause * backoff["base"], backoff["max_backoff"].total_seconds())
         raise AssertionError
 
     def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
-        found = self._list(folder)
-        if any(each.name == UNFINISHED for each in found):
+        listing = self._list(folder)
+        if any(entry.name == UNFINISHED for entry in listing):
             reason = f"not all was written to it, as {UNFINISHED} in it shows: delete and write it again"
             raise ReadFailed(reason, errno.EBUSY, 0, str(folder))
-        if not found and cast(StorePath, folder).key:
+        if not listing and cast(StorePath, folder).key:
             try:
                 self.status(folder)
             except FileNotFoundError:
                 raise not_found(folder, "no object has a name below it") from None
             raise NotADirectoryError(errno.ENOTDIR, "an object, not a folder", str(folder))
-        return nullcontext(iter(found))
+        return nullcontext(iter(listing))
 
     def is_folder(self, path: Path) -> bool:
         try:
@@ -405,34 +407,34 @@ class ObjectStorage:
             return _status(self._store.head(_key(path)))
 
     def open(self, path: Path) -> BinaryIO:
-        given = cast(StorePath, path)
+        store_path = cast(StorePath, path)
         with self._begun_lock:
-            self.opened.add(given.key)
-            if given.following is not None:
-                self.opened.discard(given.following.key)
-            begun = self._begun.pop(given.key, None)
-        if begun is None or begun.known != given.listed:
-            begun = ObjectFile(self, given)
-        return cast(BinaryIO, begun)
+            self.opened.add(store_path.key)
+            if store_path.following is not None:
+                self.opened.discard(store_path.following.key)
+            parts = self._begun.pop(store_path.key, None)
+        if parts is None or parts.known != store_path.listed:
+            parts = ObjectFile(self, store_path)
+        return cast(BinaryIO, parts)
 
     def begin(self, path: StorePath, count: int) -> None:
         """Ask for the first ranges of an object that will be opened soon; what is begun too early goes."""
         if path.listed is None:
             return
         with self._begun_lock:
-            begun = self._begun.get(path.key)
-            if begun is None:
-                begun = self._begun[path.key] = ObjectFile(self, path)
+            parts = self._begun.get(path.key)
+            if parts is None:
+                parts = self._begun[path.key] = ObjectFile(self, path)
                 if len(self._begun) > _MOST_BEGUN:
                     self._begun.popitem(last=False)[1].close()
-            begun.read_ahead(0, count)
+            parts.read_ahead(0, count)
 
     def drop(self, path: StorePath) -> None:
         """What was begun is not needed."""
         with self._begun_lock:
-            begun = self._begun.pop(path.key, None)
-        if begun is not None:
-            begun.close()
+            parts = self._begun.pop(path.key, None)
+        if parts is not None:
+            parts.close()
 
     def create(self, path: Path, data: bytes | Path) -> None:
         from obstore import exceptions
@@ -478,12 +480,12 @@ class ObjectStorage:
         if known is not None and known.tag is not None:
             options["if_match"] = f'"{known.tag}"'
         with _translated(path, start, known):
-            found: GetResult = self._store.get(_key(path), options=options)  # type: ignore[arg-type]
-            status = _status(found.meta)
-            data = memoryview(found.bytes())
+            result: GetResult = self._store.get(_key(path), options=options)  # type: ignore[arg-type]
+            status = _status(result.meta)
+            data = memoryview(result.bytes())
         if known is not None and not _is_same(known, status):
             raise _changed(path, start)
-        if found.range[0] != start or len(data) != min(end, status.size) - start:
+        if result.range[0] != start or len(data) != min(end, status.size) - start:
             reason = f"{len(data)} bytes were received of {min(end, status.size) - start}"
             raise ReadFailed(reason, errno.EIO, start, str(path))
         return status, data
@@ -554,21 +556,21 @@ class ObjectFile(PositionedFile):
         if self.closed:
             raise ValueError("the file is closed")
         view = memoryview(buffer).cast("B")
-        done = 0
-        while done < len(view) and self._at < self._known.size:
-            part = self._part(len(view) - done)
-            view[done : done + len(part)] = part
-            done += len(part)
+        count = 0
+        while count < len(view) and self._at < self._known.size:
+            part = self._part(len(view) - count)
+            view[count : count + len(part)] = part
+            count += len(part)
             self._at += len(part)
-        return done
+        return count
 
     def _bytes_at(self, position: int, size: int) -> bytes:
         parts = [bytes(self._part(size))]
-        done = len(parts[0])
-        while done < size:
-            self._at = position + done
-            parts.append(bytes(self._part(size - done)))
-            done += len(parts[-1])
+        count = len(parts[0])
+        while count < size:
+            self._at = position + count
+            parts.append(bytes(self._part(size - count)))
+            count += len(parts[-1])
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def view(self, size: int) -> memoryview:
@@ -586,11 +588,11 @@ class ObjectFile(PositionedFile):
         return self._held[start : start + size]
 
     def _fetch(self, size: int) -> None:
-        at, end = self._at, self._known.size
+        position, end = self._at, self._known.size
         # Lookups ask for less than a scan's window.
-        reads_on = size >= WHOLE or (len(self._held) > 0 and at == self._held_at + len(self._held))
+        reads_on = size >= WHOLE or (len(self._held) > 0 and position == self._held_at + len(self._held))
         self._held = memoryview(b"")
-        while self._ahead and self._ahead[0][0] != at:
+        while self._ahead and self._ahead[0][0] != position:
             self._ahead.popleft()[2].cancel()
         if self._ahead:
             _, stop, future = self._ahead.popleft()
@@ -598,19 +600,19 @@ class ObjectFile(PositionedFile):
             if not future.done():
                 # the store, not the reader, takes the time
                 self._storage.most_ahead = min(most + 1, _MOST_AHEAD)
-            elif len(self._ahead) + 1 == most and all(each[2].done() for each in self._ahead):
+            elif len(self._ahead) + 1 == most and all(part[2].done() for part in self._ahead):
                 self._storage.most_ahead = max(most - 1, _LEAST_AHEAD)
             self._read_on(stop)
-            found = future.result()
-        elif end <= self._whole and not (self._whole == INDEX_WHOLE and end - at <= _LOOK < at):
+            data = future.result()
+        elif end <= self._whole and not (self._whole == INDEX_WHOLE and end - position <= _LOOK < position):
             # but for the end of a large index, which alone shows its last entry
-            at, found = 0, self._get(0, end)
+            position, data = 0, self._get(0, end)
         else:
-            stop = min(end, at + max(size, _AHEAD if reads_on else _LOOK))
+            stop = min(end, position + max(size, _AHEAD if reads_on else _LOOK))
             if reads_on:
                 self._read_on(stop)
-            found = self._get(at, stop)
-        self._held, self._held_at = found, at
+            data = self._get(position, stop)
+        self._held, self._held_at = data, position
 
     def _read_on(self, pos: int) -> None:
         """Have what follows from `pos` on asked for; at the end of the object that of the following one."""

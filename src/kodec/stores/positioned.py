@@ -46,11 +46,11 @@ class PositionedFile(io.RawIOBase):
         if self.closed:
             raise ValueError("the file is closed")
         start = self._at
-        left = max(0, self.size - start)
-        size = left if size is None or size < 0 else min(size, left)
-        found = self._bytes_at(start, size) if size else b""
-        self._at = start + len(found)
-        return found
+        remaining = max(0, self.size - start)
+        size = remaining if size is None or size < 0 else min(size, remaining)
+        data = self._bytes_at(start, size) if size else b""
+        self._at = start + len(data)
+        return data
 
     def readall(self) -> bytes:
         return self.read()

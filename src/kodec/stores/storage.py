@@ -132,8 +132,8 @@ class Files:
 
     def text(self, path: Path) -> str:
         """A path for people."""
-        scheme, *rest = path.parts
-        return f"{scheme}//{'/'.join(rest)}"
+        scheme, *inner = path.parts
+        return f"{scheme}//{'/'.join(inner)}"
 
     @property
     def origin(self) -> Path | None:
@@ -215,8 +215,8 @@ class Local(Files):
         return path.is_dir()
 
     def status(self, path: Path) -> Status:
-        found = path.stat()
-        return Status(found.st_size, found.st_mtime_ns)
+        status = path.stat()
+        return Status(status.st_size, status.st_mtime_ns)
 
     def open(self, path: Path) -> BinaryIO:
         return path.open("rb", buffering=0)
@@ -394,7 +394,7 @@ class Location(_Native):
 
     def relative_to(self, *others: Any, **options: Any) -> Path:  # type: ignore[override]
         return self._plain.relative_to(
-            *(Path(*each.parts) if isinstance(each, Location) else each for each in others)
+            *(Path(*other.parts) if isinstance(other, Location) else other for other in others)
         )
 
     def iterdir(self) -> Generator[Self, None, None]:
@@ -447,11 +447,11 @@ class StorePath(Location):
     @cached_property
     def key(self) -> str:
         """The name in its place; "" for all of it. Raises ArgumentError for a name that leads elsewhere."""
-        rest = self.parts[len(self._files.root) :]
-        found = "/".join(rest)
-        if ".." in rest or _CONTROL.search(found) or len(found.encode(errors="replace")) > _MOST_OF_A_KEY:
+        inner = self.parts[len(self._files.root) :]
+        key = "/".join(inner)
+        if ".." in inner or _CONTROL.search(key) or len(key.encode(errors="replace")) > _MOST_OF_A_KEY:
             raise ArgumentError(f"{str(self)[:200]!r}: not the name of an object")
-        return found
+        return key
 
     def seen(self, listed: Status, content: object = None) -> Self:
         """This path, as a listing shows it."""
@@ -542,29 +542,29 @@ class StorePath(Location):
         return self.stat()
 
     def iterdir(self) -> Generator[Self, None, None]:
-        with entries(self) as found:
-            for each in found:
-                assert isinstance(each.path, type(self))
-                yield each.path
+        with entries(self) as listing:
+            for entry in listing:
+                assert isinstance(entry.path, type(self))
+                yield entry.path
 
     def glob(self, pattern: str, **options: Any) -> Iterator[Self]:  # type: ignore[override]
         """Of what is in the folder, what has such a name; `**` are folders of any depth."""
         import fnmatch
 
-        first, _, rest = str(pattern).partition("/")
-        if first == "**" and rest:
-            yield from self.glob(rest)
+        first, _, following = str(pattern).partition("/")
+        if first == "**" and following:
+            yield from self.glob(following)
         try:
-            there = sorted(self.iterdir())
+            children = sorted(self.iterdir())
         except (FileNotFoundError, NotADirectoryError):
             return
-        for each in there:
-            if first == "**" and rest:
-                if each.is_dir():
-                    yield from each.glob(pattern)
+        for child in children:
+            if first == "**" and following:
+                if child.is_dir():
+                    yield from child.glob(pattern)
                 continue
-            if fnmatch.fnmatchcase(each.name, first):
-                yield from each.glob(rest, **options) if rest else (each,)
+            if fnmatch.fnmatchcase(child.name, first):
+                yield from child.glob(following, **options) if following else (child,)
 
     # -- content ----------------------------------------------------------------------------------
 
@@ -676,17 +676,17 @@ def is_of_store(text: str) -> bool:
 
 def is_url(text: str) -> str | None:
     """The scheme, where a text is a URL, or was one before `Path` took one of its slashes; else None."""
-    if not isinstance(text, str) or (found := _URL.match(text)) is None:
+    if not isinstance(text, str) or (match := _URL.match(text)) is None:
         return None
-    scheme = found[1].lower()
-    if "://" not in text and (scheme not in (*SCHEMES, *_stores, "file") or Path(f"{found[1]}:").exists()):
+    scheme = match[1].lower()
+    if "://" not in text and (scheme not in (*SCHEMES, *_stores, "file") or Path(f"{match[1]}:").exists()):
         return None
-    return None if Path(f"{found[1]}:").exists() else scheme
+    return None if Path(f"{match[1]}:").exists() else scheme
 
 
 def _store_path(scheme: str, text: str, context: Context) -> StorePath:
-    rest = re.sub("^//?", "", text.split(":", 1)[1])
-    bucket, _, key = rest.partition("/")
+    location = re.sub("^//?", "", text.split(":", 1)[1])
+    bucket, _, key = location.partition("/")
     if "@" in bucket:
         raise ArgumentError(
             f"{scheme}://...@{bucket.rpartition('@')[2]}: a URL with credentials is refused, as URLs are "
@@ -704,9 +704,9 @@ def _store_path(scheme: str, text: str, context: Context) -> StorePath:
     if bucket in ("", ".", ".."):
         raise ArgumentError(f"{text!r}: the bucket is missing, as in {scheme}://bucket/logs")
     files = _stores[scheme](bucket) if scheme in _stores else Bucket(scheme, bucket, context)
-    found = StorePath(files, *files.root, *filter(None, key.split("/")))
-    _ = found.key
-    return found
+    path = StorePath(files, *files.root, *filter(None, key.split("/")))
+    _ = path.key
+    return path
 
 
 def _path_of_file(text: str) -> Path:
@@ -748,17 +748,17 @@ def files_below(folder: Path, failed: Callable[[OSError], object]) -> Iterator[P
     """
     below = [folder]
     while below:
-        at = below.pop()
+        inner = below.pop()
         try:
-            with entries(at) as found:
-                listed = list(found)
+            with entries(inner) as listing:
+                listed = list(listing)
         except OSError as error:
             failed(error)
             continue
-        for each in listed:
-            path = entry_path(each)
+        for entry in listed:
+            path = entry_path(entry)
             try:
-                is_folder = each.is_dir()
+                is_folder = entry.is_dir()
             except OSError as error:
                 # a loop of links
                 failed(error)
@@ -773,13 +773,13 @@ def files_below(folder: Path, failed: Callable[[OSError], object]) -> Iterator[P
 
 def readable(path: str | os.PathLike[str], context: Context = DEFAULT) -> Path:
     """The path of what is to be read. Raises ArgumentError as `path_of`, and for a URL of another scheme."""
-    found = path_of(path, context)
-    if not isinstance(found, StorePath) and (scheme := is_url(os.fspath(path))) not in (None, "file"):
+    opened = path_of(path, context)
+    if not isinstance(opened, StorePath) and (scheme := is_url(os.fspath(path))) not in (None, "file"):
         raise ArgumentError(
             f"{scheme}: URLs are not read, only those of {', '.join(SCHEMES)} and file; what Hadoop can "
             "reach Spark reads with kafka-log's source for the JVM"
         )
-    return found
+    return opened
 
 
 def as_stored(path: Path) -> Path:

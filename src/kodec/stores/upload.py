@@ -24,8 +24,8 @@ def require_empty(target: StorePath) -> None:
     if target.parts[0] in ("http:", "https:"):
         raise ArgumentError(f"{target}: web servers are only read")
     try:
-        with entries(target) as found:
-            name = next((each.name for each in found), None)
+        with entries(target) as listing:
+            name = next((entry.name for entry in listing), None)
     except FileNotFoundError:
         return
     if name is not None:
@@ -43,7 +43,7 @@ def upload(folder: Path, target: StorePath, last: Callable[[Path], bool] = lambd
     folders = sorted({folder, *(path.parent for path in files)})
     require_empty(target)
     storage = files_of(target)
-    marks = [target.joinpath(each.relative_to(folder), UNFINISHED) for each in folders]
+    marks = [target.joinpath(path.relative_to(folder), UNFINISHED) for path in folders]
     for mark in marks:
         storage.create(mark, b"kodec writes here, or was stopped while it did\n")
     for path in files:

@@ -122,14 +122,14 @@ class _Text:
             raise error.in_source(self.source)
         self.size = len(data)
         self.lines: list[_Line] = []
-        at = 0
+        position = 0
         for number, raw in enumerate(data.split(b"\n"), 1):
             try:
-                self.lines.append(_Line(number, at, raw.decode("utf-8").removesuffix("\r")))
+                self.lines.append(_Line(number, position, raw.decode("utf-8").removesuffix("\r")))
             except UnicodeDecodeError as error:
-                line = _Line(number, at + error.start, "")
+                line = _Line(number, position + error.start, "")
                 raise self.wrong(line, "not UTF-8", "UTF-8", raw[error.start : error.end]) from None
-            at += len(raw) + 1
+            position += len(raw) + 1
         if self.lines[-1].text == "":
             self.lines.pop()
 
@@ -155,13 +155,13 @@ def _checkpoint(
     text = _Text(path, data)
     if not text.lines:
         return text, []
-    version, *rest = text.lines
+    version, *lines = text.lines
     if version.text.strip() != "0":
         raise text.wrong(version, "version", "0", version.text)
-    if not rest:
+    if not lines:
         raise text.missing("the number of entries")
-    stated = text.number(rest[0], rest[0].text.strip(), "number of entries", 0, 32)
-    entries = [(line, line.text.split()) for line in rest[1:]]
+    stated = text.number(lines[0], lines[0].text.strip(), "number of entries", 0, 32)
+    entries = [(line, line.text.split()) for line in lines[1:]]
     for line, words in entries[:stated]:
         if len(words) != fields:
             raise text.wrong(line, "fields", fields, line.text)
@@ -179,19 +179,19 @@ def read_offsets(path: str | os.PathLike[str], data: bytes | None = None) -> dic
     in the format, and for a topic-partition that occurs twice.
     """
     text, entries = _checkpoint(path, 3, data)
-    found: dict[TopicPartition, int] = {}
+    offsets: dict[TopicPartition, int] = {}
     for line, (topic, partition, offset) in entries:
         key = TopicPartition(topic, text.number(line, partition, "partition", 0, 32))
-        if key in found:
+        if key in offsets:
             raise text.wrong(line, "twice the same topic-partition", "one line for each", str(key))
-        found[key] = text.number(line, offset, "offset", 0, 64)
-    return found
+        offsets[key] = text.number(line, offset, "offset", 0, 64)
+    return offsets
 
 
 def known_offsets(path: Path) -> Mapping[TopicPartition, int]:
     """As `read_offsets`; the file, with a line for each log, is not read again while it has not changed."""
-    found = path.stat()
-    return _offsets_of(path, (found.st_ino, found.st_size, found.st_mtime_ns))
+    status = path.stat()
+    return _offsets_of(path, (status.st_ino, status.st_size, status.st_mtime_ns))
 
 
 @lru_cache(maxsize=16)
@@ -205,19 +205,19 @@ def read_leader_epochs(path: str | os.PathLike[str], data: bytes | None = None) 
     Raises: OSError; Malformed, also if epochs or offsets descend.
     """
     text, entries = _checkpoint(path, 2, data)
-    found: list[LeaderEpoch] = []
+    epochs: list[LeaderEpoch] = []
     for line, (epoch, offset) in entries:
         item = LeaderEpoch(
             text.number(line, epoch, "epoch", 0, 32), text.number(line, offset, "start offset", 0, 64)
         )
-        if found and item.epoch <= found[-1].epoch:
-            raise text.wrong(line, "epochs ascend", f"more than {found[-1].epoch}", item.epoch)
-        if found and item.start_offset < found[-1].start_offset:
+        if epochs and item.epoch <= epochs[-1].epoch:
+            raise text.wrong(line, "epochs ascend", f"more than {epochs[-1].epoch}", item.epoch)
+        if epochs and item.start_offset < epochs[-1].start_offset:
             raise text.wrong(
-                line, "start offsets do not descend", f"at least {found[-1].start_offset}", item.start_offset
+                line, "start offsets do not descend", f"at least {epochs[-1].start_offset}", item.start_offset
             )
-        found.append(item)
-    return found
+        epochs.append(item)
+    return epochs
 
 
 def read_offset_ranges(path: str | os.PathLike[str]) -> list[tuple[int, int]]:
@@ -303,10 +303,10 @@ def read_clean_shutdown(path: str | os.PathLike[str]) -> CleanShutdown:
     """Read `.kafka_cleanshutdown`: empty before 3.7, since then JSON. Raises: OSError, Malformed."""
     if not _Text(path).lines:
         return CleanShutdown(-1)
-    text, found = _json(path)
-    if found.get("version") != 0:
-        raise text.wrong(text.lines[0], "version", 0, found.get("version"))
-    epoch = found.get("brokerEpoch", -1)
+    text, fields = _json(path)
+    if fields.get("version") != 0:
+        raise text.wrong(text.lines[0], "version", 0, fields.get("version"))
+    epoch = fields.get("brokerEpoch", -1)
     if type(epoch) is not int:
         raise text.wrong(text.lines[0], "brokerEpoch", "a number", epoch)
     return CleanShutdown(epoch)
@@ -314,14 +314,14 @@ def read_clean_shutdown(path: str | os.PathLike[str]) -> CleanShutdown:
 
 def read_quorum_state(path: str | os.PathLike[str]) -> QuorumState:
     """Read the `quorum-state` of the metadata log, JSON of version 0 or 1. Raises: OSError, Malformed."""
-    text, found = _json(path)
+    text, fields = _json(path)
     for name in ("data_version", "leaderId", "leaderEpoch"):
-        if type(found.get(name)) is not int:
-            raise text.wrong(text.lines[0], name, "a number", found.get(name))
-    version, leader, epoch = found["data_version"], found["leaderId"], found["leaderEpoch"]
+        if type(fields.get(name)) is not int:
+            raise text.wrong(text.lines[0], name, "a number", fields.get(name))
+    version, leader, epoch = fields["data_version"], fields["leaderId"], fields["leaderEpoch"]
     if version not in (0, 1):
         raise text.wrong(text.lines[0], "data_version", "0 or 1", version)
-    return QuorumState(version, None if leader < 0 else leader, epoch, MappingProxyType(found))
+    return QuorumState(version, None if leader < 0 else leader, epoch, MappingProxyType(fields))
 
 
 def _json(path: str | os.PathLike[str]) -> tuple[_Text, dict[str, Any]]:
@@ -331,12 +331,12 @@ def _json(path: str | os.PathLike[str]) -> tuple[_Text, dict[str, Any]]:
         raise text.missing("a JSON object")
     whole = "\n".join(line.text for line in text.lines)
     try:
-        found = json.loads(whole)
+        fields = json.loads(whole)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        fields = None
+    if not isinstance(fields, dict):
         raise text.wrong(text.lines[0], "content", "a JSON object", whole)
-    return text, found
+    return text, fields
 
 
 def _checkpoint_bytes(lines: list[str]) -> bytes:
@@ -357,7 +357,7 @@ def offsets_bytes(offsets: Mapping[TopicPartition, int]) -> bytes:
 
 def leader_epochs_bytes(epochs: Iterable[LeaderEpoch]) -> bytes:
     """The contents of a `leader-epoch-checkpoint`."""
-    return _checkpoint_bytes([f"{each.epoch} {each.start_offset}" for each in epochs])
+    return _checkpoint_bytes([f"{epoch.epoch} {epoch.start_offset}" for epoch in epochs])
 
 
 def offset_ranges_bytes(ranges: Iterable[tuple[int, int]]) -> bytes:

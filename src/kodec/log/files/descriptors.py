@@ -35,9 +35,9 @@ _KINDS = {
 }
 
 
-def require_regular(found: os.stat_result, path: str | os.PathLike[str]) -> None:
+def require_regular(status: os.stat_result, path: str | os.PathLike[str]) -> None:
     """Refuse anything but a regular file. Raises ReadFailed."""
-    kind = stat.S_IFMT(found.st_mode)
+    kind = stat.S_IFMT(status.st_mode)
     if kind != stat.S_IFREG:
         what = _KINDS.get(kind, "something else")
         raise ReadFailed(f"it is {what}, not a regular file", errno.EINVAL, 0, os.fspath(path))
@@ -49,16 +49,16 @@ def open_regular(path: str | os.PathLike[str], *, buffering: int = -1) -> Binary
     A pipe or device, where a reader would wait or read forever, is refused.
     Raises OSError (ReadFailed for anything but a regular file).
     """
-    given = path_of(path)
-    if isinstance(given, StorePath):
-        return cast(BinaryIO, given.open("rb", buffering))
+    opened = path_of(path)
+    if isinstance(opened, StorePath):
+        return cast(BinaryIO, opened.open("rb", buffering))
     # Before it is opened: opening a pipe waits for a writer.
     try:
-        require_regular(given.stat(), path)
+        require_regular(opened.stat(), path)
     except FileNotFoundError:
-        require_no_dangling_link(given)
+        require_no_dangling_link(opened)
         raise
-    return given.open("rb", buffering=buffering)
+    return opened.open("rb", buffering=buffering)
 
 
 def read_regular(path: str | os.PathLike[str], most: int = -1) -> bytes:
@@ -96,14 +96,14 @@ def make_folders(path: Path, like: os.stat_result) -> None:
     New ones get the owner, group and permissions of another folder. Raises OSError.
     """
     require_posix(path)
-    for each in reversed([path, *path.parents]):
-        if not each.exists():
-            each.mkdir(mode=0o700, exist_ok=True)
-            with open_file(each, os.O_RDONLY) as fd:
+    for folder in reversed([path, *path.parents]):
+        if not folder.exists():
+            folder.mkdir(mode=0o700, exist_ok=True)
+            with open_file(folder, os.O_RDONLY) as fd:
                 keep_owner(fd, like)
-            sync_folder(each.parent)
-    for each in (path.parent, path):
-        sync_name(each)
+            sync_folder(folder.parent)
+    for folder in (path.parent, path):
+        sync_name(folder)
 
 
 def keep_owner(fd: int, like: os.stat_result, mode: int | None = None) -> None:

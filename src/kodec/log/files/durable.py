@@ -78,16 +78,16 @@ def drop_cached(path: str | os.PathLike[str], *, sync: bool = True) -> None:
         os.close(fd)
 
 
-def write_all(fd: int, data: bytes | bytearray | memoryview, at: int) -> None:
+def write_all(fd: int, data: bytes | bytearray | memoryview, position: int) -> None:
     """Write all of `data` at a position. Raises OSError; a part may then have been written."""
     view = memoryview(data)
     while view:
         if hasattr(os, "pwrite"):
-            done = os.pwrite(fd, view, at)
+            written = os.pwrite(fd, view, position)
         else:
-            os.lseek(fd, at, os.SEEK_SET)
-            done = os.write(fd, view)
-        view, at = view[done:], at + done
+            os.lseek(fd, position, os.SEEK_SET)
+            written = os.write(fd, view)
+        view, position = view[written:], position + written
 
 
 def create_file(path: str | os.PathLike[str], *, folder: int | None = None) -> int:
@@ -130,10 +130,10 @@ def make_root(path: str | os.PathLike[str]) -> None:
     """
     require_posix(path)
     target = Path(path).absolute()
-    for each in reversed((target, *target.parents)):
-        if not each.is_dir():
-            make_folder(each)
-            sync_folder(each.parent)
+    for folder in reversed((target, *target.parents)):
+        if not folder.is_dir():
+            make_folder(folder)
+            sync_folder(folder.parent)
     sync_name(target)
 
 
@@ -175,20 +175,20 @@ def replace_file(path: str | os.PathLike[str], data: bytes | bytearray, *, folde
         sync_folder(target.parent)
 
 
-def exchange(one: Path, other: Path) -> bool:
+def exchange(first: Path, other: Path) -> bool:
     """Exchange two names in one step; return whether the system and the file system support it.
 
     If not, nothing is changed. The parent folders are not fsynced. Raises OSError.
     """
-    error = _swap(os.fsencode(one), os.fsencode(other))
+    error = _swap(os.fsencode(first), os.fsencode(other))
     if error in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EXDEV):
         return False
     if error:
-        raise OSError(error, os.strerror(error), os.fspath(one), None, os.fspath(other))
+        raise OSError(error, os.strerror(error), os.fspath(first), None, os.fspath(other))
     return True
 
 
-def _swap(one: bytes, other: bytes) -> int:
+def _swap(first: bytes, other: bytes) -> int:
     """Call the system; return 0 or its error number.
 
     Source: renameat2(2) of Linux with RENAME_EXCHANGE, renamex_np(2) of macOS with RENAME_SWAP.
@@ -197,10 +197,10 @@ def _swap(one: bytes, other: bytes) -> int:
 
     library: Any = ctypes.CDLL(None, use_errno=True) if sys.platform in ("linux", "darwin") else None
     if hasattr(library, "renameat2"):
-        here, exchanged = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-        failed = library.renameat2(here, one, here, other, ctypes.c_uint(exchanged))
+        current_folder, exchanged = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+        failed = library.renameat2(current_folder, first, current_folder, other, ctypes.c_uint(exchanged))
     elif hasattr(library, "renamex_np"):
-        failed = library.renamex_np(one, other, ctypes.c_uint(2))  # RENAME_SWAP
+        failed = library.renamex_np(first, other, ctypes.c_uint(2))  # RENAME_SWAP
     else:
         return errno.ENOSYS
     return ctypes.get_errno() if failed else 0
@@ -211,12 +211,12 @@ def _create_like(path: Path, model: Path) -> int:
     if not POSIX:
         return os.open(path, _NEW, 0o644)
     try:
-        there = model.lstat()
+        status = model.lstat()
     except FileNotFoundError:
         return create_file(path)
-    if not stat.S_ISREG(there.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return create_file(path)
-    return _create(path, there.st_uid, there.st_gid, there.st_mode & 0o777, must=True)
+    return _create(path, status.st_uid, status.st_gid, status.st_mode & 0o777, must=True)
 
 
 def _create(
@@ -243,8 +243,8 @@ def _create(
 
 def _give(fd: int, owner: int, group: int, path: str | os.PathLike[str], *, must: bool) -> None:
     """Give a file to an owner and a group; without `must`, as far as permitted."""
-    made = os.fstat(fd)
-    if (made.st_uid, made.st_gid) == (owner, group):
+    status = os.fstat(fd)
+    if (status.st_uid, status.st_gid) == (owner, group):
         return
     try:
         os.fchown(fd, owner, group)
@@ -272,10 +272,10 @@ def _mode_beside(folder: Path | int) -> int | None:
         # It may be gone meanwhile; and a read-only copy must be written to all the same.
         with suppress(FileNotFoundError):
             if isinstance(folder, int):
-                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             else:
-                found = (folder / name).lstat()
-            return stat.S_IMODE(found.st_mode) & 0o777 | 0o600
+                status = (folder / name).lstat()
+            return stat.S_IMODE(status.st_mode) & 0o777 | 0o600
     return None
 
 

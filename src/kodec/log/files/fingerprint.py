@@ -47,9 +47,11 @@ class Fingerprint:
     @classmethod
     def of(cls, folder: str | os.PathLike[str]) -> Self:
         """Record it. Raises OSError if the folder cannot be listed; ValueError for the name of another."""
-        given = partition_path(folder)
-        offsets = tuple((name, _offset(given.root / name, given.topic_partition)) for name in _CHECKPOINTS)
-        return cls(given.path, given.topic_partition, _files(given.path), offsets)
+        partition = partition_path(folder)
+        offsets = tuple(
+            (name, _offset(partition.root / name, partition.topic_partition)) for name in _CHECKPOINTS
+        )
+        return cls(partition.path, partition.topic_partition, _files(partition.path), offsets)
 
     def require(self) -> None:
         """Raises StalePlan, which names the first difference, if anything has changed since; OSError."""
@@ -72,19 +74,19 @@ class Fingerprint:
 def _files(folder: Path) -> dict[str, _Identity] | None:
     if isinstance(folder, StorePath):
         try:
-            with entries(folder) as there:
-                return {each.name: _listed(each) for each in there if each.is_file()}
+            with entries(folder) as listing:
+                return {entry.name: _listed(entry) for entry in listing if entry.is_file()}
         except FileNotFoundError:
             return None
     if not folder.exists():
         return None
-    found = {}
-    with os.scandir(folder) as there:
-        for entry in there:
+    files = {}
+    with os.scandir(folder) as listing:
+        for entry in listing:
             # One that goes meanwhile is gone.
             with suppress(FileNotFoundError):
-                found[entry.name] = _identity(os.lstat(entry.path))
-    return found
+                files[entry.name] = _identity(os.lstat(entry.path))
+    return files
 
 
 def _listed(entry: Entry) -> _Identity:

@@ -27,22 +27,22 @@ def writing_processes(folder: Path) -> list[int]:
         return []
     with os.scandir(folder) as entries:
         files = {entry.name: entry.stat() for entry in entries if entry.is_file()}
-    wanted = {(status.st_dev, status.st_ino) for status in files.values()}
-    if not wanted or not (_PROCESSES / "self" / "fd").is_dir():
+    inodes = {(status.st_dev, status.st_ino) for status in files.values()}
+    if not inodes or not (_PROCESSES / "self" / "fd").is_dir():
         return []
-    found = []
+    processes = []
     for process in _PROCESSES.iterdir():
         if process.name.isdigit() and int(process.name) != os.getpid():
             # gone meanwhile, or another user's
             with suppress(OSError):
-                if any(_is_writing(process, fd.name, wanted) for fd in (process / "fd").iterdir()):
-                    found.append(int(process.name))
-    return found
+                if any(_is_writing(process, fd.name, inodes) for fd in (process / "fd").iterdir()):
+                    processes.append(int(process.name))
+    return processes
 
 
-def _is_writing(process: Path, fd: str, wanted: set[tuple[int, int]]) -> bool:
+def _is_writing(process: Path, fd: str, inodes: set[tuple[int, int]]) -> bool:
     status = (process / "fd" / fd).stat()
-    if (status.st_dev, status.st_ino) not in wanted:
+    if (status.st_dev, status.st_ino) not in inodes:
         return False
     for line in (process / "fdinfo" / fd).read_text().splitlines():
         name, _, value = line.partition(":")

@@ -65,23 +65,23 @@ class IndexFile:
         the place that it points to.
         """
         low, high = 0, self._slots
-        found = None
+        entry_below = None
         while low < high:
             middle = (low + high) // 2
             entry = self[middle]
             if entry is not None and entry[0] < key:
-                found, low = entry, middle + 1
+                entry_below, low = entry, middle + 1
             else:
                 high = middle
-        return found
+        return entry_below
 
     def ending(self) -> list[tuple[int, int]]:
         """The last entries, some hundred; [] unless all of them are whole, and both their numbers ascend."""
         first = max(0, self._slots - _ENDING)
-        found = [entry for slot in range(first, self._slots) if (entry := self[slot]) is not None]
-        ascends = all(one[0] < next_[0] and one[1] < next_[1] for one, next_ in pairwise(found))
-        is_whole = len(found) == self._slots - first and self._pages.size % self._size == 0
-        return found if is_whole and ascends else []
+        entries = [entry for slot in range(first, self._slots) if (entry := self[slot]) is not None]
+        ascends = all(entry[0] < next_[0] and entry[1] < next_[1] for entry, next_ in pairwise(entries))
+        is_whole = len(entries) == self._slots - first and self._pages.size % self._size == 0
+        return entries if is_whole and ascends else []
 
     def close(self) -> None:
         self._pages.close()

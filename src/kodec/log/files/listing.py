@@ -161,17 +161,17 @@ class SegmentFiles:
     @classmethod
     def beside(cls, base_offset: int, log: Path) -> Self:
         """The log, of any name, with the indexes of that name next to it. Raises OSError."""
-        found = cls(base_offset, log, log.stat().st_size)
+        files = cls(base_offset, log, log.stat().st_size)
         for kind in INDEXES:
             index = log.with_suffix(f".{kind}")
-            setattr(found, kind, index if index.is_file() else None)
-        return found
+            setattr(files, kind, index if index.is_file() else None)
+        return files
 
     @property
     def paths(self) -> list[Path]:
         """The existing files, the log first."""
-        found = (getattr(self, kind) for kind in INDEXES)
-        return [self.log, *(path for path in found if path is not None)]
+        paths = (getattr(self, kind) for kind in INDEXES)
+        return [self.log, *(path for path in paths if path is not None)]
 
 
 @dataclass(slots=True)
@@ -210,8 +210,8 @@ def parse_folder_name(name: str) -> FolderName | None:
 def topic_partition_of(path: str | os.PathLike[str]) -> TopicPartition | None:
     """The topic-partition of a file in a replica's folder, by the folder's name; None in another folder."""
     folder = path_of(path).absolute().parent
-    found = parse_folder_name(folder.name) or parse_folder_name(folder.resolve().name)
-    return None if found is None else found.topic_partition
+    name = parse_folder_name(folder.name) or parse_folder_name(folder.resolve().name)
+    return None if name is None else name.topic_partition
 
 
 def parse_partition_dir(name: str) -> TopicPartition | None:
@@ -267,13 +267,13 @@ def segment_offsets(path: Path | None) -> range:
     if path is None or match is None or (base := int(match[1])) > _MAX_INT64:
         return everything
     try:
-        with entries(path.absolute().parent) as there:
-            names = [entry.name for entry in there]
+        with entries(path.absolute().parent) as listing:
+            names = [entry.name for entry in listing]
     except ReadFailed:
         raise
     except OSError:
         names = []
-    later = [found for name in names if (found := parse_segment_name(name)) is not None and found > base]
+    later = [offset for name in names if (offset := parse_segment_name(name)) is not None and offset > base]
     return range(base, min([*later, base + MAX_RELATIVE + 1, _MAX_INT64]))
 
 
@@ -283,21 +283,21 @@ def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
     Raises: OSError if the folder cannot be listed; ReadFailed if something else has its name. A log that
     disappears meanwhile, for example because of retention, is left out.
     """
-    found = PartitionFiles()
+    files = PartitionFiles()
     logs: dict[int, SegmentFiles] = {}
     beside: list[tuple[int, str, Path]] = []
-    with entries_of(path_of(folder)) as there:
-        for entry in there:
+    with entries_of(path_of(folder)) as listing:
+        for entry in listing:
             parsed = parse_file_name(entry.name)
             if parsed is None:
                 leftover = _leftover(entry)
                 if leftover is not None:
-                    found.leftovers.append(leftover)
+                    files.leftovers.append(leftover)
                 continue
             offset, kind = parsed
             try:
                 if not _is_file(entry):
-                    found.irregular.append(entry_path(entry))
+                    files.irregular.append(entry_path(entry))
                     continue
                 if kind == KAFKA.files.log:
                     logs[offset] = SegmentFiles(offset, entry_path(entry), entry.stat().st_size)
@@ -305,23 +305,23 @@ def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
             except FileNotFoundError:
                 continue
             if kind == KAFKA.files.snapshot:
-                found.snapshots.append((offset, entry_path(entry)))
+                files.snapshots.append((offset, entry_path(entry)))
             else:
                 beside.append((offset, kind, entry_path(entry)))
     for offset, kind, path in beside:
         if offset in logs:
             setattr(logs[offset], kind, path)
         else:
-            found.orphans.append(path)
-    found.segments = [logs[offset] for offset in sorted(logs)]
-    for after, segment in pairwise(reversed(found.segments)):
+            files.orphans.append(path)
+    files.segments = [logs[offset] for offset in sorted(logs)]
+    for after, segment in pairwise(reversed(files.segments)):
         if isinstance(segment.log, StorePath) and isinstance(after.log, StorePath):
             segment.log = segment.log.followed_by(after.log)
-    found.snapshots.sort()
-    found.leftovers.sort(key=lambda leftover: leftover.path)
-    found.orphans.sort()
-    found.irregular.sort()
-    return found
+    files.snapshots.sort()
+    files.leftovers.sort(key=lambda leftover: leftover.path)
+    files.orphans.sort()
+    files.irregular.sort()
+    return files
 
 
 @contextmanager
@@ -335,8 +335,8 @@ def entries_of(folder: Path) -> Iterator[Iterator[Entry]]:
     except NotADirectoryError as error:
         text = "it has the name of a topic-partition's folder, and is none"
         raise ReadFailed(text, error.errno, 0, str(folder)) from None
-    with listing as found:
-        yield found
+    with listing as listed:
+        yield listed
 
 
 def _is_file(entry: Entry) -> bool:
@@ -373,13 +373,13 @@ def find_replicas(root: str | os.PathLike[str]) -> list[ReplicaFolder]:
 
     Raises: OSError if the directory cannot be listed.
     """
-    found = []
-    with entries(path_of(root)) as there:
-        for entry in there:
+    replicas = []
+    with entries(path_of(root)) as listing:
+        for entry in listing:
             name = parse_folder_name(entry.name)
             if name is not None and _exists(entry):
-                found.append(ReplicaFolder(name.topic_partition, name.kind, entry_path(entry)))
-    return sorted(found, key=lambda each: (each.topic_partition, each.kind.value, each.path))
+                replicas.append(ReplicaFolder(name.topic_partition, name.kind, entry_path(entry)))
+    return sorted(replicas, key=lambda replica: (replica.topic_partition, replica.kind.value, replica.path))
 
 
 def _exists(entry: Entry) -> bool:
@@ -407,22 +407,22 @@ def left_out_of(root: str | os.PathLike[str], topics: Collection[str] | None = N
     Raises: OSError if the directory cannot be listed.
     """
     # what a backup left out is not there, and in its account
-    at = path_of(root)
-    found: list[Omission] = list(at.files.left_out(at)) if isinstance(at, StorePath) else []
-    with entries(path_of(root)) as there:
-        for entry in there:
+    folder = path_of(root)
+    omissions = list(folder.files.left_out(folder)) if isinstance(folder, StorePath) else []
+    with entries(folder) as listing:
+        for entry in listing:
             name = parse_folder_name(entry.name)
             path = entry_path(entry)
             if name is None and (segments := _segments_in(entry)):
                 counted = f"{segments} segment{'s' * (segments != 1)}"
                 text = f"not read: it holds {counted}, and has not the name of a topic-partition"
-                found.append(Omission(Cause.UNKNOWN, path, text))
+                omissions.append(Omission(Cause.UNKNOWN, path, text))
             elif name is not None and name.kind is not ReplicaKind.LIVE and _exists(entry):
                 text = f"{name.kind.value} replica, not read: it is not part of a log in use"
-                found.append(Omission(Cause.ABSENT, path, text))
+                omissions.append(Omission(Cause.ABSENT, path, text))
     if topics is not None:
-        found = [each for each in found if each.path.name.startswith(tuple(topics))]
-    return sorted(found, key=lambda each: str(each.path))
+        omissions = [omission for omission in omissions if omission.path.name.startswith(tuple(topics))]
+    return sorted(omissions, key=lambda omission: str(omission.path))
 
 
 def _segments_in(entry: Entry) -> int:
@@ -430,8 +430,8 @@ def _segments_in(entry: Entry) -> int:
     try:
         if not entry.is_dir():
             return 0
-        with entries(entry_path(entry)) as there:
-            return sum(parse_segment_name(each.name) is not None for each in there)
+        with entries(entry_path(entry)) as listing:
+            return sum(parse_segment_name(item.name) is not None for item in listing)
     except ReadFailed:
         raise
     except OSError:
@@ -444,5 +444,5 @@ def find_partitions(root: str | os.PathLike[str]) -> list[PartitionFolder]:
 
     Raises: OSError if the directory cannot be listed.
     """
-    live = (each for each in find_replicas(root) if each.kind is ReplicaKind.LIVE)
-    return [PartitionFolder(each.topic_partition, each.path) for each in live]
+    live = (replica for replica in find_replicas(root) if replica.kind is ReplicaKind.LIVE)
+    return [PartitionFolder(replica.topic_partition, replica.path) for replica in live]

@@ -111,10 +111,10 @@ class RootLock:
 
     def _is_in_place(self) -> bool:
         try:
-            there = os.stat(LOCK, dir_fd=self._folder, follow_symlinks=False)
+            status = os.stat(LOCK, dir_fd=self._folder, follow_symlinks=False)
         except FileNotFoundError:
             return False
-        return (there.st_dev, there.st_ino) == _identity(self._file)
+        return (status.st_dev, status.st_ino) == _identity(self._file)
 
     def _acquire(self, folder: int) -> None:
         self._folder = os.dup(folder)
@@ -153,20 +153,20 @@ def _identity(fd: int) -> _Identity:
     return status.st_dev, status.st_ino
 
 
-def _require_file(found: os.stat_result, root: Path) -> None:
+def _require_file(status: os.stat_result, root: Path) -> None:
     """Refuse files on which opening would block; a symbolic link is refused when opened."""
-    if not stat.S_ISLNK(found.st_mode):
-        require_regular(found, root / LOCK)
+    if not stat.S_ISLNK(status.st_mode):
+        require_regular(status, root / LOCK)
 
 
 def _open_lock(folder: int, path: Path) -> tuple[int, bool]:
     """The lock's file, and whether it was created here."""
-    made = False
+    is_new = False
     flags = os.O_RDWR | CLOEXEC | NOFOLLOW
     while True:
         try:
             _require_file(os.stat(LOCK, dir_fd=folder, follow_symlinks=False), path)
-            return os.open(LOCK, flags, dir_fd=folder), made
+            return os.open(LOCK, flags, dir_fd=folder), is_new
         except FileNotFoundError:
             with os.scandir(folder) as entries:
                 if any(parse_segment_name(entry.name) is not None for entry in entries):
@@ -175,7 +175,7 @@ def _open_lock(folder: int, path: Path) -> tuple[int, bool]:
                     ) from None
         try:
             os.close(create_file(LOCK, folder=folder))
-            made = True
+            is_new = True
         except FileExistsError:
             continue
 
@@ -233,8 +233,8 @@ def is_locked(root: str | os.PathLike[str]) -> bool:
     except FileNotFoundError:
         return False
     try:
-        wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-        kind, *_ = struct.unpack("hhqqi4x", fcntl.fcntl(fd, fcntl.F_GETLK, wanted))
+        request = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        kind, *_ = struct.unpack("hhqqi4x", fcntl.fcntl(fd, fcntl.F_GETLK, request))
         return bool(kind != fcntl.F_UNLCK)
     finally:
         os.close(fd)

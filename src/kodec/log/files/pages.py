@@ -48,11 +48,11 @@ class Pages:
         onward = 0 <= start <= len(self._held) and self._held != b""
         self._width = min(2 * self._width, _WALK) if onward else _LOOK
         # An object's bytes are not asked for again.
-        kept = self._held[start:] if onward and isinstance(self._path, StorePath) else b""
+        held = self._held[start:] if onward and isinstance(self._path, StorePath) else b""
         # The following bytes may be unreadable, but they were not requested.
         for want in {min(max(size, self._width), self.size - pos): None, size: None}:
             try:
-                self._held = self._read(pos, size, want, kept)
+                self._held = self._read(pos, size, want, held)
             except OSError as error:
                 failed = ReadFailed.of(error, pos, str(self._path))
                 continue
@@ -61,9 +61,9 @@ class Pages:
         self._held = b""
         raise failed
 
-    def _read(self, pos: int, size: int, want: int, kept: bytes) -> bytes:
-        self._file.seek(pos + len(kept))
-        data = kept + (self._file.read(want - len(kept)) or b"")
+    def _read(self, pos: int, size: int, want: int, held: bytes) -> bytes:
+        self._file.seek(pos + len(held))
+        data = held + (self._file.read(want - len(held)) or b"")
         while len(data) < size and (more := self._file.read(want - len(data))):
             data += more
         return data

@@ -84,19 +84,19 @@ def resolved(path: str | os.PathLike[str]) -> Path:
     The last name is kept as it is because it names the topic-partition. The working directory
     is named as in the shell (`PWD`), if that is the same folder.
     """
-    given = path_of(path)
-    if given.name in ("", ".."):
-        told = Path(os.environ.get("PWD", ""))
-        if str(given) != "." or not _is_same_folder(told):
-            return real_path(given)
-        given = told
-    return real_path(given.parent) / given.name
+    opened = path_of(path)
+    if opened.name in ("", ".."):
+        shell_path = Path(os.environ.get("PWD", ""))
+        if str(opened) != "." or not _is_same_folder(shell_path):
+            return real_path(opened)
+        opened = shell_path
+    return real_path(opened.parent) / opened.name
 
 
-def _is_same_folder(told: Path) -> bool:
+def _is_same_folder(shell_path: Path) -> bool:
     """Whether `PWD` names the working directory, as POSIX asks of it: absolute, no `..`, the same folder."""
     try:
-        return told.is_absolute() and ".." not in told.parts and told.samefile(".")
+        return shell_path.is_absolute() and ".." not in shell_path.parts and shell_path.samefile(".")
     except OSError:
         return False
 
@@ -106,20 +106,20 @@ def partition_path(path: str | os.PathLike[str]) -> PartitionPath:
 
     Raises ValueError if the name is not that of a topic-partition's folder.
     """
-    found = resolved(path)
-    name = parse_folder_name(found.name)
+    folder = resolved(path)
+    name = parse_folder_name(folder.name)
     if name is None:
         raise ValueError(f"{path}: the folder of a topic-partition is named like orders-0")
-    return PartitionPath(found, name.topic_partition, name.kind)
+    return PartitionPath(folder, name.topic_partition, name.kind)
 
 
 def is_own_folder(path: Path) -> bool:
     """Whether a path is a folder of this user, and no link. Raises OSError, but not if it is missing."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return False
-    return stat.S_ISDIR(found.st_mode) and (not hasattr(os, "geteuid") or found.st_uid == os.geteuid())
+    return stat.S_ISDIR(status.st_mode) and (not hasattr(os, "geteuid") or status.st_uid == os.geteuid())
 
 
 def require_no_link(path: Path) -> None:
@@ -139,8 +139,8 @@ def is_log_directory(path: Path) -> bool:
     if isinstance(path, StorePath):
         # one listing, where each name would be a request
         try:
-            with entries(path) as found:
-                return any(each.name in _OF_A_LOG_DIRECTORY for each in found)
+            with entries(path) as listing:
+                return any(entry.name in _OF_A_LOG_DIRECTORY for entry in listing)
         except (FileNotFoundError, NotADirectoryError):
             return False
     return any((path / name).exists() for name in _OF_A_LOG_DIRECTORY)
@@ -157,8 +157,8 @@ def holds_kafkas_files(folder: Path) -> bool:
     try:
         if not folder.is_dir():
             return False
-        with entries(folder) as found:
-            return any(each.name in _OF_A_PARTITION or _OF_AN_OFFSET.match(each.name) for each in found)
+        with entries(folder) as listing:
+            return any(entry.name in _OF_A_PARTITION or _OF_AN_OFFSET.match(entry.name) for entry in listing)
     except OSError:
         return True
 
@@ -177,6 +177,6 @@ def require_apart(source: str | os.PathLike[str], target: str | os.PathLike[str]
     if read.is_relative_to(written):
         raise ValueError(f"{target} contains the source, {source}")
     is_partition = parse_folder_name(read.name) is not None
-    for each in [read, read.parent] if is_partition and is_log_directory(read.parent) else [read]:
-        if written.is_relative_to(each):
-            raise ValueError(f"{target} is inside the source, {each}")
+    for folder in [read, read.parent] if is_partition and is_log_directory(read.parent) else [read]:
+        if written.is_relative_to(folder):
+            raise ValueError(f"{target} is inside the source, {folder}")

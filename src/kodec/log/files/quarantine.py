@@ -37,9 +37,9 @@ def quarantine_of(folder: Path, quarantine: Path | None) -> Path:
     root = folder.parent
     if quarantine is not None and (quarantine.resolve().is_relative_to(root) or is_log_directory(quarantine)):
         raise ValueError(f"{quarantine}: the quarantine folder must be outside log directories")
-    place = (default_quarantine(root) if quarantine is None else quarantine.absolute()) / folder.name
-    require_no_link(place)
-    return place
+    folder_there = (default_quarantine(root) if quarantine is None else quarantine.absolute()) / folder.name
+    require_no_link(folder_there)
+    return folder_there
 
 
 def move_away(path: Path, place: Path) -> Path:
@@ -72,9 +72,9 @@ def keep_part(path: Path, position: int, place: Path) -> Path:
     return target
 
 
-def _free(place: Path, name: str) -> Path:
+def _free(target: Path, name: str) -> Path:
     for number in count():
-        path = place / (f"{name}.{number}" if number else name)
+        path = target / (f"{name}.{number}" if number else name)
         if not path.exists():
             return path
     raise AssertionError("some number is free")
@@ -95,10 +95,10 @@ def copy_from(path: Path, start: int, target: Path, passed: Callable[[int], None
         ):
             require_regular(os.fstat(source), path)
             os.lseek(source, start, os.SEEK_SET)
-            done = 0
+            copied = 0
             while block := os.read(source, _BLOCK):
-                write_all(out, block, done)
-                done += len(block)
+                write_all(out, block, copied)
+                copied += len(block)
                 if passed is not None:
                     passed(len(block))
             keep_owner(out, os.fstat(source))

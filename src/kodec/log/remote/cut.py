@@ -114,18 +114,18 @@ def cut_index(
     if kind == "index":
         offsets = OffsetIndex.from_bytes(data)
         offsets.entries = [
-            each
-            for each in offsets.entries
-            if first <= base_offset + each.relative_offset <= last and each.ofs_batch >= log.position
+            entry
+            for entry in offsets.entries
+            if first <= base_offset + entry.relative_offset <= last and entry.ofs_batch >= log.position
         ]
-        for each in offsets.entries:
-            each.relative_offset -= first - base_offset
-            each.ofs_batch -= log.position
+        for entry in offsets.entries:
+            entry.relative_offset -= first - base_offset
+            entry.ofs_batch -= log.position
         return offsets.to_bytes()
     if kind == "timeindex":
         times = TimeIndex.from_bytes(data)
         times.entries = [
-            each for each in times.entries if first <= base_offset + each.relative_offset <= last
+            entry for entry in times.entries if first <= base_offset + entry.relative_offset <= last
         ]
         for time in times.entries:
             time.relative_offset -= first - base_offset
@@ -134,5 +134,5 @@ def cut_index(
             times.entries.append(TimeEntry(timestamp=largest[0], relative_offset=largest[1] - first))
         return times.to_bytes()
     aborted = TransactionIndex.from_bytes(data)
-    aborted.entries = [each for each in aborted.entries if first <= each.last_offset <= last]
+    aborted.entries = [entry for entry in aborted.entries if first <= entry.last_offset <= last]
     return aborted.to_bytes()

@@ -65,20 +65,20 @@ class TierKeys(NamedTuple):
         where the private key does not open it; MissingDependency.
         """
         known = self, encryption.key_id, encryption.data_key
-        if (found := _opened.get(known)) is None:
+        if (key_of_data := _opened.get(known)) is None:
             if len(_opened) >= _MOST_OPENED:
                 _opened.clear()
-            found = _opened[known] = self._opened(encryption)
-        return found
+            key_of_data = _opened[known] = self._opened(encryption)
+        return key_of_data
 
     def _opened(self, encryption: Encryption) -> bytes:
         key = self._private_key(encryption.key_id)
         oaep, sha3 = _library("Cipher.PKCS1_OAEP"), _library("Hash.SHA3_512")
         try:
-            found = oaep.new(key, hashAlgo=sha3).decrypt(encryption.data_key)
+            data_key = oaep.new(key, hashAlgo=sha3).decrypt(encryption.data_key)
         except (ValueError, TypeError):
-            found = b""
-        if len(found) != _DATA_KEY:
+            data_key = b""
+        if len(data_key) != _DATA_KEY:
             raise Malformed(
                 "encryption.dataKey",
                 "the private key does not open it: it is another key, or the manifest was changed",
@@ -86,7 +86,7 @@ class TierKeys(NamedTuple):
                 need=f"the private key {encryption.key_id[:80]!r}",
                 have="one that does not fit",
             )
-        return bytes(found)
+        return bytes(data_key)
 
     def _private_key(self, key_id: str) -> Any:
         name, text = self._pem(key_id)
@@ -113,7 +113,7 @@ class TierKeys(NamedTuple):
             )
         path = self.file
         if path.is_dir():
-            if key_id in (".", "..") or any(each in key_id for each in "/\\\0"):
+            if key_id in (".", "..") or any(character in key_id for character in "/\\\0"):
                 raise ArgumentError(f"key {key_id[:80]!r}: no file can have this name")
             path = path / f"{key_id}.pem"
         try:
@@ -131,7 +131,7 @@ class TierKeys(NamedTuple):
 
         try:
             words = shlex.split(command)
-            done = subprocess.run(
+            process = subprocess.run(
                 words,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -146,9 +146,9 @@ class TierKeys(NamedTuple):
             raise ArgumentError(f"{source} did not end in {_SECONDS} s") from None
         except OSError as error:
             raise ArgumentError(f"{source} cannot be run: {error.strerror}") from None
-        if done.returncode:
-            raise ArgumentError(f"{source} ended with code {done.returncode}")
-        return f"what {source} prints", done.stdout[:_MOST_OF_A_KEY]
+        if process.returncode:
+            raise ArgumentError(f"{source} ended with code {process.returncode}")
+        return f"what {source} prints", process.stdout[:_MOST_OF_A_KEY]
 
 
 # Opening a key takes milliseconds, and files of a segment are opened again and again.

@@ -64,8 +64,8 @@ class CopiedSegment(NamedTuple):
 
     def end_of(self, epoch: int) -> int:
         """The last offset in it of an epoch."""
-        at = bisect_right(self.epochs, epoch, key=lambda each: each.epoch)
-        return self.epochs[at].start_offset - 1 if at < len(self.epochs) else self.end_offset
+        index = bisect_right(self.epochs, epoch, key=lambda entry: entry.epoch)
+        return self.epochs[index].start_offset - 1 if index < len(self.epochs) else self.end_offset
 
 
 class Part(NamedTuple):
@@ -99,13 +99,13 @@ class _Epoch:
             self.offsets.remove(start)
 
     def floor(self, offset: int) -> str | None:
-        at = bisect_right(self.offsets, offset)
-        return self.ids[self.offsets[at - 1]] if at else None
+        index = bisect_right(self.offsets, offset)
+        return self.ids[self.offsets[index - 1]] if index else None
 
     def after(self, offset: int) -> int:
         """The first offset of a segment above `offset`."""
-        at = bisect_right(self.offsets, offset)
-        return self.offsets[at] if at < len(self.offsets) else _NO_END
+        index = bisect_right(self.offsets, offset)
+        return self.offsets[index] if index < len(self.offsets) else _NO_END
 
 
 class RemoteSegments:
@@ -123,11 +123,11 @@ class RemoteSegments:
     @classmethod
     def copied(cls, segments: Iterable[CopiedSegment]) -> RemoteSegments:
         """Those that were copied, in this order."""
-        found = cls()
-        for each in segments:
-            found.begin(each)
-            found.change(each.segment_id, CopyState.COPY_FINISHED)
-        return found
+        remote = cls()
+        for segment in segments:
+            remote.begin(segment)
+            remote.change(segment.segment_id, CopyState.COPY_FINISHED)
+        return remote
 
     def begin(self, segment: CopiedSegment) -> None:
         """The copy of a segment has begun. Ignored, as by a broker, if it has gone further already."""
@@ -161,15 +161,17 @@ class RemoteSegments:
 
     def finished(self) -> list[CopiedSegment]:
         """Those whose copy finished and whose deletion has not begun, by first offset."""
-        found = (each for key, each in self.segments.items() if self.states[key] is CopyState.COPY_FINISHED)
-        return sorted(found, key=lambda each: (each.start_offset, each.end_offset))
+        segments = (
+            segment for key, segment in self.segments.items() if self.states[key] is CopyState.COPY_FINISHED
+        )
+        return sorted(segments, key=lambda segment: (segment.start_offset, segment.end_offset))
 
     def at(self, epoch: int, offset: int) -> CopiedSegment | None:
         """The segment that a broker reads for an offset of a leader epoch; None if there is none."""
         of_epoch = self._epochs.get(epoch)
         key = None if of_epoch is None else of_epoch.floor(offset)
-        found = None if key is None else self.segments.get(key)
-        return None if found is None or offset > found.end_of(epoch) else found
+        segment = None if key is None else self.segments.get(key)
+        return None if segment is None or offset > segment.end_of(epoch) else segment
 
     def parts(self, lineage: Sequence[LeaderEpoch], start: int = 0, stop: int = _NO_END) -> list[Part]:
         """What counts from offset `start` on and below `stop`, ascending.
@@ -177,27 +179,31 @@ class RemoteSegments:
         Args:
             lineage: the leader epochs of the log, ascending.
         """
-        found: list[Part] = []
-        for each in self._parts(lineage, start, stop):
-            if found and found[-1].segment is each.segment and found[-1].last + 1 == each.first:
-                found[-1] = found[-1]._replace(last=each.last)
+        parts_of_copies: list[Part] = []
+        for part in self._parts(lineage, start, stop):
+            if (
+                parts_of_copies
+                and parts_of_copies[-1].segment is part.segment
+                and parts_of_copies[-1].last + 1 == part.first
+            ):
+                parts_of_copies[-1] = parts_of_copies[-1]._replace(last=part.last)
             else:
-                found.append(each)
-        return found
+                parts_of_copies.append(part)
+        return parts_of_copies
 
     def _parts(self, lineage: Sequence[LeaderEpoch], start: int, stop: int) -> Iterator[Part]:
-        ends = [*(each.start_offset for each in lineage[1:]), _NO_END]
+        ends = [*(epoch.start_offset for epoch in lineage[1:]), _NO_END]
         for (epoch, begin), end in zip(lineage, ends, strict=False):
-            at, limit = max(begin, start), min(end, stop)
+            position, limit = max(begin, start), min(end, stop)
             of_epoch = self._epochs.get(epoch)
-            while of_epoch is not None and at < limit:
-                segment, following = self.at(epoch, at), of_epoch.after(at)
+            while of_epoch is not None and position < limit:
+                segment, following = self.at(epoch, position), of_epoch.after(position)
                 if segment is None:
-                    at = following
+                    position = following
                     continue
                 last = min(segment.end_of(epoch), following - 1, limit - 1)
-                yield Part(segment, at, last)
-                at = last + 1
+                yield Part(segment, position, last)
+                position = last + 1
 
     def lineage(self) -> list[LeaderEpoch]:
         """The leader epochs of the segments, each from the first offset that one has for it.
@@ -208,18 +214,18 @@ class RemoteSegments:
         for segment in self.finished():
             for epoch, start in segment.epochs:
                 starts[epoch] = min(start, starts.get(epoch, _NO_END))
-        found: list[LeaderEpoch] = []
+        epochs: list[LeaderEpoch] = []
         for epoch, start in sorted(starts.items()):
-            while found and found[-1].start_offset >= start:
-                found.pop()
-            found.append(LeaderEpoch(epoch, start))
-        return found
+            while epochs and epochs[-1].start_offset >= start:
+                epochs.pop()
+            epochs.append(LeaderEpoch(epoch, start))
+        return epochs
 
     def newest(self) -> CopiedSegment | None:
         """The segment with the latest leader epoch, and of these the longest; its epochs are the lineage."""
         return max(
             self.finished(),
-            key=lambda each: (each.epochs[-1].epoch if each.epochs else -1, each.end_offset),
+            key=lambda segment: (segment.epochs[-1].epoch if segment.epochs else -1, segment.end_offset),
             default=None,
         )
 
@@ -227,7 +233,7 @@ class RemoteSegments:
 def are_in_order(segments: Sequence[CopiedSegment]) -> bool:
     """Whether segments, by first offset, overlap neither in offsets nor in epochs: then all of them count."""
     return all(
-        one.end_offset < other.start_offset
-        and (not one.epochs or not other.epochs or one.epochs[-1].epoch <= other.epochs[0].epoch)
-        for one, other in pairwise(segments)
+        segment.end_offset < other.start_offset
+        and (not segment.epochs or not other.epochs or segment.epochs[-1].epoch <= other.epochs[0].epoch)
+        for segment, other in pairwise(segments)
     )

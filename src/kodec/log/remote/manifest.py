@@ -200,9 +200,9 @@ def _parsed(data: bytes) -> Manifest:
         )
     indexes = _indexes(_of(whole, "segmentIndexes", "", dict), encryption is not None)
     segment = _segment(whole.get("remoteLogSegmentMetadata"))
-    found = Manifest(size, chunk_size, ends, stored_size, last, compressed, encryption, indexes, segment)
-    _check_sizes(found)
-    return found
+    manifest = Manifest(size, chunk_size, ends, stored_size, last, compressed, encryption, indexes, segment)
+    _check_sizes(manifest)
+    return manifest
 
 
 def _check_sizes(manifest: Manifest) -> None:
@@ -223,8 +223,8 @@ def _check_sizes(manifest: Manifest) -> None:
             most = chunk.log.size + chunk.log.size // 128 + 512
             fits, need = 0 < content <= most, f"{around + 1} to {most + around}"
         if not fits:
-            place = f"chunkIndex.chunks[{number}]"
-            raise _wrong(place, "size of a stored chunk", f"{need} bytes", chunk.stored.size)
+            location = f"chunkIndex.chunks[{number}]"
+            raise _wrong(location, "size of a stored chunk", f"{need} bytes", chunk.stored.size)
 
 
 def _ends(text: str) -> list[int]:
@@ -237,20 +237,20 @@ def _ends(text: str) -> list[int]:
     others = sizes.others
     if isinstance(others, NoOthers):
         return [sizes.base]
-    own = (sizes.base + int.from_bytes(each, "big") for each in others.differences)
-    ends = list(accumulate([*own, others.last]))
+    sizes_of_others = (sizes.base + int.from_bytes(difference, "big") for difference in others.differences)
+    ends = list(accumulate([*sizes_of_others, others.last]))
     if ends[-1] > 2 * _MAX_INT32:
         raise _wrong(path, "larger than a segment can be", f"at most {2 * _MAX_INT32} bytes", ends[-1])
     return ends
 
 
-def _indexes(given: dict[str, Any], encrypted: bool) -> dict[str, Piece]:
-    found = {}
+def _indexes(fields: dict[str, Any], encrypted: bool) -> dict[str, Piece]:
+    pieces = {}
     for name, kind in _INDEXES.items():
-        value = given.get(name)
+        value = fields.get(name)
         path = f"segmentIndexes.{name}"
         if value is None:
-            if name == "transaction" and name in given:
+            if name == "transaction" and name in fields:
                 continue
             raise _wrong(path, "missing", "a position and a size", "nothing")
         if not isinstance(value, dict):
@@ -258,16 +258,16 @@ def _indexes(given: dict[str, Any], encrypted: bool) -> dict[str, Piece]:
         piece = Piece(_number(value, "position", path), _number(value, "size", path))
         if encrypted and 0 < piece.size < CIPHER_BYTES:
             raise _wrong(path, "size of an encrypted index", f"at least {CIPHER_BYTES}", piece.size)
-        found[kind] = piece
-    return found
+        pieces[kind] = piece
+    return pieces
 
 
-def _encryption(given: object) -> Encryption | None:
-    if given is None:
+def _encryption(value: object) -> Encryption | None:
+    if value is None:
         return None
-    if not isinstance(given, dict):
-        raise _wrong("encryption", "not how a segment is encrypted", "dataKey and aad", type(given).__name__)
-    key_id, colon, text = _of(given, "dataKey", "encryption", str).partition(":")
+    if not isinstance(value, dict):
+        raise _wrong("encryption", "not how a segment is encrypted", "dataKey and aad", type(value).__name__)
+    key_id, colon, text = _of(value, "dataKey", "encryption", str).partition(":")
     if not colon or not key_id.strip() or ":" in text:
         raise _wrong(
             "encryption.dataKey", "not an encrypted key", "<id of the RSA key>:<base64>", "other text"
@@ -275,28 +275,28 @@ def _encryption(given: object) -> Encryption | None:
     data_key = _base64(text, "encryption.dataKey")
     if not data_key:
         raise _wrong("encryption.dataKey", "not an encrypted key", "at least 1 byte", 0)
-    return Encryption(key_id, data_key, _base64(_of(given, "aad", "encryption", str), "encryption.aad"))
+    return Encryption(key_id, data_key, _base64(_of(value, "aad", "encryption", str), "encryption.aad"))
 
 
-def _segment(given: object) -> StoredSegment | None:
+def _segment(value: object) -> StoredSegment | None:
     """What was copied. The plugin does not read it again, so it may be missing."""
-    if given is None:
+    if value is None:
         return None
     try:
-        segment_id = given["remoteLogSegmentId"]  # type: ignore[index]
+        segment_id = value["remoteLogSegmentId"]  # type: ignore[index]
         owner = segment_id["topicIdPartition"]
-        epochs = given["segmentLeaderEpochs"]  # type: ignore[index]
+        epochs = value["segmentLeaderEpochs"]  # type: ignore[index]
         return StoredSegment(
             _text(owner["topicPartition"]["topic"]),
             _text(owner["topicId"]),
             whole_number(owner["topicPartition"]["partition"], 0, _MAX_INT32),
             _text(segment_id["id"]),
-            whole_number(given["startOffset"], 0, _MAX_INT64),  # type: ignore[index]
-            whole_number(given["endOffset"], 0, _MAX_INT64),  # type: ignore[index]
+            whole_number(value["startOffset"], 0, _MAX_INT64),  # type: ignore[index]
+            whole_number(value["endOffset"], 0, _MAX_INT64),  # type: ignore[index]
             tuple(
                 sorted((_epoch(epoch), whole_number(start, 0, _MAX_INT64)) for epoch, start in epochs.items())
             ),
-            whole_number(given.get("maxTimestampMs", -1), -1, _MAX_INT64),  # type: ignore[attr-defined]
+            whole_number(value.get("maxTimestampMs", -1), -1, _MAX_INT64),  # type: ignore[attr-defined]
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise _wrong(
@@ -316,16 +316,16 @@ def _epoch(text: str) -> int:
     return int(text)
 
 
-def _of(given: dict[str, Any], name: str, path: str, kind: type[T]) -> T:
-    value = given.get(name)
+def _of(fields: dict[str, Any], name: str, path: str, kind: type[T]) -> T:
+    value = fields.get(name)
     if not isinstance(value, kind):
         have = "nothing" if value is None else type(value).__name__
         raise _wrong(f"{path}.{name}" if path else name, "", kind.__name__, have)
     return value
 
 
-def _number(given: dict[str, Any], name: str, path: str = "chunkIndex", *, least: int = 0) -> int:
-    value = given.get(name)
+def _number(fields: dict[str, Any], name: str, path: str = "chunkIndex", *, least: int = 0) -> int:
+    value = fields.get(name)
     if type(value) is not int or not least <= value <= _MAX_INT32:
         have = value if type(value) is int else "nothing" if value is None else type(value).__name__
         raise _wrong(f"{path}.{name}", "", f"{least} to {_MAX_INT32}", have)

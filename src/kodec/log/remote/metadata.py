@@ -44,60 +44,60 @@ class RemotePartition(NamedTuple):
 
 
 def read_remote_segments(
-    here: Replicas, omissions: Omissions
+    replicas: Replicas, omissions: Omissions
 ) -> dict[RemotePartition, RemoteSegments] | None:
     """The segments of each topic-partition, as far as the topic is available; None if it is not.
 
     If only some of its partitions are, topic-partitions may be missing.
     """
-    found: dict[RemotePartition, RemoteSegments] = {}
-    if not _is_there(here):
+    remote: dict[RemotePartition, RemoteSegments] = {}
+    if not _is_there(replicas):
         return None
-    for message in _messages(here, omissions):
+    for message in _messages(replicas, omissions):
         if isinstance(message, RemotePartitionDeleteMetadataRecord):
             if message.remote_partition_delete_state == _DELETED:
-                found.pop(_partition(message.topic_id_partition), None)
+                remote.pop(_partition(message.topic_id_partition), None)
             continue
         owner = message.remote_log_segment_id
-        segments = found.setdefault(_partition(owner.topic_id_partition), RemoteSegments())
+        segments = remote.setdefault(_partition(owner.topic_id_partition), RemoteSegments())
         state = message.remote_log_segment_state
         if isinstance(message, RemoteLogSegmentMetadataUpdateRecord):
             if state in list(CopyState):
                 segments.change(uuid_text(owner.id), CopyState(state), message.custom_metadata)
         elif state == CopyState.COPY_STARTED:
             segments.begin(_segment(message))
-    return found
+    return remote
 
 
-def read_remote_offsets(here: Replicas, omissions: Omissions) -> dict[TopicPartition, int]:
+def read_remote_offsets(replicas: Replicas, omissions: Omissions) -> dict[TopicPartition, int]:
     """The highest offset of each topic-partition that is in remote storage, as far as the topic is available.
 
     {} if it is not. If only some of its partitions are, more may have been copied than this shows.
     """
-    found: dict[TopicPartition, int] = {}
-    if not _is_there(here):
-        return found
+    offsets: dict[TopicPartition, int] = {}
+    if not _is_there(replicas):
+        return offsets
     # The last offsets of those whose copy has begun.
-    begun: dict[UUID, int] = {}
-    for message in _messages(here, omissions):
+    started: dict[UUID, int] = {}
+    for message in _messages(replicas, omissions):
         if isinstance(message, RemotePartitionDeleteMetadataRecord):
             continue
         owner = message.remote_log_segment_id
         if isinstance(message, RemoteLogSegmentMetadataRecord):
-            begun[owner.id] = message.end_offset
-        if message.remote_log_segment_state == CopyState.COPY_FINISHED and owner.id in begun:
+            started[owner.id] = message.end_offset
+        if message.remote_log_segment_state == CopyState.COPY_FINISHED and owner.id in started:
             key = _partition(owner.topic_id_partition).topic_partition
-            found[key] = max(found.get(key, -1), begun.pop(owner.id))
-    return found
+            offsets[key] = max(offsets.get(key, -1), started.pop(owner.id))
+    return offsets
 
 
-def _is_there(here: Replicas) -> bool:
-    return any(each.topic == REMOTE_TOPIC for each in here.topic_partitions)
+def _is_there(replicas: Replicas) -> bool:
+    return any(topic_partition.topic == REMOTE_TOPIC for topic_partition in replicas.topic_partitions)
 
 
-def _messages(here: Replicas, omissions: Omissions) -> Iterator[_Message]:
+def _messages(replicas: Replicas, omissions: Omissions) -> Iterator[_Message]:
     """The messages of the topic; those about a topic-partition are in one of its partitions, in order."""
-    for log in here.of_topic(REMOTE_TOPIC):
+    for log in replicas.of_topic(REMOTE_TOPIC):
         if log.start_offset:
             omissions.gap(log.path, 0, log.start_offset - 1, "earlier segments are unknown")
         for batch in batches_of(log, omissions):
@@ -110,7 +110,7 @@ def _messages(here: Replicas, omissions: Omissions) -> Iterator[_Message]:
 
 
 def _segment(message: RemoteLogSegmentMetadataRecord) -> CopiedSegment:
-    epochs = sorted(LeaderEpoch(each.leader_epoch, each.offset) for each in message.segment_leader_epochs)
+    epochs = sorted(LeaderEpoch(epoch.leader_epoch, epoch.offset) for epoch in message.segment_leader_epochs)
     return CopiedSegment(
         uuid_text(message.remote_log_segment_id.id),
         message.start_offset,

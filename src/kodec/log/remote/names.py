@@ -58,15 +58,15 @@ def tiered_folders(path: Path) -> list[TieredFolder]:
 
     The path is that of the storage's root, a topic's folder, or a topic-partition's. Raises OSError.
     """
-    found = _at(path)
-    for folder in [] if found else _folders(path):
-        found += _at(folder)
-    return sorted(found)
+    folders = _at(path)
+    for folder in [] if folders else _folders(path):
+        folders += _at(folder)
+    return sorted(folders)
 
 
 def tiered_folder(path: Path) -> TieredFolder | None:
     """The folder as that of one topic-partition in remote storage; None if it is not one. Raises OSError."""
-    return next((each for each in _at(path) if each.path == path), None)
+    return next((folder for folder in _at(path) if folder.path == path), None)
 
 
 def _at(folder: Path) -> list[TieredFolder]:
@@ -77,9 +77,9 @@ def _at(folder: Path) -> list[TieredFolder]:
         if owner is not None and _has_segments(folder):
             return [TieredFolder(owner, folder, False, name[2])]
         return [
-            TieredFolder(owner, each, True, name[2])
-            for each in _folders(folder)
-            if (owner := _of_topic(name[1], each.name)) is not None and _has_segments(each)
+            TieredFolder(owner, subfolder, True, name[2])
+            for subfolder in _folders(folder)
+            if (owner := _of_topic(name[1], subfolder.name)) is not None and _has_segments(subfolder)
         ]
     around = _WITH_ID.fullmatch(folder.parent.name)
     owner = None if around is None else _of_topic(around[1], folder.name)
@@ -93,8 +93,8 @@ def _of_topic(topic: str, number: str) -> TopicPartition | None:
 
 
 def _folders(path: Path) -> list[Path]:
-    with entries(path) as found:
-        return sorted(entry_path(entry, path) for entry in found if _is_folder(entry))
+    with entries(path) as listing:
+        return sorted(entry_path(entry, path) for entry in listing if _is_folder(entry))
 
 
 def _is_folder(entry: Entry) -> bool:
@@ -106,8 +106,8 @@ def _is_folder(entry: Entry) -> bool:
 
 
 def _has_segments(folder: Path) -> bool:
-    with entries(folder) as found:
-        return any(_FILE.fullmatch(entry.name) is not None for entry in found)
+    with entries(folder) as listing:
+        return any(_FILE.fullmatch(entry.name) is not None for entry in listing)
 
 
 class TieredSegment(NamedTuple):
@@ -131,32 +131,32 @@ def list_objects(folder: TieredFolder, unfinished: list[Path] | None = None) -> 
     """
     logs: dict[str, tuple[int, str, Path, Status]] = {}
     beside: dict[str, dict[str, Path]] = {}
-    with entries(folder.path) as there:
-        for entry in there:
+    with entries(folder.path) as listing:
+        for entry in listing:
             match = _FILE.fullmatch(entry.name)
             if match is None or int(match[2]) > _MAX_INT64 or not entry.is_file():
                 continue
             name, base_offset, segment_id, kind = match.groups()
             path = entry_path(entry)
             if kind == "log":
-                found = entry.stat()
-                logs[name] = int(base_offset), segment_id, path, Status(found.st_size, found.st_mtime_ns)
+                status = entry.stat()
+                logs[name] = int(base_offset), segment_id, path, Status(status.st_size, status.st_mtime_ns)
             else:
                 beside.setdefault(name, {})[kind] = path
     segments = [TieredSegment(*log, beside.get(name, {})) for name, log in logs.items()]
-    segments.sort(key=lambda each: (each.base_offset, each.status.size, each.log))
+    segments.sort(key=lambda segment: (segment.base_offset, segment.status.size, segment.log))
     if not folder.manifests:
         return segments
     if unfinished is not None:
-        unfinished += [each.log for each in segments if "rsm-manifest" not in each.objects]
-    return [each for each in segments if "rsm-manifest" in each.objects]
+        unfinished += [segment.log for segment in segments if "rsm-manifest" not in segment.objects]
+    return [segment for segment in segments if "rsm-manifest" in segment.objects]
 
 
 def holds_metadata(path: Path) -> bool:
     """Whether a folder is a log directory with a partition of `__remote_log_metadata`."""
     try:
-        with entries(path) as found:
-            owners = [parse_partition_dir(each.name) for each in found]
+        with entries(path) as listing:
+            owners = [parse_partition_dir(entry.name) for entry in listing]
     except OSError:
         return False
     return any(owner is not None and owner.topic == REMOTE_TOPIC for owner in owners)

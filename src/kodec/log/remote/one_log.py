@@ -92,23 +92,23 @@ class OneLog(Remote):
             return self._found
 
     def _read_known(self) -> Mapping[RemotePartition, RemoteSegments]:
-        holders = [each for each in self._sources.metadata if holds_metadata(each)]
+        holders = [path for path in self._sources.metadata if holds_metadata(path)]
         omissions = Omissions()
-        found = read_remote_segments(Replicas(*holders), omissions) if holders else None
+        known = read_remote_segments(Replicas(*holders), omissions) if holders else None
         for problem in omissions.losses:
             self.context.notes.add(f"{REMOTE_TOPIC} is not whole: {problem}")
-        return found or {}
+        return known or {}
 
     def _known_of(self, name: str, folder: TieredFolder | None) -> tuple[str, RemoteSegments] | None:
         """The topic's id, and the segments; None if nothing is known of it."""
         owner = parse_partition_dir(name)
         ids = {key.topic_id for key in self._known if key.topic_partition == owner}
-        wanted = self._topic_id(name) or (folder.topic_id if folder is not None else None)
-        if wanted is None and len(ids) == 1:
-            (wanted,) = ids
-        if owner is None or wanted not in ids:
+        topic_id = self._topic_id(name) or (folder.topic_id if folder is not None else None)
+        if topic_id is None and len(ids) == 1:
+            (topic_id,) = ids
+        if owner is None or topic_id not in ids:
             return None
-        return wanted, self._known[RemotePartition(owner, wanted)]
+        return topic_id, self._known[RemotePartition(owner, topic_id)]
 
     def _topic_id(self, name: str) -> str | None:
         """The topic's id in the local log: it chooses what is read. Raises OSError, FormatError."""
@@ -121,12 +121,14 @@ class OneLog(Remote):
 
     def _one_of(self, name: str, folders: Sequence[TieredFolder]) -> TieredFolder:
         """Of a topic that was made again, the one that the local log is of."""
-        wanted = self._topic_id(name) if len(folders) > 1 else None
-        return super()._one_of(name, [each for each in folders if wanted in (None, each.topic_id)] or folders)
+        topic_id = self._topic_id(name) if len(folders) > 1 else None
+        return super()._one_of(
+            name, [folder for folder in folders if topic_id in (None, folder.topic_id)] or folders
+        )
 
     def known(self, name: str) -> RemoteSegments | None:
-        found = self._known_of(name, self.folder(name))
-        return super().known(name) if found is None else found[1]
+        known = self._known_of(name, self.folder(name))
+        return super().known(name) if known is None else known[1]
 
     def chosen_by(self, name: str) -> str | None:
         folder = self.folder(name)
@@ -151,9 +153,11 @@ class OneLog(Remote):
         if self._logs is None:
             return None
         try:
-            with entries(self._logs / name) as found:
+            with entries(self._logs / name) as listing:
                 return {
-                    each.name: local_file(entry_path(each), _status(each)) for each in found if each.is_file()
+                    entry.name: local_file(entry_path(entry), _status(entry))
+                    for entry in listing
+                    if entry.is_file()
                 }
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -163,8 +167,8 @@ class OneLog(Remote):
         remote = self._remote(name, local or {})
         if local is None and remote is None:
             raise not_found(self.tier / name, "no such topic-partition")
-        self._files[name] = found = (remote or {}) | (local or {})
-        return found
+        self._files[name] = files = (remote or {}) | (local or {})
+        return files
 
     def _remote(self, name: str, local: Mapping[str, ViewFile]) -> dict[str, ViewFile] | None:
         folder = self.folder(name)
@@ -179,7 +183,7 @@ class OneLog(Remote):
             assert known is not None
             # nothing of it is there: each of its segments is reported as missing
             folder = TieredFolder(owner, self.tier / f"{name}-{known[0]}", False, known[0])
-        bases = [base for each in local if (base := parse_segment_name(each)) is not None]
+        bases = [base for name in local if (base := parse_segment_name(name)) is not None]
         lineage: list[LeaderEpoch] = []
         if LEADER_EPOCHS in local:
             path = local[LEADER_EPOCHS].real
@@ -195,9 +199,9 @@ class OneLog(Remote):
     # -- the contract -----------------------------------------------------------------------------
 
     def _file(self, path: Path) -> ViewFile:
-        _, _, *rest = path.parts
-        if len(rest) == 1 and self._logs is not None:
-            real = self._logs / rest[0]
+        _, _, *inner = path.parts
+        if len(inner) == 1 and self._logs is not None:
+            real = self._logs / inner[0]
             if real.is_file():
                 status = real.stat()
                 return local_file(real, Status(status.st_size, status.st_mtime_ns))
@@ -207,21 +211,25 @@ class OneLog(Remote):
         """The topic-partitions that only remote storage has."""
         if self._sources.elsewhere is None:
             return []
-        there = self._sources.elsewhere
-        return [each for each in self.partitions() if not any((folder / each).is_dir() for folder in there)]
+        elsewhere = self._sources.elsewhere
+        return [
+            partition
+            for partition in self.partitions()
+            if not any((folder / partition).is_dir() for folder in elsewhere)
+        ]
 
     def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
-        rest = folder.parts[2:]
-        if rest:
+        inner = folder.parts[2:]
+        if inner:
             return super().entries(folder)
         assert isinstance(folder, StorePath)
-        found: dict[str, Entry] = {name: Listed(folder / name, None) for name in self._shown()}
+        listed: dict[str, Entry] = {name: Listed(folder / name, None) for name in self._shown()}
         if self._logs is not None:
-            with entries(self._logs) as there:
-                for each in there:
-                    file = None if each.is_dir() else local_file(entry_path(each), _status(each))
-                    found[each.name] = Listed(folder / each.name, None if file is None else file.status)
-        return nullcontext(iter(found.values()))
+            with entries(self._logs) as listing:
+                for entry in listing:
+                    file = None if entry.is_dir() else local_file(entry_path(entry), _status(entry))
+                    listed[entry.name] = Listed(folder / entry.name, None if file is None else file.status)
+        return nullcontext(iter(listed.values()))
 
     @contextmanager
     def _read_again_if_gone(self) -> Iterator[None]:
@@ -242,15 +250,15 @@ class OneLog(Remote):
             return super().open(path)
 
     def is_folder(self, path: Path) -> bool:
-        rest = path.parts[2:]
-        if len(rest) == 1 and self._logs is not None and (self._logs / rest[0]).is_dir():
+        inner = path.parts[2:]
+        if len(inner) == 1 and self._logs is not None and (self._logs / inner[0]).is_dir():
             return True
-        return not rest or (len(rest) == 1 and self.folder(rest[0]) is not None)
+        return not inner or (len(inner) == 1 and self.folder(inner[0]) is not None)
 
 
 def _status(entry: Entry) -> Status:
-    found = entry.stat()
-    return Status(found.st_size, found.st_mtime_ns)
+    status = entry.stat()
+    return Status(status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=64)
@@ -301,31 +309,31 @@ def with_remote_storage(*paths: str | os.PathLike[str], tier: str | os.PathLike[
             )
         if remote_of(what.path) is not None:
             raise ArgumentError(f"{path}: is remote storage itself: give a log directory")
-    folders = tuple(dict.fromkeys(each.absolute() for each, _ in resolved))
+    folders = tuple(dict.fromkeys(folder.absolute() for folder, _ in resolved))
     state = _state(folders)
-    found: list[Path] = []
+    views: list[Path] = []
     is_first = True
     for logs, name in resolved:
         own, elsewhere = logs.absolute(), None
         if not name and is_first:
-            elsewhere, is_first = tuple(each for each in folders if each != own), False
+            elsewhere, is_first = tuple(folder for folder in folders if folder != own), False
         sources = _Sources(root.absolute(), own, folders, elsewhere, state)
         view = OneLog.made(sources, context_of(root)).path
-        found.append(view / name if name else view)
-    return found
+        views.append(view / name if name else view)
+    return views
 
 
 def _state(folders: Iterable[Path]) -> int:
     """A number that changes with `__remote_log_metadata` in these log directories. Raises OSError."""
     sizes = []
     for folder in folders:
-        for each in find_partitions(folder):
-            if each.topic_partition.topic == REMOTE_TOPIC:
-                with entries(each.path) as files:
+        for partition in find_partitions(folder):
+            if partition.topic_partition.topic == REMOTE_TOPIC:
+                with entries(partition.path) as files:
                     sizes += [
-                        (str(one.path), one.stat().st_size)
-                        for one in files
-                        if parse_segment_name(one.name) is not None
+                        (str(file.path), file.stat().st_size)
+                        for file in files
+                        if parse_segment_name(file.name) is not None
                     ]
     return crc32(repr(sorted(sizes)).encode())
 
@@ -338,22 +346,22 @@ def tiers_beside_logs(paths: Sequence[Path]) -> list[Path]:
     """
     if len(paths) < 2:
         return list(paths)
-    holders = tuple(each.absolute() for each in paths if remote_of(each) is None and holds_metadata(each))
+    holders = tuple(path.absolute() for path in paths if remote_of(path) is None and holds_metadata(path))
     if not holders:
         return list(paths)
     state = _state(holders)
     return [
-        OneLog.made(_Sources(each.absolute(), None, holders, (), state), context_of(each)).path
-        if each.absolute() not in holders and _is_root(each)
-        else each
-        for each in paths
+        OneLog.made(_Sources(path.absolute(), None, holders, (), state), context_of(path)).path
+        if path.absolute() not in holders and _is_root(path)
+        else path
+        for path in paths
     ]
 
 
 def _is_root(path: Path) -> bool:
     """Whether a path is the root of remote storage."""
     try:
-        found = tiered_folders(path)
+        folders = tiered_folders(path)
     except OSError:
         return False
-    return bool(found) and all(each.path != path for each in found)
+    return bool(folders) and all(folder.path != path for folder in folders)

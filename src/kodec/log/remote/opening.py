@@ -47,20 +47,20 @@ def open_location(path: str | os.PathLike[str], context: Context | None = None) 
 
     Example: see `Context`.
     """
-    found = readable(path, DEFAULT if context is None else context)
-    if context is not None and not isinstance(found, Location):
-        found = Location(Local(context), found)
-    text = str(found)
+    location = readable(path, DEFAULT if context is None else context)
+    if context is not None and not isinstance(location, Location):
+        location = Location(Local(context), location)
+    text = str(location)
     # each kind is imported where its names are met
     if "/points/" in text or text.startswith("points/"):
         from kodec.log.remote.point import as_point
 
-        found = as_point(found) or found
-    if not isinstance(found, StorePath) and _may_be_redpanda(text):
+        location = as_point(location) or location
+    if not isinstance(location, StorePath) and _may_be_redpanda(text):
         from kodec.log.remote.redpanda import as_redpanda
 
-        found = as_redpanda(found) or found
-    return found
+        location = as_redpanda(location) or location
+    return location
 
 
 def _may_be_redpanda(text: str) -> bool:
@@ -76,11 +76,11 @@ def open_partition(path: str | os.PathLike[str]) -> PartitionPath:
     Raises ValueError if the name is not that of a topic-partition's folder.
     """
     opened = open_location(path)
-    found = resolved(opened)
-    if parse_folder_name(found.name) is None:
+    folder = resolved(opened)
+    if parse_folder_name(folder.name) is None:
         from kodec.log.remote.tier import as_partition
 
-        tiered = as_partition(found, context_of(opened))
+        tiered = as_partition(folder, context_of(opened))
         if tiered is not None:
             return PartitionPath(*tiered, ReplicaKind.LIVE)
     return partition_path(opened)
@@ -92,17 +92,17 @@ def writable_partition(path: str | os.PathLike[str]) -> PartitionPath:
     A link is in one log directory and the folder in another place: which lock a broker holds, and which
     checkpoints count, is unknown. Raises ValueError.
     """
-    found = partition_path(open_location(path))
-    require_no_link(found.path)
-    require_no_view(found.path)
-    return found
+    folder = partition_path(open_location(path))
+    require_no_link(folder.path)
+    require_no_view(folder.path)
+    return folder
 
 
 def require_no_view(target: Path) -> None:
     """Refuse to write into a directory of another system, which is only read. Raises ValueError."""
-    for each in () if isinstance(target, StorePath) else real_path(target).parents:
-        if isinstance(view := open_location(each), StorePath):
-            raise ValueError(f"{target} is inside {each}: {view.what}, which is only read")
+    for parent in () if isinstance(target, StorePath) else real_path(target).parents:
+        if isinstance(view := open_location(parent), StorePath):
+            raise ValueError(f"{target} is inside {parent}: {view.what}, which is only read")
 
 
 def require_outside_logs(target: Path) -> None:
@@ -111,11 +111,11 @@ def require_outside_logs(target: Path) -> None:
     A broker does not start if it finds such a folder. Raises ValueError. The target need not exist.
     """
     require_no_view(target)
-    for each in real_path(target).parents:
+    for parent in real_path(target).parents:
         # Many a folder is named like one, `build-12`, and has logs of another kind.
-        is_partition = parse_folder_name(each.name) is not None and any(
-            parse_segment_name(path.name) is not None for path in each.glob("*.log")
+        is_partition = parse_folder_name(parent.name) is not None and any(
+            parse_segment_name(path.name) is not None for path in parent.glob("*.log")
         )
-        if is_partition or is_log_directory(each):
+        if is_partition or is_log_directory(parent):
             what = "a topic-partition's folder" if is_partition else "a broker's log directory"
-            raise ValueError(f"{target} is inside {each}, {what}")
+            raise ValueError(f"{target} is inside {parent}, {what}")

@@ -200,22 +200,26 @@ class BackupPoint:
     @property
     def omissions(self) -> Omissions:
         """What it lacks of the log directories."""
-        found = Omissions()
-        for each in self.directories:
-            found.extend(each.omissions)
-        return found
+        omissions = Omissions()
+        for directory in self.directories:
+            omissions.extend(directory.omissions)
+        return omissions
 
     @property
     def is_whole(self) -> bool:
         """Whether all of the log directories is in it, without damage."""
-        return all(each.omissions.is_whole for each in self.directories)
+        return all(directory.omissions.is_whole for directory in self.directories)
 
     def folders(self) -> Iterator[tuple[str, str, dict[str, BackupFile]]]:
         """Each folder: its path in the point, the folder of its objects, and its files."""
-        for each in self.directories:
-            yield each.name, BESIDE, each.files
-            for one in each.partitions:
-                yield "/".join(filter(None, (each.name, one.folder))), one.folder, one.files
+        for directory in self.directories:
+            yield directory.name, BESIDE, directory.files
+            for partition in directory.partitions:
+                yield (
+                    "/".join(filter(None, (directory.name, partition.folder))),
+                    partition.folder,
+                    partition.files,
+                )
 
     def objects(self) -> dict[str, BackupPart]:
         """The objects that it needs: the path below `objects` of each."""
@@ -251,29 +255,29 @@ def point_bytes(point: BackupPoint) -> bytes:
         "number": point.number,
         "directories": [
             {
-                "name": each.name,
-                "host": each.host,
-                "source": each.source,
-                "clusterId": each.cluster_id,
-                "nodeId": each.node_id,
-                "directoryId": each.directory_id,
-                "files": _plain(each.files),
+                "name": directory.name,
+                "host": directory.host,
+                "source": directory.source,
+                "clusterId": directory.cluster_id,
+                "nodeId": directory.node_id,
+                "directoryId": directory.directory_id,
+                "files": _plain(directory.files),
                 "partitions": [
                     {
-                        "folder": one.folder,
-                        "listed": one.listed,
-                        "attempts": one.attempts,
-                        "active": one.active,
-                        "endOffset": one.end_offset,
-                        "highWatermark": one.high_watermark,
-                        "files": _plain(one.files),
+                        "folder": partition.folder,
+                        "listed": partition.listed,
+                        "attempts": partition.attempts,
+                        "active": partition.active,
+                        "endOffset": partition.end_offset,
+                        "highWatermark": partition.high_watermark,
+                        "files": _plain(partition.files),
                     }
-                    for one in each.partitions
+                    for partition in directory.partitions
                 ],
-                "leftOut": [one.facts() for one in each.omissions],
-                "more": [each.omissions.more, each.omissions.more_losses],
+                "leftOut": [omission.facts() for omission in directory.omissions],
+                "more": [directory.omissions.more, directory.omissions.more_losses],
             }
-            for each in point.directories
+            for directory in point.directories
         ],
     }
     return gzip.compress(json.dumps(document, separators=(",", ":")).encode(), 6, mtime=0)
@@ -287,7 +291,7 @@ def _plain(files: Mapping[str, BackupFile]) -> dict[str, dict[str, object]]:
             "modified": file.modified,
             **({} if file.data is None else {"data": base64.b64encode(file.data).decode()}),
             **({} if file.seen is None else {"seen": list(file.seen)}),
-            **({"parts": [list(each) for each in file.parts]} if file.parts else {}),
+            **({"parts": [list(part) for part in file.parts]} if file.parts else {}),
         }
         for name, file in files.items()
     }
@@ -309,16 +313,16 @@ def parse_point(data: bytes, source: str) -> BackupPoint:
     if not unpacker.eof:
         raise _wrong("the file ends within it", source)
     try:
-        found = read_json(text, most_values=_FEW_VALUES + _MOST_VALUES_OF_A_BYTE * len(data))
-        if found["format"] != "kodec-backup" or found["version"] != VERSION:
-            raise ValueError(f"version {found['version']!r}, and this kodec reads {VERSION}")
-        _require_known(found, "format", "version", "point", "begun", "ended", "number", "directories")
+        fields = read_json(text, most_values=_FEW_VALUES + _MOST_VALUES_OF_A_BYTE * len(data))
+        if fields["format"] != "kodec-backup" or fields["version"] != VERSION:
+            raise ValueError(f"version {fields['version']!r}, and this kodec reads {VERSION}")
+        _require_known(fields, "format", "version", "point", "begun", "ended", "number", "directories")
         return BackupPoint(
-            _text(found["point"], _NAME),
-            whole_number(found["begun"]),
-            whole_number(found["ended"]),
-            [_directory(each) for each in found["directories"]],
-            whole_number(found.get("number", 0)),
+            _text(fields["point"], _NAME),
+            whole_number(fields["begun"]),
+            whole_number(fields["ended"]),
+            [_directory(directory) for directory in fields["directories"]],
+            whole_number(fields.get("number", 0)),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _wrong(f"{type(error).__name__}: {error}"[:200], source) from None
@@ -337,9 +341,9 @@ _KEYS_OF_A_PARTITION = (
 )
 
 
-def _require_known(found: dict[str, Any], *names: str) -> None:
+def _require_known(fields: dict[str, Any], *names: str) -> None:
     """Raises ValueError for a key that no manifest of this version has."""
-    if unknown := found.keys() - set(names):
+    if unknown := fields.keys() - set(names):
         raise ValueError(f"{min(unknown)!r:.100} is unknown")
 
 
@@ -347,47 +351,49 @@ def _or_none(value: object) -> int | None:
     return None if value is None else whole_number(value)
 
 
-def _directory(found: dict[str, Any]) -> BackupDirectory:
-    _require_known(found, *_KEYS_OF_A_DIRECTORY)
-    for each in found["partitions"]:
-        _require_known(each, *_KEYS_OF_A_PARTITION)
+def _directory(fields: dict[str, Any]) -> BackupDirectory:
+    _require_known(fields, *_KEYS_OF_A_DIRECTORY)
+    for partition in fields["partitions"]:
+        _require_known(partition, *_KEYS_OF_A_PARTITION)
     return BackupDirectory(
-        _text(found["name"], _NAME) if found["name"] else "",
-        str(found["host"]),
-        str(found["source"]),
-        found["clusterId"],
-        _or_none(found["nodeId"]),
-        found["directoryId"],
-        _files(found["files"]),
+        _text(fields["name"], _NAME) if fields["name"] else "",
+        str(fields["host"]),
+        str(fields["source"]),
+        fields["clusterId"],
+        _or_none(fields["nodeId"]),
+        fields["directoryId"],
+        _files(fields["files"]),
         [
             BackupPartition(
-                _text(each["folder"], _NAME),
-                _files(each["files"]),
-                whole_number(each["listed"]),
-                whole_number(each["attempts"]),
-                _or_none(each["active"]),
-                _or_none(each["endOffset"]),
-                _or_none(each["highWatermark"]),
+                _text(partition["folder"], _NAME),
+                _files(partition["files"]),
+                whole_number(partition["listed"]),
+                whole_number(partition["attempts"]),
+                _or_none(partition["active"]),
+                _or_none(partition["endOffset"]),
+                _or_none(partition["highWatermark"]),
             )
-            for each in found["partitions"]
+            for partition in fields["partitions"]
         ],
-        _omissions(found),
+        _omissions(fields),
     )
 
 
-def _omissions(found: dict[str, Any]) -> Omissions:
+def _omissions(fields: dict[str, Any]) -> Omissions:
     """What a log directory's part of a point lacks; older versions wrote `missing` and `damaged` instead."""
     account = Omissions()
-    for each in found.get("leftOut", ()):
-        numbers = (each.get(key) for key in ("position", "size", "firstOffset", "lastOffset", "records"))
-        bounds = [_or_none(one) for one in numbers]
-        account.add(Omission(Cause(each["cause"]), Path(each["path"]), str(each["reason"]), *bounds))
-    for name, reason in found.get("missing", {}).items():
-        account.lose(Path(found["source"], name), str(reason), Cause.MISSING)
-    for each in found["partitions"]:
-        for one in each.get("damaged", ()):
-            account.lose(Path(found["source"], each["folder"]), str(one))
-    more, losses = map(whole_number, found.get("more", (0, 0)))
+    for omission in fields.get("leftOut", ()):
+        numbers = (omission.get(key) for key in ("position", "size", "firstOffset", "lastOffset", "records"))
+        bounds = [_or_none(number) for number in numbers]
+        account.add(
+            Omission(Cause(omission["cause"]), Path(omission["path"]), str(omission["reason"]), *bounds)
+        )
+    for name, reason in fields.get("missing", {}).items():
+        account.lose(Path(fields["source"], name), str(reason), Cause.MISSING)
+    for partition in fields["partitions"]:
+        for damaged in partition.get("damaged", ()):
+            account.lose(Path(fields["source"], partition["folder"]), str(damaged))
+    more, losses = map(whole_number, fields.get("more", (0, 0)))
     if not 0 <= losses <= more:
         raise ValueError(f"{losses} losses of {more}")
     account.more += more
@@ -395,22 +401,22 @@ def _omissions(found: dict[str, Any]) -> Omissions:
     return account
 
 
-def _files(found: dict[str, Any]) -> dict[str, BackupFile]:
+def _files(fields: dict[str, Any]) -> dict[str, BackupFile]:
     files = {}
-    for name, each in found.items():
-        _require_known(each, "size", "sha256", "modified", "data", "seen", "parts")
-        data = base64.b64decode(each["data"], validate=True) if "data" in each else None
-        size = whole_number(each["size"], 0)
+    for name, file in fields.items():
+        _require_known(file, "size", "sha256", "modified", "data", "seen", "parts")
+        data = base64.b64decode(file["data"], validate=True) if "data" in file else None
+        size = whole_number(file["size"], 0)
         if data is not None and len(data) != size:
             raise ValueError(f"{name}: {size} bytes")
-        seen = tuple(map(whole_number, each["seen"])) if "seen" in each else None
+        sizes_before = tuple(map(whole_number, file["seen"])) if "seen" in file else None
         parts = tuple(
-            BackupPart(whole_number(part), _text(sha, _HASH)) for part, sha in each.get("parts", ())
+            BackupPart(whole_number(part), _text(sha, _HASH)) for part, sha in file.get("parts", ())
         )
         if parts and (min(parts).size < 1 or sum(part.size for part in parts) != size):
             raise ValueError(f"{name}: {size} bytes in parts of {[part.size for part in parts]}")
         files[_text(name, _NAME)] = BackupFile(
-            size, _text(each["sha256"], _HASH), whole_number(each["modified"]), data, seen, parts
+            size, _text(file["sha256"], _HASH), whole_number(file["modified"]), data, sizes_before, parts
         )
     return files
 
@@ -426,10 +432,10 @@ def read_point(target: Path, name: str) -> BackupPoint:
     path = target / POINTS / f"{name}{SUFFIX}"
     with files_of(path).open(path) as file:
         data = file.read(_MOST_STORED)
-    found = parse_point(data, str(path))
-    if found.name != name:
-        raise _wrong(f"the point {found.name}", str(path))
-    return found
+    point = parse_point(data, str(path))
+    if point.name != name:
+        raise _wrong(f"the point {point.name}", str(path))
+    return point
 
 
 # -- a point as log directories -------------------------------------------------------------------
@@ -440,18 +446,18 @@ def as_point(path: Path) -> StorePath | None:
 
     A name alone shows nothing: its manifest must be there.
     """
-    found = _POINT.fullmatch(str(path))
+    match = _POINT.fullmatch(str(path))
     context = context_of(path)
-    if found is None or (isinstance(path, StorePath) and not isinstance(path.files, Bucket)):
+    if match is None or (isinstance(path, StorePath) and not isinstance(path.files, Bucket)):
         return None
-    around = found[1]
+    around = match[1]
     if isinstance(path, StorePath):
         target = path_of(around, context)
     else:
         target = Path("/" if around == "" else around or ".").absolute()
-    if not _is_point(target, found[2]):
+    if not _is_point(target, match[2]):
         return None
-    return Point.at(target, found[2], context).path.joinpath(*filter(None, found[3].split("/")))
+    return Point.at(target, match[2], context).path.joinpath(*filter(None, match[3].split("/")))
 
 
 def point_of(path: Path) -> Point | None:
@@ -518,11 +524,11 @@ class Point(Files):
 
     def _file(self, path: Path) -> tuple[str, BackupFile]:
         self._manifest.key(path)
-        *rest, name = path.parts[3:] or ("",)
-        found = self._manifest.folders.get("/".join(rest), {}).get(name)
-        if found is None:
+        *folders, name = path.parts[3:] or ("",)
+        file = self._manifest.folders.get("/".join(folders), {}).get(name)
+        if file is None:
             raise not_found(path, "no such file in the point")
-        return found
+        return file
 
     def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
         assert isinstance(folder, StorePath)
@@ -530,11 +536,11 @@ class Point(Files):
         key = known.key(folder)
         if key not in known.folders:
             raise not_found(folder, "no such folder in the point")
-        found: list[Entry] = [Listed(folder / name, None) for name in known.inside.get(key, ())]
+        entries: list[Entry] = [Listed(folder / name, None) for name in known.inside.get(key, ())]
         for name, (_, file) in known.folders[key].items():
             status = _status(file)
-            found.append(Listed((folder / name).seen(status), status))
-        return nullcontext(iter(found))
+            entries.append(Listed((folder / name).seen(status), status))
+        return nullcontext(iter(entries))
 
     def is_folder(self, path: Path) -> bool:
         return "/".join(path.parts[3:]) in self._manifest.folders
@@ -598,12 +604,12 @@ class _Manifest:
             if path not in self.folders:
                 self.inside.setdefault(around, []).append(last)
                 self.inside.setdefault(path, [])
-            self.folders.setdefault(path, {}).update({each: (folder, file) for each, file in files.items()})
+            self.folders.setdefault(path, {}).update({name: (folder, file) for name, file in files.items()})
             if folder != BESIDE:
                 self._partitions.add(path)
         for directory in point.directories:
-            for one in directory.omissions:
-                self._leave_out(place.path, directory, one)
+            for omission in directory.omissions:
+                self._leave_out(place.path, directory, omission)
             if directory.omissions.more_losses:
                 text = f"{directory.omissions.more_losses} more things that could not be read"
                 more = Omission(Cause.UNREACHABLE, place.path, text)
@@ -612,22 +618,22 @@ class _Manifest:
     def _leave_out(self, point: StorePath, directory: BackupDirectory, omission: Omission) -> None:
         """List what the point lacks under its name; what other readers do not see by that, apart."""
         try:
-            rest = omission.path.relative_to(directory.source).parts
+            parts = omission.path.relative_to(directory.source).parts
         except ValueError:
             return
-        if len(rest) > 2 or not all(_NAME.fullmatch(each) and each != ".." for each in rest):
+        if len(parts) > 2 or not all(_NAME.fullmatch(part) and part != ".." for part in parts):
             return
-        key = "/".join(filter(None, (directory.name, *rest)))
+        key = "/".join(filter(None, (directory.name, *parts)))
         around, _, last = key.rpartition("/")
         if omission.cause in (Cause.UNREACHABLE, Cause.MISSING) and omission.first_offset is None:
-            if (key not in self.folders or not rest) and last not in self.folders.get(around, {}):
+            if (key not in self.folders or not parts) and last not in self.folders.get(around, {}):
                 self._lost[key] = omission
-                if rest:
+                if parts:
                     self.inside.setdefault(around, []).append(last)
         elif key not in self.folders and last not in self.folders.get(around, {}):
             # of what is there a reader sees itself what is wrong
-            left = replace(omission, path=point.joinpath(*key.split("/")))
-            self.left_out.setdefault(directory.name, []).append(left)
+            shown = replace(omission, path=point.joinpath(*key.split("/")))
+            self.left_out.setdefault(directory.name, []).append(shown)
 
     def key(self, path: Path) -> str:
         """The key of a path, in no place that the point lacks.
@@ -662,7 +668,7 @@ class _Joined(PositionedFile):
         self.size = self._ends[-1]
 
     def _bytes_at(self, position: int, size: int) -> bytes:
-        found = []
+        parts = []
         end = position + size
         for number in range(bisect_right(self._ends, position), len(self._parts)):
             begin = self._ends[number - 1] if number else 0
@@ -671,15 +677,15 @@ class _Joined(PositionedFile):
             data = part.read(stop - position)
             if len(data) != stop - position:
                 raise ReadFailed("an object of the backup is shorter than it was", errno.EIO, begin, None)
-            found.append(data)
+            parts.append(data)
             position = stop
             if position == end:
                 break
-        return b"".join(found)
+        return b"".join(parts)
 
     def close(self) -> None:
-        for each in self._parts:
-            each.close()
+        for part in self._parts:
+            part.close()
         super().close()
 
 

@@ -109,12 +109,12 @@ def as_redpanda(path: Path) -> StorePath | None:
         return _segment(path, context)
     if not path.is_dir():
         return None
-    found = _absolute(path)
-    if _FOLDER.fullmatch(found.name):
-        return _partition(found, context)
-    above = (found, found.parent, found.parent.parent)
-    is_part = any((each / _OWN).is_dir() for each in above)
-    return Redpanda.at(found, context).path if is_part or _is_copy(found) else None
+    folder = _absolute(path)
+    if _FOLDER.fullmatch(folder.name):
+        return _partition(folder, context)
+    above = (folder, folder.parent, folder.parent.parent)
+    is_part = any((parent / _OWN).is_dir() for parent in above)
+    return Redpanda.at(folder, context).path if is_part or _is_copy(folder) else None
 
 
 def _is_copy(folder: Path) -> bool:
@@ -128,14 +128,16 @@ def _is_copy(folder: Path) -> bool:
         topics = [folder]
     else:
         topics = _first_folders(folder / _KAFKA)
-    inside = (each for topic in topics for each in _first_folders(topic) if _FOLDER.fullmatch(each.name))
-    return any(_segments_of(each) for each in islice(inside, _LOOKED_INTO))
+    inside = (
+        folder for topic in topics for folder in _first_folders(topic) if _FOLDER.fullmatch(folder.name)
+    )
+    return any(_segments_of(folder) for folder in islice(inside, _LOOKED_INTO))
 
 
 def _first_folders(folder: Path) -> list[Path]:
     try:
-        with os.scandir(folder) as there:
-            return [Path(each.path) for each in islice(there, _LOOKED_INTO) if each.is_dir()]
+        with os.scandir(folder) as listing:
+            return [Path(entry.path) for entry in islice(listing, _LOOKED_INTO) if entry.is_dir()]
     except OSError:
         return []
 
@@ -146,27 +148,27 @@ def _absolute(path: Path) -> Path:
 
 
 def _partition(folder: Path, context: Context) -> StorePath | None:
-    found = _folders(folder)
-    if not found or not _segments_of(folder):
+    folder_of_log = _folders(folder)
+    if not folder_of_log or not _segments_of(folder):
         return None
-    name, data = str(found[0].topic_partition), folder.parents[2]
+    name, data = str(folder_of_log[0].topic_partition), folder.parents[2]
     for root in ([data] if (data / _OWN).is_dir() else []) + [folder]:
         view = Redpanda.at(root, context)
-        one = view.folder(name)
-        if one is not None and one.path == folder:
+        partition = view.folder(name)
+        if partition is not None and partition.path == folder:
             return view.path / name
     return Redpanda.at(folder, context).path
 
 
 def _segment(path: Path, context: Context) -> StorePath | None:
-    found = _absolute(path)
-    folder = _partition(found.parent, context) if _FOLDER.fullmatch(found.parent.name) else None
-    if folder is None or len(folder.parts) < 3 or not found.is_file():
+    file = _absolute(path)
+    folder = _partition(file.parent, context) if _FOLDER.fullmatch(file.parent.name) else None
+    if folder is None or len(folder.parts) < 3 or not file.is_file():
         return None
-    with entries(folder) as there:
-        for each in there:
-            path_in_view = entry_path(each)
-            if real_of(path_in_view) == found and isinstance(path_in_view, StorePath):
+    with entries(folder) as listing:
+        for entry in listing:
+            path_in_view = entry_path(entry)
+            if real_of(path_in_view) == file and isinstance(path_in_view, StorePath):
                 return path_in_view
     raise ReadFailed("it has no batches of clients, only Redpanda's own", errno.ENODATA, 0, str(path))
 
@@ -183,43 +185,43 @@ def _folders(root: Path, unlisted: dict[Path, OSError] | None = None) -> list[Re
         inside: list[Path] = []
         for folder in level:
             try:
-                with os.scandir(folder) as there:
-                    inside += [Path(each.path) for each in there if each.is_dir(follow_symlinks=False)]
+                with os.scandir(folder) as listing:
+                    inside += [Path(entry.path) for entry in listing if entry.is_dir(follow_symlinks=False)]
             except OSError as error:
                 if folder == root:
                     raise
                 if unlisted is not None:
                     unlisted[folder] = error
         level = sorted(inside)
-        if found := _as_folders(level):
-            return found
+        if folders := _as_folders(level):
+            return folders
     return []
 
 
 def _as_folders(level: Sequence[Path]) -> list[RedpandaFolder]:
-    found = []
+    folders = []
     for path in level:
         if _FOLDER.fullmatch(path.name) is None:
             continue
         number, revision = path.name.split("_")
         owner = parse_partition_dir(f"{path.parent.name}-{number}")
         if owner is not None:
-            found.append(RedpandaFolder(owner, path, path.parent.parent.name, int(revision)))
-    return found
+            folders.append(RedpandaFolder(owner, path, path.parent.parent.name, int(revision)))
+    return folders
 
 
 def _segments_of(folder: Path) -> list[_Segment]:
     """The segments in a folder, by their base offsets. Raises OSError."""
-    found = []
-    with os.scandir(folder) as there:
-        for each in there:
-            match = _SEGMENT.fullmatch(each.name)
-            if match is None or int(match[1]) > _MAX_INT64 or not each.is_file():
+    segments = []
+    with os.scandir(folder) as listing:
+        for entry in listing:
+            match = _SEGMENT.fullmatch(entry.name)
+            if match is None or int(match[1]) > _MAX_INT64 or not entry.is_file():
                 continue
-            at = each.stat()
+            at = entry.stat()
             status = Status(at.st_size, at.st_mtime_ns)
-            found.append(_Segment(int(match[1]), int(match[2]), Path(each.path), status))
-    return sorted(found)
+            segments.append(_Segment(int(match[1]), int(match[2]), Path(entry.path), status))
+    return sorted(segments)
 
 
 # -- the directory --------------------------------------------------------------------------------
@@ -258,20 +260,22 @@ class Redpanda(View):
         return real_of(path) or path
 
     def text(self, path: Path) -> str:
-        _, _, *rest = path.parts
-        if real_of(path) is None and rest and (folder := self.folder(rest[0])) is not None:
-            return "/".join([str(folder.path), *rest[1:]])
+        _, _, *inner = path.parts
+        if real_of(path) is None and inner and (folder := self.folder(inner[0])) is not None:
+            return "/".join([str(folder.path), *inner[1:]])
         return super().text(path)
 
     def partitions(self) -> dict[str, RedpandaFolder]:
         """The folders of topic-partitions, the newest of each. Raises OSError."""
-        found: dict[str, RedpandaFolder] = {}
-        for each in _folders(self.data):
-            name = str(each.topic_partition)
-            if each.namespace == _KAFKA and (name not in found or found[name].revision < each.revision):
-                found[name] = each
-        self._folders = found
-        return found
+        folders: dict[str, RedpandaFolder] = {}
+        for folder in _folders(self.data):
+            name = str(folder.topic_partition)
+            if folder.namespace == _KAFKA and (
+                name not in folders or folders[name].revision < folder.revision
+            ):
+                folders[name] = folder
+        self._folders = folders
+        return folders
 
     def folder(self, name: str) -> RedpandaFolder | None:
         return self._folders.get(name) or self.partitions().get(name)
@@ -283,32 +287,34 @@ class Redpanda(View):
         """
         if len(path.parts) > 2:
             return []
-        live = {each.path for each in self.partitions().values()}
+        live = {partition.path for partition in self.partitions().values()}
         unlisted: dict[Path, OSError] = {}
         folders = _folders(self.data, unlisted)
-        found = [
+        omissions = [
             Omission(Cause.UNREACHABLE, path, f"{path}: {error.strerror}")
             for path, error in unlisted.items()
             if path.name != "lost+found"
         ]
-        for each in folders:
-            if each.path not in live:
-                own = f"a log of Redpanda's own, of the namespace {each.namespace}"
-                reason = own if each.namespace != _KAFKA else "of a topic that was made again since"
-                found.append(Omission(Cause.ABSENT, each.path, f"{reason}: not read"))
-        return found
+        for folder in folders:
+            if folder.path not in live:
+                text = f"a log of Redpanda's own, of the namespace {folder.namespace}"
+                reason = text if folder.namespace != _KAFKA else "of a topic that was made again since"
+                omissions.append(Omission(Cause.ABSENT, folder.path, f"{reason}: not read"))
+        return omissions
 
     def beside(self) -> Mapping[str, ViewFile]:
         """Where logs start whose first records were deleted. Raises OSError."""
         starts = {}
-        for each in self.partitions().values():
+        for partition in self.partitions().values():
             try:
-                start = _start_in_snapshot(each.path)
+                start = _start_in_snapshot(partition.path)
             except OSError as error:
-                self.context.notes.add(f"where the log of {each.topic_partition} starts is unknown: {error}")
+                self.context.notes.add(
+                    f"where the log of {partition.topic_partition} starts is unknown: {error}"
+                )
                 continue
             if start is not None:
-                starts[each.topic_partition] = start.offset - start.delta
+                starts[partition.topic_partition] = start.offset - start.delta
         data = offsets_bytes(starts)
         return {LOG_START_OFFSETS: ViewFile(self.data, Status(len(data), 0), partial(io.BytesIO, data))}
 
@@ -321,7 +327,7 @@ class Redpanda(View):
         if folder is None:
             raise FileNotFoundError(errno.ENOENT, "no such topic-partition", str(self.data / name))
         segments, raft = _segments_of(folder.path), _counts_raft_offsets()
-        scans = [_scan(each.path, each.status, raft) for each in segments]
+        scans = [_scan(segment.path, segment.status, raft) for segment in segments]
         files: dict[str, ViewFile] = {}
         delta = _first_delta(folder, segments, scans, self.context.notes)
         expected: int | None = None
@@ -367,7 +373,7 @@ class Redpanda(View):
     def _note_own(self, name: str, scans: Sequence[_Scan]) -> None:
         """Note how many batches of Redpanda's own are left out, of all topic-partitions so far."""
         self._total.subtract(self._own.get(name, {}))
-        self._own[name] = sum((each.left_out for each in scans), Counter())
+        self._own[name] = sum((scan.left_out for scan in scans), Counter())
         self._total.update(self._own[name])
         total = sorted((kind, count) for kind, count in self._total.items() if count)
         if total:
@@ -411,16 +417,16 @@ def _first_delta(
     first = segments[0].base_offset if segments else 0
     if first == 0:
         return 0
-    found = _start_in_snapshot(folder.path)
-    end = next((each.end for each in reversed(scans) if each.end is not None), first)
-    if found is not None and first <= found.offset <= end:
-        own = (each for scan in scans for each in zip(scan.own[::2], scan.own[1::2], strict=True))
-        delta = found.delta - sum(count for offset, count in own if offset < found.offset)
+    start = _start_in_snapshot(folder.path)
+    end = next((scan.end for scan in reversed(scans) if scan.end is not None), first)
+    if start is not None and first <= start.offset <= end:
+        deltas = (delta for scan in scans for delta in zip(scan.own[::2], scan.own[1::2], strict=True))
+        delta = start.delta - sum(count for offset, count in deltas if offset < start.offset)
         if 0 <= delta <= first:
             return delta
     raise ReadFailed(
         f"Kafka's offsets are unknown: the log begins at the offset {first} of the Raft log, and "
-        f"{'its snapshot is of another offset' if found else 'no snapshot shows how many before it count'}; "
+        f"{'its snapshot is of another offset' if start else 'no snapshot shows how many before it count'}; "
         f"{REDPANDA_OFFSETS}=raft reads it with the offsets of the Raft log",
         errno.EIO,
         0,
@@ -440,13 +446,13 @@ def _start_in_snapshot(folder: Path) -> _Start | None:
     except FileNotFoundError:
         return None
     try:
-        found = RedpandaSnapshot.from_bytes(data)
+        snapshot = RedpandaSnapshot.from_bytes(data)
     except FormatError as error:
         raise ReadFailed(str(error.in_source(str(path))), errno.EIO, 0, str(path)) from error
-    if not 0 <= found.offset_delta <= found.last_offset + 1:
+    if not 0 <= snapshot.offset_delta <= snapshot.last_offset + 1:
         return None
-    delta = 0 if _counts_raft_offsets() else found.offset_delta
-    return _Start(found.last_offset + 1, delta)
+    delta = 0 if _counts_raft_offsets() else snapshot.offset_delta
+    return _Start(snapshot.last_offset + 1, delta)
 
 
 # -- segments -------------------------------------------------------------------------------------
@@ -480,9 +486,9 @@ def _pieces(file: io.FileIO, size: int) -> Iterator[_Piece]:
             position += header.size
             expected = header.last_offset + 1
             continue
-        found = _next_header(file, position + 1, end, expected)
-        yield _Piece(position, found - position, None)
-        position = found
+        following = _next_header(file, position + 1, end, expected)
+        yield _Piece(position, following - position, None)
+        position = following
 
 
 def _end_of_content(file: io.FileIO, size: int) -> int:
@@ -515,7 +521,7 @@ def _scan(path: Path, status: Status, raft: bool) -> _Scan:
     With `raft`, all batches take offsets, as in the Raft log.
     """
     size, end, damaged = 0, None, None
-    own = array("q")
+    own_offsets = array("q")
     left_out: Counter[int] = Counter()
     away: Counter[int] = Counter()
     with io.FileIO(path) as file:
@@ -530,14 +536,14 @@ def _scan(path: Path, status: Status, raft: bool) -> _Scan:
             if header.is_own:
                 left_out[header.type] += 1
             if header.takes_no_kafka_offset and not raft:
-                own.extend((header.offset, end - header.offset))
+                own_offsets.extend((header.offset, end - header.offset))
             else:
                 size += min(header.kafka_size, piece.size)
             if damaged is None and not header.is_known:
                 damaged = piece.position
             if header.type in UNREADABLE:
                 away[header.type] += 1
-    return _Scan(size, end, own, left_out, away, damaged)
+    return _Scan(size, end, own_offsets, left_out, away, damaged)
 
 
 def _opened(segment: _Segment, delta: int) -> BinaryIO:
@@ -600,8 +606,8 @@ class RedpandaLog(PositionedFile):
         header = read_header(data)
         if header is None:
             raise ReadFailed("it was changed while it was read", errno.EIO, origin, str(self._file.name))
-        made = header.as_kafka(header.offset - self._deltas[number], self._epoch)
-        return (made + data[HEAD_SIZE:])[start:stop]
+        batch = header.as_kafka(header.offset - self._deltas[number], self._epoch)
+        return (batch + data[HEAD_SIZE:])[start:stop]
 
     def close(self) -> None:
         self._file.close()

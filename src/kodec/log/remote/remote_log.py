@@ -84,25 +84,26 @@ class RemoteLog:
     def missing(self) -> Iterator[str]:
         """The missing offsets, and those that cannot be read."""
         reached = self.start_offset
-        for each in self.segments:
-            if each.first > reached:
-                yield f"offsets {reached} to {each.first - 1}: in no segment of remote storage"
-            if each.wrong:
-                yield f"offsets {each.first} to {each.last}: segment {each.copied.segment_id}: {each.wrong}"
-            reached = each.last + 1
+        for segment in self.segments:
+            if segment.first > reached:
+                yield f"offsets {reached} to {segment.first - 1}: in no segment of remote storage"
+            if segment.wrong:
+                named = f"offsets {segment.first} to {segment.last}: segment {segment.copied.segment_id}"
+                yield f"{named}: {segment.wrong}"
+            reached = segment.last + 1
 
     @property
     def size(self) -> int:
         """The bytes of the logs of these segments."""
-        return sum(each.copied.size or 0 for each in self.segments)
+        return sum(segment.copied.size or 0 for segment in self.segments)
 
     def expired(self, retention_ms: int, retention_bytes: int, now: int) -> int:
         """How many segments retention would delete at once; a negative limit is none."""
         left, count = self.size, 0
-        for each in self.segments:
-            newest = each.copied.max_timestamp
+        for segment in self.segments:
+            newest = segment.copied.max_timestamp
             too_old = retention_ms >= 0 and newest is not None and 0 <= newest < now - retention_ms
-            size = each.copied.size or 0
+            size = segment.copied.size or 0
             if not too_old and not (retention_bytes >= 0 and left - size >= retention_bytes):
                 break
             left, count = left - size, count + 1
@@ -128,18 +129,18 @@ def read_remote_log(
     """
     storage, name = cast(Remote, path.files), path.name
     known = storage.known(name) or _by_reading(path, limits, progress)
-    own = storage.lineage(name, known)
-    extends = bool(local) and (not own or local[-1].epoch >= own[-1].epoch)
-    epochs = _united(own, local) if extends else own
-    segments = [each for each in storage.counted(name, known, epochs) if each.last >= log_start]
+    lineage = storage.lineage(name, known)
+    extends = bool(local) and (not lineage or local[-1].epoch >= lineage[-1].epoch)
+    epochs = _united(lineage, local) if extends else lineage
+    segments = [segment for segment in storage.counted(name, known, epochs) if segment.last >= log_start]
     if not segments:
         return None
     start = max(segments[0].first, log_start)
-    unused = len(known.finished()) - len({each.copied.segment_id for each in segments})
-    chosen = {each.copied.segment_id: each.copied for each in segments}
-    again = RemoteSegments.copied(chosen.values()).parts(epochs, start)
-    if [(each.first, each.last) for each in again] != [
-        (max(each.first, start), each.last) for each in segments
+    unused = len(known.finished()) - len({segment.copied.segment_id for segment in segments})
+    by_id = {segment.copied.segment_id: segment.copied for segment in segments}
+    again = RemoteSegments.copied(by_id.values()).parts(epochs, start)
+    if [(segment.first, segment.last) for segment in again] != [
+        (max(segment.first, start), segment.last) for segment in segments
     ]:
         raise Malformed(
             name,
@@ -168,27 +169,29 @@ def _producers(segment: RemoteSegment) -> ProducerSnapshot:
 def _facts(segments: Sequence[RemoteSegment]) -> list[object]:
     return [
         (
-            each.copied,
-            each.first,
-            each.last,
-            each.wrong,
-            [(kind, one.status) for kind, one in each.files.items()],
+            segment.copied,
+            segment.first,
+            segment.last,
+            segment.wrong,
+            [(kind, file.status) for kind, file in segment.files.items()],
         )
-        for each in segments
+        for segment in segments
     ]
 
 
-def _united(own: Sequence[LeaderEpoch], local: Sequence[LeaderEpoch]) -> list[LeaderEpoch]:
+def _united(remote: Sequence[LeaderEpoch], local: Sequence[LeaderEpoch]) -> list[LeaderEpoch]:
     """The lineage of a local log, and before it that of remote storage, which reaches back further."""
     first = local[0]
-    same = [each.start_offset for each in own if each.epoch == first.epoch]
-    before = [each for each in own if each.epoch < first.epoch and each.start_offset < first.start_offset]
+    same = [epoch.start_offset for epoch in remote if epoch.epoch == first.epoch]
+    before = [
+        epoch for epoch in remote if epoch.epoch < first.epoch and epoch.start_offset < first.start_offset
+    ]
     return [*before, LeaderEpoch(first.epoch, min([first.start_offset, *same])), *local[1:]]
 
 
 def _by_reading(path: StorePath, limits: Limits, progress: Callable[[int], None]) -> RemoteSegments:
     """The segments, from their batches. Raises FormatError for one that is damaged; OSError."""
-    found = []
+    segments = []
     with PartitionLog(path, limits=limits) as log:
         for segment in log.segments:
             real = real_of(segment.path)
@@ -202,10 +205,10 @@ def _by_reading(path: StorePath, limits: Limits, progress: Callable[[int], None]
                 epochs.setdefault(batch.partition_leader_epoch, first)
                 last, newest = batch.last_offset, max(newest, batch.max_timestamp)
                 progress(batch.size)
-            lineage = tuple(LeaderEpoch(*each) for each in sorted(epochs.items()))
-            found.append(CopiedSegment(match[1], segment.base_offset, last, lineage, segment.size, newest))
+            lineage = tuple(LeaderEpoch(*epoch) for epoch in sorted(epochs.items()))
+            segments.append(CopiedSegment(match[1], segment.base_offset, last, lineage, segment.size, newest))
             segment.close()
-    return RemoteSegments.copied(each for each in found if each.epochs)
+    return RemoteSegments.copied(segment for segment in segments if segment.epochs)
 
 
 # -- the metadata -----------------------------------------------------------------------------------
@@ -215,7 +218,7 @@ def metadata_values(
     remote: RemoteLog, topic: str, topic_id: UUID, partition: int, broker: int, now: int
 ) -> Iterator[bytes]:
     """The records of `__remote_log_metadata` for these segments: each was copied, and is finished."""
-    for copied in {each.copied.segment_id: each.copied for each in remote.segments}.values():
+    for copied in {segment.copied.segment_id: segment.copied for segment in remote.segments}.values():
         segment_id = UUID(bytes=urlsafe_b64decode(copied.segment_id + "=="))
         yield framed(
             RemoteLogSegmentMetadataRecord(
@@ -229,8 +232,8 @@ def metadata_values(
                 max_timestamp_ms=-1 if copied.max_timestamp is None else copied.max_timestamp,
                 event_timestamp_ms=now,
                 segment_leader_epochs=[
-                    SegmentLeaderEpochEntry(leader_epoch=each.epoch, offset=each.start_offset)
-                    for each in copied.epochs
+                    SegmentLeaderEpochEntry(leader_epoch=epoch.epoch, offset=epoch.start_offset)
+                    for epoch in copied.epochs
                 ],
                 segment_size_in_bytes=copied.size or 0,
                 remote_log_segment_state=CopyState.COPY_STARTED,
@@ -259,11 +262,11 @@ def metadata_partition(topic_id: UUID, partition: int, count: int) -> int:
     Source: `RemoteLogMetadataTopicPartitioner`: murmur2 of Java's `Objects.hash` of the id's halves and the
     number.
     """
-    found = 1
+    number = 1
     low, high = topic_id.int & (2**64 - 1), topic_id.int >> 64
     for part in (low ^ low >> 32, high ^ high >> 32, partition):
-        found = (31 * found + part) & 0xFFFF_FFFF
-    return (_murmur2(found) & 0x7FFF_FFFF) % count
+        number = (31 * number + part) & 0xFFFF_FFFF
+    return (_murmur2(number) & 0x7FFF_FFFF) % count
 
 
 def _murmur2(value: int) -> int:
@@ -271,6 +274,6 @@ def _murmur2(value: int) -> int:
     multiplier, mask = 0x5BD1E995, 0xFFFF_FFFF
     part = int.from_bytes(value.to_bytes(4, "big"), "little") * multiplier & mask
     part = (part ^ part >> 24) * multiplier & mask
-    found = ((0x9747B28C ^ 4) * multiplier & mask) ^ part
-    found = (found ^ found >> 13) * multiplier & mask
-    return found ^ found >> 15
+    digest = ((0x9747B28C ^ 4) * multiplier & mask) ^ part
+    digest = (digest ^ digest >> 13) * multiplier & mask
+    return digest ^ digest >> 15

@@ -88,8 +88,8 @@ class LogDirectoryPath:
     @property
     def partitions(self) -> list[PartitionFolder]:
         """The folders of live replicas."""
-        live = (each for each in self.replicas if each.kind is ReplicaKind.LIVE)
-        return [PartitionFolder(each.topic_partition, each.path) for each in live]
+        live = (replica for replica in self.replicas if replica.kind is ReplicaKind.LIVE)
+        return [PartitionFolder(replica.topic_partition, replica.path) for replica in live]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +119,11 @@ def resolve(path: str | os.PathLike[str]) -> LogDirectoryPath | PartitionPath | 
 
     Raises: as `find_logs`; NotALog also for a folder that holds log directories, or several remote storages.
     """
-    found = find_logs(path)
-    first = found[0]
+    locations = find_logs(path)
+    first = locations[0]
     is_inside = isinstance(first, LogDirectoryPath) and first.path != open_location(path)
-    if is_inside or (len(found) > 1 and isinstance(first, RemoteStoragePath)):
-        names = ", ".join(each.path.name for each in found[:4])
+    if is_inside or (len(locations) > 1 and isinstance(first, RemoteStoragePath)):
+        names = ", ".join(what.path.name for what in locations[:4])
         raise NotALog(f"{path}: not a log directory, but a folder of such: {names}")
     if isinstance(first, RemoteStoragePath):
         return _as_logs(first)
@@ -135,20 +135,20 @@ def require_topics(topics: Collection[str] | None, *paths: str | os.PathLike[str
 
     Raises: as `resolve`.
     """
-    there: set[str] = set()
+    known: set[str] = set()
     for path in paths if topics else ():
         what = resolve(path)
         if isinstance(what, LogDirectoryPath):
-            there |= {each.topic_partition.topic for each in what.replicas}
+            known |= {replica.topic_partition.topic for replica in what.replicas}
         elif isinstance(what, PartitionPath):
-            there.add(what.topic_partition.topic)
+            known.add(what.topic_partition.topic)
         elif (owner := topic_partition_of(what.path)) is not None:
-            there.add(owner.topic)
+            known.add(owner.topic)
     for topic in sorted(topics or ()):
-        if topic not in there:
+        if topic not in known:
             from difflib import get_close_matches
 
-            near = get_close_matches(topic, sorted(there), n=1)
+            near = get_close_matches(topic, sorted(known), n=1)
             meant = f": did you mean {near[0]}?" if near else ""
             raise NoSuchPartition(f"{', '.join(map(str, paths))}: no topic {topic}{meant}")
 
@@ -161,11 +161,11 @@ def is_of_topics(what: PartitionPath | SegmentPath, topics: Collection[str] | No
     return owner is not None and owner.topic in topics
 
 
-def _as_logs(found: RemoteStoragePath) -> LogDirectoryPath | PartitionPath:
+def _as_logs(remote: RemoteStoragePath) -> LogDirectoryPath | PartitionPath:
     """Remote storage as a log directory, or as a topic-partition's folder in one."""
-    if [each.path for each in found.folders] == [found.path]:
-        return open_partition(found.path)
-    view = Remote.at(found.path).path
+    if [folder.path for folder in remote.folders] == [remote.path]:
+        return open_partition(remote.path)
+    view = Remote.at(remote.path).path
     return LogDirectoryPath(view, tuple(find_replicas(view)))
 
 
@@ -186,57 +186,57 @@ def find_logs(path: str | os.PathLike[str], omissions: Omissions | None = None) 
         opened = open_location(path)
     except ValueError as error:
         raise NotALog(str(error)) from None
-    with one_look(opened) as given:
-        return _find_logs(path, given, omissions)
+    with one_look(opened) as opened_path:
+        return _find_logs(path, opened_path, omissions)
 
 
-def _find_logs(path: str | os.PathLike[str], given: Path, omissions: Omissions | None) -> list[LogPath]:
-    if not given.is_dir():
-        given.stat()
-        base_offset = parse_segment_name(given.name)
-        if base_offset is None and (stored := as_segment(given)) is not None:
-            given, base_offset = stored, parse_segment_name(stored.name)
-        if base_offset is None and given.name.endswith("-v1.log"):
+def _find_logs(path: str | os.PathLike[str], opened: Path, omissions: Omissions | None) -> list[LogPath]:
+    if not opened.is_dir():
+        opened.stat()
+        base_offset = parse_segment_name(opened.name)
+        if base_offset is None and (stored := as_segment(opened)) is not None:
+            opened, base_offset = stored, parse_segment_name(stored.name)
+        if base_offset is None and opened.name.endswith("-v1.log"):
             raise NotALog(
-                f"{path}: a segment of Redpanda is read in its own folder, as orders/0_12/{given.name}: "
+                f"{path}: a segment of Redpanda is read in its own folder, as orders/0_12/{opened.name}: "
                 "its topic-partition and the segments before it are needed for Kafka's offsets"
             )
         if base_offset is None:
-            what = archive_note(given) or "not a segment: those are named like 00000000000000000000.log"
+            what = archive_note(opened) or "not a segment: those are named like 00000000000000000000.log"
             raise NotALog(f"{path}: {what}")
-        return [SegmentPath(given, base_offset)]
-    replicas = find_replicas(given)
-    if is_log_directory(given):
+        return [SegmentPath(opened, base_offset)]
+    replicas = find_replicas(opened)
+    if is_log_directory(opened):
         # a broker's folder holds no other log directory
-        return [LogDirectoryPath(given, tuple(replicas))]
+        return [LogDirectoryPath(opened, tuple(replicas))]
     inside: list[LogPath] | None = None
-    if any(holds_kafkas_files(each.path) for each in replicas):
+    if any(holds_kafkas_files(replica.path) for replica in replicas):
         # a folder of log directories may look as if it were one: `kafka-logs-1`
-        inside = _inside(given, omissions, is_log_directory=True)
-        inner = {each.path for each in inside}
-        own = tuple(each for each in replicas if each.path not in inner)
-        return [LogDirectoryPath(given, own), *inside]
-    is_partition = parse_folder_name(resolved(given).name) is not None
-    if is_partition and holds_kafkas_files((found := open_partition(given)).path):
-        return [found]
+        inside = _inside(opened, omissions, is_log_directory=True)
+        inner = {location.path for location in inside}
+        own_replicas = tuple(replica for replica in replicas if replica.path not in inner)
+        return [LogDirectoryPath(opened, own_replicas), *inside]
+    is_partition = parse_folder_name(resolved(opened).name) is not None
+    if is_partition and holds_kafkas_files((partition := open_partition(opened)).path):
+        return [partition]
     unlisted: OSError | None = None
     try:
-        if tiered := tiered_folders(given):
-            return [RemoteStoragePath(given, tuple(tiered))]
+        if tiered := tiered_folders(opened):
+            return [RemoteStoragePath(opened, tuple(tiered))]
     except ReadFailed:
         raise
     except OSError as error:
         # no remote storage; among log directories that folder is one that cannot be listed
         unlisted = error
-    inside = _inside(given, omissions)
+    inside = _inside(opened, omissions)
     if inside:
         return inside
     if unlisted is not None:
         raise unlisted
     if replicas or is_partition:
-        names = ", ".join(each.path.name for each in replicas[:4]) or resolved(given).name
+        names = ", ".join(replica.path.name for replica in replicas[:4]) or resolved(opened).name
         raise NotALog(f"{path}: no file of Kafka's is in {names}")
-    if not isinstance(given, StorePath) and (below := _below(given)):
+    if not isinstance(opened, StorePath) and (below := _below(opened)):
         raise NotALog(f"{path}: not a log directory; give {' or '.join(map(str, below))}")
     raise NotALog(
         f"{path}: neither a log directory, which holds folders named like orders-0, nor such a folder"
@@ -245,22 +245,24 @@ def _find_logs(path: str | os.PathLike[str], given: Path, omissions: Omissions |
 
 def _below(path: Path) -> list[Path]:
     """Log directories two levels below a folder, for an error: at most three, in the first folders only."""
-    found: list[Path] = []
+    folders: list[Path] = []
     for folder in sorted(_folders(path))[:_MOST_FOLDERS]:
         try:
-            inside = [each.path for each in _inside(folder, Omissions())]
+            inside = [what.path for what in _inside(folder, Omissions())]
         except OSError:
             continue
-        found += inside if len(inside) == 1 else [folder] * bool(inside)
-        if len(found) >= _MOST_NAMED:
+        folders += inside if len(inside) == 1 else [folder] * bool(inside)
+        if len(folders) >= _MOST_NAMED:
             break
-    return found[:_MOST_NAMED]
+    return folders[:_MOST_NAMED]
 
 
 def _folders(path: Path) -> list[Path]:
-    with entries(path) as there:
+    with entries(path) as listing:
         return [
-            Path(each.path) for each in islice(there, _MOST_FOLDERS) if each.is_dir(follow_symlinks=False)
+            Path(entry.path)
+            for entry in islice(listing, _MOST_FOLDERS)
+            if entry.is_dir(follow_symlinks=False)
         ]
 
 
@@ -273,8 +275,8 @@ def _inside(path: Path, omissions: Omissions | None, *, is_log_directory: bool =
     folders: list[Path] = []
     unlisted: list[tuple[Path, OSError]] = []
     dangling: list[tuple[Path, OSError]] = []
-    with entries(path) as there:
-        for entry in there:
+    with entries(path) as listing:
+        for entry in listing:
             try:
                 if entry.is_dir():
                     folders.append(open_location(entry_path(entry, path)))
@@ -282,32 +284,32 @@ def _inside(path: Path, omissions: Omissions | None, *, is_log_directory: bool =
                     require_no_dangling_link(entry_path(entry))
             except OSError as error:
                 dangling.append((entry_path(entry), error))
-    found: list[LogPath] = []
+    locations: list[LogPath] = []
     for folder in sorted(folders):
         try:
-            found += _log_in(folder)
+            locations += _log_in(folder)
         except ReadFailed:
             # a server that does not answer, and not a folder that is closed to this user
             raise
         except OSError as error:
             unlisted.append((folder, error))
     # Many a folder has links that lead nowhere; among log directories one is a disk that is not mounted.
-    for folder, why in sorted([*unlisted, *(dangling if found else ())], key=itemgetter(0)):
+    for folder, reason in sorted([*unlisted, *(dangling if locations else ())], key=itemgetter(0)):
         # A disk may have the name of a topic-partition, as `broker-1`; so may the folder of any program.
         is_named = parse_folder_name(folder.name) is not None
-        if folder.name not in _OF_FILE_SYSTEMS and not (is_named and (is_log_directory or not found)):
-            failed = ReadFailed.of(why, source=str(folder))
+        if folder.name not in _OF_FILE_SYSTEMS and not (is_named and (is_log_directory or not locations)):
+            failed = ReadFailed.of(reason, source=str(folder))
             if omissions is None:
                 raise failed from None
             omissions.failed(folder, failed)
-    return found
+    return locations
 
 
 def _log_in(folder: Path) -> list[LogPath]:
     """The folder, if it is a log directory or remote storage; else nothing. Raises OSError."""
     replicas = find_replicas(folder)
     if is_log_directory(folder) or any(
-        each.kind is ReplicaKind.LIVE and holds_kafkas_files(each.path) for each in replicas
+        replica.kind is ReplicaKind.LIVE and holds_kafkas_files(replica.path) for replica in replicas
     ):
         return [LogDirectoryPath(folder, tuple(replicas))]
     if parse_folder_name(folder.name) is None and (tiered := tiered_folders(folder)):
@@ -322,12 +324,12 @@ def named_paths(path: str | os.PathLike[str]) -> list[Path]:
     Raises NotALog for one that stands for more than 10,000; OSError for a folder whose names have to be
     compared, and which cannot be listed.
     """
-    given = open_location(path)
-    if not _PATTERN.search(str(given)) or (not isinstance(given, StorePath) and given.exists()):
-        return [given]
-    found: set[Path] = set()
-    for text in _without_braces(str(given)):
-        whole = path_of(text, context_of(given))
+    opened = open_location(path)
+    if not _PATTERN.search(str(opened)) or (not isinstance(opened, StorePath) and opened.exists()):
+        return [opened]
+    paths: set[Path] = set()
+    for text in _without_braces(str(opened)):
+        whole = path_of(text, context_of(opened))
         # of a store the scheme and the bucket are no folders that can be listed
         first = len(whole.files.root) if isinstance(whole, StorePath) else int(whole.is_absolute())
         level = [
@@ -337,22 +339,22 @@ def named_paths(path: str | os.PathLike[str]) -> list[Path]:
         ]
         for number, part in enumerate(whole.parts[first:], first + 1):
             if _PATTERN.search(part):
-                level = [each for folder in level for each in _matches(folder, part)]
+                level = [match for folder in level for match in _matches(folder, part)]
             else:
                 is_last = number == len(whole.parts)
-                level = [each / part for each in level if not is_last or _has(each / part)]
-        found.update(level)
-    return sorted(found)
+                level = [folder / part for folder in level if not is_last or _has(folder / part)]
+        paths.update(level)
+    return sorted(paths)
 
 
 def _matches(folder: Path, pattern: str) -> Iterator[Path]:
     """What is in a folder and has such a name; nothing if it is none. Raises OSError."""
     try:
-        with entries(folder) as there:
-            found = [each.name for each in there if fnmatch.fnmatchcase(each.name, pattern)]
+        with entries(folder) as listing:
+            names = [entry.name for entry in listing if fnmatch.fnmatchcase(entry.name, pattern)]
     except (FileNotFoundError, NotADirectoryError):
         return
-    for name in found:
+    for name in names:
         if pattern.startswith(".") or not name.startswith("."):
             yield folder / name
 
@@ -370,20 +372,20 @@ def _has(path: Path) -> bool:
 
 def _without_braces(text: str) -> list[str]:
     """A glob of Hadoop's, with `{a,b}`, as globs without them. Raises NotALog for more than 10,000."""
-    found = [text]
+    texts = [text]
     # the innermost first, so that all of them have the same braces
-    while (match := _BRACES.search(found[0])) is not None:
+    while (match := _BRACES.search(texts[0])) is not None:
         count = match[1].count(",") + 1
-        if len(found) * count > _MOST_GLOBS:
+        if len(texts) * count > _MOST_GLOBS:
             raise NotALog(f"{text}: it stands for more than {_MOST_GLOBS:,} paths")
-        parts = [(each, _BRACES.search(each)) for each in found]
-        found = [
-            f"{each[: one.start()]}{part}{each[one.end() :]}"
-            for each, one in parts
-            if one is not None
-            for part in one[1].split(",")
+        parts = [(pattern, _BRACES.search(pattern)) for pattern in texts]
+        texts = [
+            f"{pattern[: brace.start()]}{part}{pattern[brace.end() :]}"
+            for pattern, brace in parts
+            if brace is not None
+            for part in brace[1].split(",")
         ]
-    return found
+    return texts
 
 
 _BRACES = re.compile(r"\{([^{}]*)\}")

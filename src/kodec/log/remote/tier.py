@@ -72,8 +72,8 @@ def as_partition(folder: Path, context: Context | None = None) -> tuple[StorePat
     if remote_of(folder) is not None or not folder.is_dir() or tiered_folder(folder) is None:
         return None
     remote = Remote.at(folder, context)
-    name, found = next(iter(remote.partitions().items()))
-    return remote.path / name, found.topic_partition
+    name, folders = next(iter(remote.partitions().items()))
+    return remote.path / name, folders.topic_partition
 
 
 def as_segment(path: Path) -> StorePath | None:
@@ -84,12 +84,12 @@ def as_segment(path: Path) -> StorePath | None:
     match = _SEGMENT.fullmatch(path.name)
     if match is None or remote_of(path) is not None or not path.with_suffix(".rsm-manifest").is_file():
         return None
-    found = as_partition(path.parent)
-    if found is None:
+    opened = as_partition(path.parent)
+    if opened is None:
         return None
-    for each in Remote.at(path.parent).files(found[0].name).values():
-        if each.real == path:
-            return (found[0] / file_name(int(match[1]), "log")).seen(each.status, each)
+    for file in Remote.at(path.parent).files(opened[0].name).values():
+        if file.real == path:
+            return (opened[0] / file_name(int(match[1]), "log")).seen(file.status, file)
     return None
 
 
@@ -100,12 +100,12 @@ def _read(segment: TieredSegment) -> Manifest:
 def _objects_of(folder: TieredFolder, notes: Notes) -> list[TieredSegment]:
     """As `list_objects`; segments without a manifest are named in a note."""
     unfinished: list[Path] = []
-    found = list_objects(folder, unfinished)
+    segments = list_objects(folder, unfinished)
     if unfinished:
-        names = ", ".join(each.name for each in unfinished[:_MOST_NAMES])
+        names = ", ".join(path.name for path in unfinished[:_MOST_NAMES])
         more = f" and {len(unfinished) - _MOST_NAMES} more" if len(unfinished) > _MOST_NAMES else ""
         notes.add(f"{folder.path}: not read, for lack of a manifest, which is uploaded last: {names}{more}")
-    return found
+    return segments
 
 
 def owner_of(folder: TieredFolder, read: Callable[[TieredSegment], Manifest] = _read) -> TopicPartition:
@@ -130,25 +130,25 @@ def list_tiered(folder: TieredFolder) -> list[SegmentFiles]:
     context = context_of(folder.path)
     if not folder.manifests:
         context.notes.add(f"the objects in remote storage show which segments count: {_WITHOUT}")
-        largest = {each.base_offset: each for each in _objects_of(folder, context.notes)}
-        return [_as_stored(each) for each in largest.values()]
+        largest = {segment.base_offset: segment for segment in _objects_of(folder, context.notes)}
+        return [_as_stored(segment) for segment in largest.values()]
     remote = Remote.at(folder.path)
     name = next(iter(remote.partitions()))
     files = remote.files(name)
     inside = remote.path / name
-    found = []
-    for each in sorted(files):
-        if each.endswith(".log"):
-            base = int(each[:20])
-            log = (inside / each).seen(files[each].status, files[each])
+    segments = []
+    for file in sorted(files):
+        if file.endswith(".log"):
+            base = int(file[:20])
+            log = (inside / file).seen(files[file].status, files[file])
             beside = {kind: file_name(base, kind) for kind in INDEXES}
             indexes = {
-                kind: (inside / own).seen(files[own].status, files[own])
-                for kind, own in beside.items()
-                if own in files
+                kind: (inside / file).seen(files[file].status, files[file])
+                for kind, file in beside.items()
+                if file in files
             }
-            found.append(SegmentFiles(base, log, files[each].status.size, **indexes))
-    return found
+            segments.append(SegmentFiles(base, log, files[file].status.size, **indexes))
+    return segments
 
 
 def _as_stored(segment: TieredSegment) -> SegmentFiles:
@@ -221,15 +221,17 @@ class Remote(View):
 
         Raises: Malformed where a topic has two ids.
         """
-        found: dict[str, list[TieredFolder]] = {}
+        by_name: dict[str, list[TieredFolder]] = {}
         with one_look(self.tier) as tier:
-            for each in tiered_folders(tier):
-                owner = self._owner(each)
-                found.setdefault(str(owner), []).append(each._replace(topic_partition=owner))
+            for folder in tiered_folders(tier):
+                owner = self._owner(folder)
+                by_name.setdefault(str(owner), []).append(folder._replace(topic_partition=owner))
         # what is gone is forgotten
-        there = {each.path for folders in found.values() for each in folders}
-        self._manifests = {key: each for key, each in self._manifests.items() if key[0].parent in there}
-        self._folders = {name: self._one_of(name, folders) for name, folders in found.items()}
+        current = {folder.path for folders in by_name.values() for folder in folders}
+        self._manifests = {
+            key: manifest for key, manifest in self._manifests.items() if key[0].parent in current
+        }
+        self._folders = {name: self._one_of(name, folders) for name, folders in by_name.items()}
         return self._folders
 
     def folder(self, name: str) -> TieredFolder | None:
@@ -245,7 +247,7 @@ class Remote(View):
                 "a topic of this name was made again, and both are here: give the folder of one",
                 at=0,
                 need="one folder",
-                have=" and ".join(str(each.path) for each in folders[:2]),
+                have=" and ".join(str(folder.path) for folder in folders[:2]),
             ).in_source(str(self.tier))
         return first
 
@@ -269,8 +271,8 @@ class Remote(View):
         if folder is None:
             raise not_found(self.tier / name, "no such topic-partition")
         self._note(name, folder)
-        self._files[name] = found = self.remote_files(folder)
-        return found
+        self._files[name] = files = self.remote_files(folder)
+        return files
 
     def _note(self, name: str, folder: TieredFolder) -> None:
         """Note that only what is in remote storage shows which segments of a topic-partition count."""
@@ -302,25 +304,25 @@ class Remote(View):
                 raise
             listed = []
         manifests = self._manifests_of(listed) if folder.manifests else {}
-        chosen = self._chosen(folder, listed, manifests, known, lineage, stop)
-        found: dict[str, ViewFile] = {}
-        following = [*(each.first for each in chosen[1:]), None]
-        for each, after in zip(chosen, following, strict=False):
-            if each.segment is None:
-                found[file_name(each.first, "log")] = _missing(folder, each)
+        selected = self._chosen(folder, listed, manifests, known, lineage, stop)
+        files: dict[str, ViewFile] = {}
+        following = [*(part.first for part in selected[1:]), None]
+        for part, after in zip(selected, following, strict=False):
+            if part.segment is None:
+                files[file_name(part.first, "log")] = _missing(folder, part)
                 continue
             if folder.manifests:
-                own, end = self._stored(each.segment, manifests[each.segment.segment_id])
+                stored, end = self._stored(part.segment, manifests[part.segment.segment_id])
             else:
-                own, end = self._plain(each.segment), None if after is None else after - 1
-            if each.copied is not None and (each.copied.max_timestamp or -1) >= 0:
-                own["log"] = own["log"]._replace(largest=each.copied.max_timestamp)
-            found |= _cut(each, own, end)
-        if chosen and folder.topic_id:
+                stored, end = self._plain(part.segment), None if after is None else after - 1
+            if part.copied is not None and (part.copied.max_timestamp or -1) >= 0:
+                stored["log"] = stored["log"]._replace(largest=part.copied.max_timestamp)
+            files |= _cut(part, stored, end)
+        if selected and folder.topic_id:
             text = f"version: 0\ntopic_id: {folder.topic_id}".encode()
-            latest = [each.segment.status for each in chosen if each.segment is not None]
-            found[PARTITION_METADATA] = _content(folder.path, text, latest[-1] if latest else Status(0, 0))
-        return found
+            latest = [part.segment.status for part in selected if part.segment is not None]
+            files[PARTITION_METADATA] = _content(folder.path, text, latest[-1] if latest else Status(0, 0))
+        return files
 
     def known(self, name: str) -> RemoteSegments | None:
         """The segments of a topic-partition; None where only their logs show what is in them.
@@ -334,7 +336,7 @@ class Remote(View):
         """The leader epochs of the log, as the segments show them. Raises as `known`."""
         folder = self.folder(name)
         listed, manifests = ([], {}) if folder is None else self._listed(folder)
-        return self._lineage(known, {each.segment_id: each for each in listed}, manifests)
+        return self._lineage(known, {segment.segment_id: segment for segment in listed}, manifests)
 
     def counted(
         self, name: str, known: RemoteSegments, lineage: Sequence[LeaderEpoch]
@@ -342,12 +344,12 @@ class Remote(View):
         """The segments that count on a lineage of leader epochs, by offset. Raises as `known`."""
         folder = self.folder(name)
         listed, manifests = ([], {}) if folder is None else self._listed(folder)
-        by_id = {each.segment_id: each for each in listed}
-        found = []
+        by_id = {segment.segment_id: segment for segment in listed}
+        segments = []
         for part in known.parts(lineage):
             segment = by_id.get(part.segment.segment_id)
             if segment is None:
-                found.append(RemoteSegment(*part, {}, "its objects are missing"))
+                segments.append(RemoteSegment(*part, {}, "its objects are missing"))
                 continue
             manifest = manifests.get(segment.segment_id)
             if manifest is None:
@@ -355,8 +357,8 @@ class Remote(View):
             else:
                 files, _ = self._stored(segment, manifest)
                 wrong = _wrong_objects(segment, manifest)
-            found.append(RemoteSegment(*part, files, wrong))
-        return found
+            segments.append(RemoteSegment(*part, files, wrong))
+        return segments
 
     def _listed(self, folder: TieredFolder) -> tuple[list[TieredSegment], dict[str, Manifest]]:
         """The segments of a folder, and their manifests, if it has such. Raises OSError, FormatError."""
@@ -370,28 +372,32 @@ class Remote(View):
         self, listed: Sequence[TieredSegment], manifests: Mapping[str, Manifest]
     ) -> RemoteSegments | None:
         """The segments in the order of their copies; None if not all have a manifest that shows it."""
-        copied = [(each.status.modified, one) for each in listed if (one := _copied(each, manifests))]
+        copied = [
+            (segment.status.modified, copied_segment)
+            for segment in listed
+            if (copied_segment := _copied(segment, manifests))
+        ]
         if len(copied) < len(listed):
             return None
-        copied.sort(key=lambda each: each[0])
-        return RemoteSegments.copied(one for _, one in copied)
+        copied.sort(key=lambda item: item[0])
+        return RemoteSegments.copied(segment for _, segment in copied)
 
     def _manifests_of(self, listed: Sequence[TieredSegment]) -> dict[str, Manifest]:
         """The manifests by the ids of segments; of a store those are read that are new, several at a time."""
-        paths = {each.segment_id: each.objects[_MANIFEST] for each in listed}
-        seen = {path: (path, path.listed) for path in paths.values() if isinstance(path, StorePath)}
-        unread = [path for path, key in seen.items() if key not in self._manifests]
+        paths = {segment.segment_id: segment.objects[_MANIFEST] for segment in listed}
+        status_of = {path: (path, path.listed) for path in paths.values() if isinstance(path, StorePath)}
+        unread = [path for path, key in status_of.items() if key not in self._manifests]
         if len(unread) > 1:
             # needed for object stores alone
             from concurrent.futures import ThreadPoolExecutor
 
             with ThreadPoolExecutor(_AT_A_TIME) as threads:
-                found = dict(zip(unread, threads.map(_manifest, unread), strict=True))
+                manifests = dict(zip(unread, threads.map(_manifest, unread), strict=True))
         else:
-            found = {path: _manifest(path) for path in unread}
-        self._manifests.update((seen[path], each) for path, each in found.items())
+            manifests = {path: _manifest(path) for path in unread}
+        self._manifests.update((status_of[path], manifest) for path, manifest in manifests.items())
         return {
-            key: self._manifests[seen[path]] if isinstance(path, StorePath) else _manifest(path)
+            key: self._manifests[status_of[path]] if isinstance(path, StorePath) else _manifest(path)
             for key, path in paths.items()
         }
 
@@ -404,15 +410,15 @@ class Remote(View):
         lineage: Sequence[LeaderEpoch],
         stop: int,
     ) -> list[_Chosen]:
-        by_id = {each.segment_id: each for each in listed}
+        by_id = {segment.segment_id: segment for segment in listed}
         known = known or self._by_manifests(listed, manifests)
         if known is None:
             # Kafka's own tier, or a manifest without it: of those with the same first offset, the largest
-            largest = {each.base_offset: each for each in listed}
-            return [_Chosen(each, base, None, base) for base, each in largest.items() if base < stop]
+            largest = {segment.base_offset: segment for segment in listed}
+            return [_Chosen(segment, base, None, base) for base, segment in largest.items() if base < stop]
         finished = known.finished()
         if not lineage and are_in_order(finished):
-            parts = [Part(each, each.start_offset, each.end_offset) for each in finished]
+            parts = [Part(segment, segment.start_offset, segment.end_offset) for segment in finished]
         else:
             parts = known.parts(lineage or self._lineage(known, by_id, manifests), 0, stop)
         if parts and parts[0].first > parts[0].segment.start_offset:
@@ -420,14 +426,14 @@ class Remote(View):
             parts[0] = parts[0]._replace(first=parts[0].segment.start_offset)
         return [
             _Chosen(
-                by_id.get(each.segment.segment_id),
-                each.first,
-                None if each.last == each.segment.end_offset else each.last,
-                each.segment.start_offset,
-                each.segment,
+                by_id.get(part.segment.segment_id),
+                part.first,
+                None if part.last == part.segment.end_offset else part.last,
+                part.segment.start_offset,
+                part.segment,
             )
-            for each in parts
-            if each.first < stop
+            for part in parts
+            if part.first < stop
         ]
 
     def _lineage(
@@ -437,41 +443,41 @@ class Remote(View):
         newest = known.newest()
         segment = None if newest is None else by_id.get(newest.segment_id)
         if segment is not None:
-            own = (
+            epochs = (
                 self._stored(segment, manifests[segment.segment_id])[0] if manifests else self._plain(segment)
             )
             with suppress(OSError, FormatError):
-                if (file := own.get(_EPOCHS)) is not None:
+                if (file := epochs.get(_EPOCHS)) is not None:
                     with file.open() as opened:
                         return read_leader_epochs(file.real, opened.read())
         return known.lineage()
 
     def _plain(self, segment: TieredSegment) -> dict[str, ViewFile]:
         """The files of a segment of Kafka's own tier, by the ends of their names."""
-        found = {}
+        files = {}
         for kind in (*INDEXES, _SNAPSHOT, _EPOCHS):
             if (path := segment.objects.get(kind)) is not None:
                 status = files_of(path).status(path)
-                found[kind] = ViewFile(path, status, partial(_opened, path))
-        found["log"] = ViewFile(segment.log, segment.status, partial(_opened, segment.log))
-        return found
+                files[kind] = ViewFile(path, status, partial(_opened, path))
+        files["log"] = ViewFile(segment.log, segment.status, partial(_opened, segment.log))
+        return files
 
     def _stored(self, segment: TieredSegment, manifest: Manifest) -> tuple[dict[str, ViewFile], int | None]:
         """The files of a segment of Aiven's plugin, by the ends of their names, and its last offset."""
         log = segment.log
         indexes = segment.objects.get("indexes", log.with_suffix(".indexes"))
-        found = {}
+        files = {}
         for kind in (*INDEXES, _SNAPSHOT, _EPOCHS):
             if (piece := manifest.indexes.get(kind)) is not None:
                 size = piece.size - (CIPHER_BYTES if piece.size and manifest.encryption else 0)
                 status = segment.status._replace(size=size)
-                found[kind] = ViewFile(
+                files[kind] = ViewFile(
                     indexes, status, partial(_open_index, indexes, kind, manifest, self._keys)
                 )
         status = segment.status._replace(size=manifest.size)
         opened = partial(_open_log, log, segment.status.size, manifest, self._keys)
-        found["log"] = ViewFile(log, status, opened)
-        return found, None if manifest.segment is None else manifest.segment.end_offset
+        files["log"] = ViewFile(log, status, opened)
+        return files, None if manifest.segment is None else manifest.segment.end_offset
 
 
 @lru_cache(maxsize=64)
@@ -528,7 +534,7 @@ def _copied(segment: TieredSegment, manifests: Mapping[str, Manifest]) -> Copied
     stored = None if manifest is None else manifest.segment
     if manifest is None or stored is None:
         return None
-    epochs = tuple(LeaderEpoch(*each) for each in stored.leader_epochs)
+    epochs = tuple(LeaderEpoch(*epoch) for epoch in stored.leader_epochs)
     return CopiedSegment(
         segment.segment_id,
         stored.start_offset,
@@ -553,7 +559,7 @@ def _wrong_objects(segment: TieredSegment, manifest: Manifest) -> str:
     """What is wrong with the objects of a segment of Aiven's plugin; "" for nothing."""
     if segment.status.size != manifest.stored:
         return f"its log has {segment.status.size} stored bytes, not {manifest.stored}"
-    need = max((each.position + each.size for each in manifest.indexes.values()), default=0)
+    need = max((index.position + index.size for index in manifest.indexes.values()), default=0)
     path = segment.objects.get("indexes")
     have = None if path is None else files_of(path).status(path).size
     if have is None:
@@ -561,16 +567,16 @@ def _wrong_objects(segment: TieredSegment, manifest: Manifest) -> str:
     return "" if have >= need else f"its object .indexes has {have} bytes, not {need}"
 
 
-def _missing(folder: TieredFolder, chosen: _Chosen) -> ViewFile:
+def _missing(folder: TieredFolder, part: _Chosen) -> ViewFile:
     """The log of a segment that was copied, and whose objects are missing: reading it fails."""
-    assert chosen.copied is not None
-    path = folder.path / f"{chosen.base_offset:020}-{chosen.copied.segment_id}.log"
-    return ViewFile(path, Status(chosen.copied.size or 0, 0), partial(_open_missing, path))
+    assert part.copied is not None
+    path = folder.path / f"{part.base_offset:020}-{part.copied.segment_id}.log"
+    return ViewFile(path, Status(part.copied.size or 0, 0), partial(_open_missing, path))
 
 
-def _cut(chosen: _Chosen, own: Mapping[str, ViewFile], end: int | None) -> dict[str, ViewFile]:
+def _cut(part: _Chosen, own: Mapping[str, ViewFile], end: int | None) -> dict[str, ViewFile]:
     """The files of a segment, or of the part of it that counts, by the names of a log directory."""
-    base, first, last = chosen.base_offset, chosen.first, chosen.last
+    base, first, last = part.base_offset, part.first, part.last
     names = {_EPOCHS: LEADER_EPOCHS}
     names |= {kind: file_name(first, kind) for kind in (*INDEXES, "log")}
     if last is None and end is not None:
@@ -612,11 +618,11 @@ class _Log(TierLog):
     """A log whose chunks may be damaged: as bytes of a disk that cannot be read."""
 
     def read(self, size: int | None = -1) -> bytes:
-        at = self.tell()
+        position = self.tell()
         try:
             return super().read(size)
         except FormatError as error:
-            raise ReadFailed(str(error), errno.EIO, at, str(error.source)) from error
+            raise ReadFailed(str(error), errno.EIO, position, str(error.source)) from error
 
 
 class _Bytes(io.BytesIO):

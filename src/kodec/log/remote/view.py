@@ -27,8 +27,8 @@ def may_have_indexes(path: Path) -> bool:
 
 def view_file(path: Path) -> ViewFile | None:
     """What a listing showed of a file in a view; None for another path."""
-    found = path.content if isinstance(path, StorePath) else None
-    return found if isinstance(found, ViewFile) else None
+    content = path.content if isinstance(path, StorePath) else None
+    return content if isinstance(content, ViewFile) else None
 
 
 def real_of(path: Path) -> Path | None:
@@ -85,33 +85,35 @@ class View(Files):
 
     def _file(self, path: Path) -> ViewFile:
         """A file of the listing that the path is of, else of the last one, or of one that is made now."""
-        if (found := view_file(path)) is not None:
-            return found
-        _, _, *rest = path.parts
-        if len(rest) == 2:
-            files = self._files.get(rest[0])
-            if files is None or rest[1] not in files:
-                files = self.files(rest[0])
-            if rest[1] in files:
-                return files[rest[1]]
-        elif len(rest) == 1 and (beside := self.beside().get(rest[0])) is not None:
+        if (file := view_file(path)) is not None:
+            return file
+        _, _, *inner = path.parts
+        if len(inner) == 2:
+            files = self._files.get(inner[0])
+            if files is None or inner[1] not in files:
+                files = self.files(inner[0])
+            if inner[1] in files:
+                return files[inner[1]]
+        elif len(inner) == 1 and (beside := self.beside().get(inner[0])) is not None:
             return beside
         raise not_found(path)
 
     def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
         assert isinstance(folder, StorePath)
-        rest = folder.parts[2:]
-        if len(rest) > 1:
+        inner = folder.parts[2:]
+        if len(inner) > 1:
             raise not_found(folder, "no such folder")
-        files = self.files(rest[0]) if rest else self.beside()
-        found = [Listed((folder / name).seen(file.status, file), file.status) for name, file in files.items()]
-        if not rest:
-            found += [Listed(folder / name, None) for name in self.partitions()]
-        return nullcontext(iter(found))
+        files = self.files(inner[0]) if inner else self.beside()
+        listed = [
+            Listed((folder / name).seen(file.status, file), file.status) for name, file in files.items()
+        ]
+        if not inner:
+            listed += [Listed(folder / name, None) for name in self.partitions()]
+        return nullcontext(iter(listed))
 
     def is_folder(self, path: Path) -> bool:
-        rest = path.parts[2:]
-        return not rest or (len(rest) == 1 and self.folder(rest[0]) is not None)
+        inner = path.parts[2:]
+        return not inner or (len(inner) == 1 and self.folder(inner[0]) is not None)
 
     def status(self, path: Path) -> Status:
         file = self._file(path)

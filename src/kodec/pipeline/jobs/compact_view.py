@@ -57,17 +57,17 @@ class _View:
 
     def _newest(self, task: Task) -> OffsetMap:
         with Segment(task[-1].segment) as last:
-            found = OffsetMap(self.buffer_bytes, task[0].start, max(last.next_offset, task[0].start))
+            offsets = OffsetMap(self.buffer_bytes, task[0].start, max(last.next_offset, task[0].start))
         for part in task:
             for batch in self._rows(part):
                 gone = batch["value"].is_null().to_pylist()
                 rows = zip(batch["key"].to_pylist(), batch["offset"].to_pylist(), gone, strict=True)
-                if not found.add(rows):
+                if not offsets.add(rows):
                     raise KodecError(
                         f"{part.topic_partition}: its keys do not fit {self.buffer_bytes} bytes, about "
-                        f"{found.capacity} of them: give a larger --buffer-bytes (24 for each key)"
+                        f"{offsets.capacity} of them: give a larger --buffer-bytes (24 for each key)"
                     )
-        return found
+        return offsets
 
     def _rows(self, part: SourceSegment) -> Iterator[pa.RecordBatch]:
         options = self.options
@@ -139,7 +139,7 @@ def compact_view(
         workers("compact-view", engine=engine, master=master, config=config, progress=progress) as crew,
     ):
         view = _View(options, form, buffer_bytes, tombstones, staging)
-        found = crew.run_sized(view, tasks, sizes)
+        results = crew.run_sized(view, tasks, sizes)
         require_free(target, overwrite=overwrite, ours=is_of_an_export)
-        written = publish_export(staging, target, found, omissions)
+        written = publish_export(staging, target, results, omissions)
     return ExportSummary(target, written, len(tasks), time.monotonic() - started, omissions)

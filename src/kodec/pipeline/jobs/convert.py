@@ -106,11 +106,13 @@ def convert(
         raise ValueError("a topic-partition occurs twice: convert one log directory at a time")
     sizes = list(map(_size, sources))
     say(f"{len(sources)} topic-partitions")
-    told = step if engine == "local" else None
+    progress_step = step if engine == "local" else None
     with workers("convert", engine=engine, master=master, config=config, progress=progress) as crew:
         if not apply:
             reports = []
-            previews = crew.run_sized(_Preview(_Convert(options, target, None, told)), sources, sizes)
+            previews = crew.run_sized(
+                _Preview(_Convert(options, target, None, progress_step)), sources, sizes
+            )
             for source, preview in zip(sources, previews, strict=True):
                 if isinstance(preview, ConversionReport):
                     reports.append(preview)
@@ -121,11 +123,11 @@ def convert(
             return reports
         require_free(target)
         with staged(target, sources) as staging:
-            found = crew.run_sized(_Convert(options, target, staging, told), sources, sizes)
+            results = crew.run_sized(_Convert(options, target, staging, progress_step), sources, sizes)
             noted: dict[str, dict[TopicPartition, int]] = {LOG_START_OFFSETS: {}, CLEANER_OFFSETS: {}}
             staging.result.rmdir()
             make_folders(staging.result, sources[0].parent.stat())
-            for root, report in found:
+            for root, report in results:
                 assert report.target is not None
                 staging.take(report.target, report.target.name)
                 for name, offsets in noted.items():
@@ -138,4 +140,4 @@ def convert(
             sync_folder(staging.result)
             require_free(target)
             staging.publish(target)
-    return [report for _, report in found]
+    return [report for _, report in results]

@@ -248,20 +248,20 @@ class FileWriter:
 
 def _as_in_logs(columns: pa.Schema) -> pa.Schema:
     """The columns with timestamps in ms, of which text holds any."""
-    at = columns.get_field_index("timestamp")
-    return columns.set(at, columns.field(at).with_type(pa.timestamp("ms", tz="UTC")))
+    index = columns.get_field_index("timestamp")
+    return columns.set(index, columns.field(index).with_type(pa.timestamp("ms", tz="UTC")))
 
 
 def _typed(owner: TopicPartition, form: FileFormat) -> TypedColumns | None:
     """What decodes keys and values; None where that is not asked for, or the rows are text anyway."""
     if form.values is None or form.name not in ("parquet", "arrow"):
         return None
-    asked: dict[Part, ValueFormat] = {"key": form.key, "value": form.value}
+    formats: dict[Part, ValueFormat] = {"key": form.key, "value": form.value}
     return TypedColumns(
         {
-            part: form.values.table_decoder(each, owner.topic, part)
-            for part, each in asked.items()
-            if each in TYPED
+            part: form.values.table_decoder(value_format, owner.topic, part)
+            for part, value_format in formats.items()
+            if value_format in TYPED
         }
     )
 
@@ -315,18 +315,18 @@ class ExportWork:
         selected = self.options.selection
         keys = None if selected.keys is None else sorted(selected.keys)
         others = replace(selected, topics=None, partitions=None, keys=None)
-        asked = replace(self.options, min_tasks=None, task_bytes=None, subscribe=None, selection=others)
-        return hashlib.sha256(repr((version("kodec"), asked, keys, self.form, stored)).encode()).hexdigest()
+        options = replace(self.options, min_tasks=None, task_bytes=None, subscribe=None, selection=others)
+        return hashlib.sha256(repr((version("kodec"), options, keys, self.form, stored)).encode()).hexdigest()
 
     def _finished(self, key: str) -> TaskResult | None:
         """The output of a stopped run for the same task; None if it is incomplete."""
         folder = self.staging.finished(key)
         try:
-            found = [PartitionSummary(**row) for row in json.loads((folder / _FACTS).read_text())]
+            summaries = [PartitionSummary(**row) for row in json.loads((folder / _FACTS).read_text())]
         except (OSError, ValueError, TypeError):
             return None
-        whole = all((folder / file).is_file() for row in found for file in row.files)
-        return TaskResult(folder, found, Omissions()) if whole else None
+        whole = all((folder / file).is_file() for row in summaries for file in row.files)
+        return TaskResult(folder, summaries, Omissions()) if whole else None
 
     def _attempt(self, task: Task) -> TaskResult:
         options = self.options
@@ -334,14 +334,14 @@ class ExportWork:
             chosen_columns(headers=options.include_headers, decoded=options.include_decoded)
         )
         folder, omissions = self.staging.attempt(), Omissions()
-        found = []
+        summaries = []
         for owner, parts in groupby(task, key=lambda part: part.topic_partition):
             writer = FileWriter(folder, owner, columns, self.form)
             for part in parts:
                 writer.add(part, self.options)
-            found.append(writer.close())
+            summaries.append(writer.close())
             omissions.extend(writer.omissions)
-        return TaskResult(folder, found, omissions)
+        return TaskResult(folder, summaries, omissions)
 
 
 def export(
@@ -417,8 +417,8 @@ def export(
     LogReadOptions(on_error=on_error)
     values: ValueRequest | None = None
     if {key_format, value_format} & {*TYPED}:
-        own = None if reader_schema is None else str(Path(reader_schema).absolute())
-        values = ValueRequest((open_location(logs).absolute(),), registry, framing, own)
+        reader = None if reader_schema is None else str(Path(reader_schema).absolute())
+        values = ValueRequest((open_location(logs).absolute(),), registry, framing, reader)
         if values.decoder().source is None and {key_format, value_format} & {"avro", "protobuf"}:
             raise UnknownSchema(f"{logs} has no topic {SCHEMAS_TOPIC}: give registry")
         if not include_headers:
@@ -452,10 +452,10 @@ def export(
             "export", engine=engine, master=master, config=config, progress=progress, threads=threads
         ) as crew,
     ):
-        found = crew.run(ExportWork(options, form, staging), tasks)
+        results = crew.run(ExportWork(options, form, staging), tasks)
         # Again: others may have written there while the tasks ran.
         require_free(target, overwrite=overwrite, ours=is_of_an_export)
-        written = publish_export(staging, target, found, omissions)
+        written = publish_export(staging, target, results, omissions)
     return ExportSummary(target, written, len(tasks), time.monotonic() - started, omissions)
 
 
@@ -476,16 +476,16 @@ def publish_export(
 
     Args: omissions has what planning left out, and takes what the tasks did.
     """
-    found = []
+    published = []
     for folder, summaries, left in results:
         for file in (file for row in summaries for file in row.files):
             staging.take(folder / file, file)
-        found += summaries
+        published += summaries
         omissions.extend(left)
     account = "" if omissions.is_whole else f"{json.dumps(omissions.facts())}\n"
     (staging.result / _SUCCESS).write_text(account)
     staging.publish(target)
-    return merged(found)
+    return merged(published)
 
 
 def is_of_an_export(path: str) -> bool:
@@ -505,10 +505,10 @@ def _what_there_is(listed: list[SourceSegment], tasks: int) -> str:
     return ", ".join([*(f"{n} {what}{'' if n == 1 else 's'}" for n, what in counts), shown])
 
 
-def merged(found: Iterable[PartitionSummary]) -> list[PartitionSummary]:
+def merged(summaries: Iterable[PartitionSummary]) -> list[PartitionSummary]:
     """One summary for each topic-partition, by topic and partition."""
     rows: dict[tuple[str, int], PartitionSummary] = {}
-    for row in found:
+    for row in summaries:
         key = row.topic, row.partition
         rows.setdefault(key, PartitionSummary(*key)).add(row)
     for row in rows.values():

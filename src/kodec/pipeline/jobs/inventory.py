@@ -114,18 +114,18 @@ def inventory(
     started = time.monotonic()
     say = progress or (lambda text: None)
     omissions = Omissions()
-    chosen = Selection.of(topics).topics
-    require_topics(chosen, *paths)
-    logs = [each for path in paths for each in _logs(open_location(path), chosen, limits, omissions)]
+    names = Selection.of(topics).topics
+    require_topics(names, *paths)
+    logs = [log for path in paths for log in _logs(open_location(path), names, limits, omissions)]
     listed = [(log, files) for log, segments in logs for files in segments]
     # Workers need not have this working directory.
     pieces = [replace(files, log=files.log.absolute()) for _, files in listed]
     say(f"{len(pieces)} segments")
     sizes = [files.size if check_crc else files.size // _HEADERS_COST for files in pieces]
     with workers("inventory", engine=engine, master=master, config=config, progress=progress) as crew:
-        found = crew.run_sized(_Survey(check_crc, limits), pieces, sizes, TASK_BYTES)
+        results = crew.run_sized(_Survey(check_crc, limits), pieces, sizes, TASK_BYTES)
     rows: list[InventoryRow] = []
-    for (log, files), facts in zip(listed, found, strict=True):
+    for (log, files), facts in zip(listed, results, strict=True):
         if facts is not None:
             facts.path = files.log
             before = rows[-1].facts if rows and rows[-1].facts.path.parent == files.log.parent else None
@@ -168,7 +168,9 @@ def _logs(
         folders = [path]
     else:
         folders = [
-            each.path for each in what.partitions if topics is None or each.topic_partition.topic in topics
+            partition.path
+            for partition in what.partitions
+            if topics is None or partition.topic_partition.topic in topics
         ]
         omissions.extend(left_out_of(what.path, topics))
     for folder in folders:

@@ -205,7 +205,7 @@ def append_to_lake(
     # A hole in what is read would be in the positions: only whole topic-partitions are left out.
     reading = options.with_on_error("raise" if on_error == "raise" else "skip")
     columns = arrow_columns(chosen_columns(headers=include_headers, decoded=include_decoded))
-    found: list[PartitionSummary] = []
+    summaries: list[PartitionSummary] = []
     commits: list[str] = []
     omissions = Omissions()
     unreachable: set[TopicPartition] = set()
@@ -225,7 +225,7 @@ def append_to_lake(
                         raise
                     continue
                 except Exception:
-                    closed = [each.unreachable for each in rows if each.unreachable is not None]
+                    closed = [row.unreachable for row in rows if row.unreachable is not None]
                     if not closed or not options.reading.skips_unreachable:
                         raise
                     # nothing was committed: the others are read again
@@ -236,12 +236,12 @@ def append_to_lake(
                     continue
                 commits.append(commit)
                 if progress is not None:
-                    count = sum(r.records for each in rows for r in each.found)
+                    count = sum(r.records for row in rows for r in row.found)
                     progress(f"{table.name}: {commit}: {count:,} records")
-            found += (facts for each in rows for facts in each.found)
-            for each in rows:
-                omissions.extend(each.omissions)
-    return AppendSummary(table.name, merged(found), commits, time.monotonic() - started, omissions)
+            summaries += (facts for row in rows for facts in row.found)
+            for row in rows:
+                omissions.extend(row.omissions)
+    return AppendSummary(table.name, merged(summaries), commits, time.monotonic() - started, omissions)
 
 
 @relisted
@@ -257,16 +257,16 @@ def _planned(
 
     Raises LogChanged, DataLoss; OSError unless the options say to go on after it.
     """
-    found = found_logs(options, omissions)
-    plan = _Plan(found)
-    for owner, logs in found.items():
+    logs_found = found_logs(options, omissions)
+    plan = _Plan(logs_found)
+    for owner, logs in logs_found.items():
         with _left_out_if_unreachable(logs):
-            if owner not in unreachable and not any(each.segments == [] and each.is_unread for each in logs):
+            if owner not in unreachable and not any(log.segments == [] and log.is_unread for log in logs):
                 plan.topic_ids[owner] = logs[0].topic_id
     known = table.positions(plan.topic_ids, columns, add_columns=add_columns)
     for owner in plan.topic_ids:
-        with _left_out_if_unreachable(found[owner]):
-            _add(plan, Log(owner, found[owner], options), known.get(owner))
+        with _left_out_if_unreachable(logs_found[owner]):
+            _add(plan, Log(owner, logs_found[owner], options), known.get(owner))
     return plan
 
 
@@ -308,28 +308,28 @@ def _add(plan: _Plan, log: Log, before: Position | None) -> None:
 def _require_same(before: Position, topic_id: str | None, log: Log) -> None:
     """Check that the log continues where the table ends. Raises LogChanged."""
     end = log.stable_end(committed=False)
-    why = ""
+    reason = ""
     if before.topic_id is not None and topic_id is not None and topic_id != before.topic_id:
-        why = f"is of topic id {topic_id}, the table's records are of {before.topic_id}"
+        reason = f"is of topic id {topic_id}, the table's records are of {before.topic_id}"
     elif end < before.next:
-        why = f"ends at offset {end}, the table has its records up to {before.next}: it was truncated"
+        reason = f"ends at offset {end}, the table has its records up to {before.next}: it was truncated"
     elif before.epoch is not None and before.next > log.earliest:
         epoch = _epoch(log.logs[0], before.next - 1)
         if epoch is not None and epoch != before.epoch:
-            why = (
+            reason = (
                 f"has offset {before.next - 1} of leader epoch {epoch}, the table of {before.epoch}: "
                 "it was truncated and rewritten"
             )
-    if why:
-        text = f"{log.owner} is another log than before: it {why}; export it to another table"
+    if reason:
+        text = f"{log.owner} is another log than before: it {reason}; export it to another table"
         raise LogChanged(text)
 
 
-def _epoch(found: FoundLog, offset: int) -> int | None:
+def _epoch(log: FoundLog, offset: int) -> int | None:
     """The leader epoch of an offset, from the checkpoint; None if that lacks it."""
-    epochs = [] if found.folder is None else PartitionLog(found.folder).leader_epochs()
-    at = bisect_right(epochs, offset, key=lambda each: each.start_offset)
-    return epochs[at - 1].epoch if at else None
+    epochs = [] if log.folder is None else PartitionLog(log.folder).leader_epochs()
+    index = bisect_right(epochs, offset, key=lambda epoch: epoch.start_offset)
+    return epochs[index - 1].epoch if index else None
 
 
 def _first(tasks: list[Task], commit_bytes: int) -> tuple[list[Task], bool]:

@@ -120,10 +120,10 @@ class _Restore:
 
 def _with_keys(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The rows with the bytes that an export has written as characters."""
-    at = batch.schema.get_field_index("headers")
-    if at < 0:
+    index = batch.schema.get_field_index("headers")
+    if index < 0:
         return batch
-    return batch.set_column(at, "headers", restored(batch.column(at)))
+    return batch.set_column(index, "headers", restored(batch.column(index)))
 
 
 @contextmanager
@@ -155,7 +155,7 @@ def _batches(path: Path, columns: Iterable[str] = _COLUMNS) -> Iterator[pa.Recor
         for number in range(file.num_record_batches):
             batch = file.get_batch(number).select(names)
             batch.validate(full=True)
-            yield from (batch.slice(at, _ROWS) for at in range(0, batch.num_rows, _ROWS))
+            yield from (batch.slice(start, _ROWS) for start in range(0, batch.num_rows, _ROWS))
 
 
 def _require_columns(path: Path) -> None:
@@ -182,7 +182,10 @@ def _in_order(paths: Iterable[Path]) -> Iterator[Path]:
             if batch.num_rows:
                 of_batches.append(pc.min_max(batch["offset"]).as_py())
         if of_batches:
-            first, last = min(each["min"] for each in of_batches), max(each["max"] for each in of_batches)
+            first, last = (
+                min(statistics["min"] for statistics in of_batches),
+                max(statistics["max"] for statistics in of_batches),
+            )
             if first < 0:
                 raise EncodeError(str(path), "an offset is negative", need="at least 0", have=first)
             bounds.append((first, last, path))
@@ -238,20 +241,20 @@ def restore(
     if not 0 < segment_bytes < 2**31:
         raise ValueError(f"segment_bytes={segment_bytes}: expected a number from 1 to {2**31 - 1}")
     omissions = Omissions()
-    source, target, found = _planned(parquet, to, topics, omissions)
-    sizes = [sum(path.stat().st_size for path in each.files) for each in found]
-    say(f"{len(found)} topic-partitions, {sum(len(each.files) for each in found)} files")
+    source, target, sources = _planned(parquet, to, topics, omissions)
+    sizes = [sum(path.stat().st_size for path in rows_of_log.files) for rows_of_log in sources]
+    say(f"{len(sources)} topic-partitions, {sum(len(rows_of_log.files) for rows_of_log in sources)} files")
     cut = Cut(compression=compression, segment_bytes=segment_bytes)
     partitions = []
     with (
         staged(target, [source]) as staging,
         workers("restore", engine=engine, master=master, config=config, progress=progress) as crew,
     ):
-        for each, (folder, segments) in zip(
-            found, crew.run_sized(_Restore(cut, staging), found, sizes), strict=True
+        for rows_of_log, (folder, segments) in zip(
+            sources, crew.run_sized(_Restore(cut, staging), sources, sizes), strict=True
         ):
             staging.take(folder, folder.name)
-            partitions.append(_summed(each.owner, segments))
+            partitions.append(_summed(rows_of_log.owner, segments))
         sync_folder(staging.result)
         require_free(target)
         staging.publish(target)
@@ -281,16 +284,16 @@ def check_restore(
         [('orders-0', 421), ('orders-1', 415), ('orders-2', 364)]
     """
     account = Omissions() if omissions is None else omissions
-    for each in _planned(parquet, to, topics, account)[2]:
+    for rows_of_log in _planned(parquet, to, topics, account)[2]:
         records, first, last = 0, None, None
-        for path in _in_order(each.files):
+        for path in _in_order(rows_of_log.files):
             for batch in _batches(path, ["offset"]):
                 if batch.num_rows:
                     bounds = pc.min_max(batch["offset"]).as_py()
                     records += batch.num_rows
                     first = bounds["min"] if first is None else min(first, bounds["min"])
                     last = bounds["max"] if last is None else max(last, bounds["max"])
-        yield RestoredPartition(each.owner, records, first, last, 0, 0)
+        yield RestoredPartition(rows_of_log.owner, records, first, last, 0, 0)
 
 
 def _planned(
@@ -310,19 +313,19 @@ def _sources(root: Path, topics: set[str] | None, omissions: Omissions) -> Itera
     Raises ValueError for files of rows in other places; OSError for a folder that cannot be listed: `glob`
     would leave it out.
     """
-    seen = set()
+    known = set()
     for folder in _folders(root, "topic", omissions):
         topic = folder.name.partition("=")[2]
         is_wanted = topics is None or topic in topics
-        seen.add(topic)
+        known.add(topic)
         for inner in _folders(folder, "partition", omissions) if is_wanted else ():
             owner = parse_partition_dir(f"{topic}-{inner.name.partition('=')[2]}")
             if owner is None or owner.topic != topic or topic == _NULL:
                 raise ValueError(f"{inner}: not a topic-partition")
             yield _Source(owner, sorted(_files(inner)))
-    if not seen:
+    if not known:
         raise NotALog(f"{root} has no folder named like topic=orders/partition=0")
-    if missing := (topics or set()) - seen:
+    if missing := (topics or set()) - known:
         raise NotALog(f"{root} has no topic {', '.join(sorted(missing))}")
 
 
@@ -331,18 +334,18 @@ def _folders(around: Path, key: str, omissions: Omissions) -> list[Path]:
 
     Spark and Hive read nothing whose name begins with `_` or `.`. Raises ValueError where there are rows.
     """
-    found = []
+    folders = []
     for path in sorted(around.iterdir()):
         if path.name.startswith(("_", ".")):
             continue
         if path.name.startswith(f"{key}="):
-            found.append(path)
+            folders.append(path)
             continue
         inside = files_below(path, _failed) if path.is_dir() else [path]
-        if (rows := next((each for each in inside if each.suffix in _SUFFIXES), None)) is not None:
+        if (rows := next((path for path in inside if path.suffix in _SUFFIXES), None)) is not None:
             raise ValueError(f"{rows}: not in a folder named like topic=orders/partition=0")
         omissions.lose(path, f"not read: it is not named like {key}=...", Cause.ABSENT)
-    return found
+    return folders
 
 
 def _failed(error: OSError) -> NoReturn:
@@ -362,9 +365,9 @@ def _files(folder: Path) -> Iterator[Path]:
 def _summed(owner: TopicPartition, segments: list[FinishedSegment]) -> RestoredPartition:
     return RestoredPartition(
         owner,
-        sum(each.records for each in segments),
+        sum(segment.records for segment in segments),
         segments[0].first_offset if segments else None,
         segments[-1].next_offset - 1 if segments else None,
         len(segments),
-        sum(each.bytes for each in segments),
+        sum(segment.bytes for segment in segments),
     )

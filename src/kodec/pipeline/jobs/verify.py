@@ -54,7 +54,7 @@ class VerifySummary:
     @property
     def ok(self) -> bool:
         """Whether there is no problem; notes do not count."""
-        return all(each.note for each in self.problems)
+        return all(problem.note for problem in self.problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +165,9 @@ def verify(
     """
     started = time.monotonic()
     say = progress or (lambda text: None)
-    chosen = Selection.of(topics).topics
-    require_topics(chosen, *paths)
-    plans = [plan_checks(path, chosen) for path in paths]
+    names = Selection.of(topics).topics
+    require_topics(names, *paths)
+    plans = [plan_checks(path, names) for path in paths]
     parts = _parts([_absolute(check) for _, checks in plans for check in checks], engine)
     segments = sum(part.segments for part in parts)
     say(f"{sum(part.check.kind == 'partition' for part in parts)} topic-partitions, {segments} segments")
@@ -194,8 +194,8 @@ def _in_order(
     for notes, checks in plans:
         yield from notes
         for check in checks:
-            for each in next(parts).problems(results):
-                yield _as_given(each, check)
+            for problem in next(parts).problems(results):
+                yield _as_given(problem, check)
 
 
 def _size(check: Check) -> tuple[int, int]:
