@@ -12,7 +12,8 @@ import pytest
 import kodec
 from kodec.log.directories import column_search
 from kodec.log.directories.record_filter import RecordFilter
-from kodec.log.directories.search import SearchReport, find_records
+from kodec.log.directories.search import find_records
+from kodec.log.directories.search_report import SearchReport
 from kodec.log.omissions import Omissions
 from kodec.runtime.errors import ArgumentError, NoSuchPartition, OffsetsMissing
 from tests.data import DATA, LOGS

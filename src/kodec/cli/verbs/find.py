@@ -39,7 +39,8 @@ from kodec.cli.wanted import (
 )
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.record_filter import RecordFilter
-from kodec.log.directories.search import SearchReport, count_records, find_records
+from kodec.log.directories.search import count_records, find_records
+from kodec.log.directories.search_report import SearchReport
 from kodec.log.files.listing import TopicPartition
 from kodec.log.omissions import Cause
 from kodec.log.values.decoder import ValueDecoder

@@ -26,7 +26,7 @@ from kodec.stores.storage import StorePath
 
 if TYPE_CHECKING:
     from kodec.log.backends.native.headers import FileHeaders
-    from kodec.log.directories.search import SearchReport
+    from kodec.log.directories.search_report import SearchReport
 
 __all__ = ["ColumnSearch", "Part", "load_columns"]
 

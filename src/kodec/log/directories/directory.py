@@ -45,7 +45,7 @@ from kodec.runtime.shown import table
 from kodec.stores.storage import if_there
 
 if TYPE_CHECKING:
-    from kodec.log.directories.search import SearchReport
+    from kodec.log.directories.search_report import SearchReport
 
 __all__ = ["LogDirectory", "LogRoot"]
 

@@ -18,7 +18,7 @@ from kodec.runtime.errors import FormatError, OffsetsMissing
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kodec.log.directories.partition import PartitionLog
+    from kodec.log.directories.searchable import Searchable
 
 __all__ = [
     "Gap",
@@ -56,7 +56,7 @@ class Gap:
         return self.lost > self.last
 
 
-def explain_gap(log: PartitionLog, first: int, last: int) -> Gap:
+def explain_gap(log: Searchable, first: int, last: int) -> Gap:
     """Explain why the offsets from `first` to `last` are in no segment of a log: the rule of all readers.
 
     An offset is explained if one of these shows that it was left out, not lost:
@@ -84,7 +84,7 @@ def explain_gap(log: PartitionLog, first: int, last: int) -> Gap:
     return gap
 
 
-def find_gaps(log: PartitionLog) -> Iterator[Gap]:
+def find_gaps(log: Searchable) -> Iterator[Gap]:
     """The gaps between the segments, by their last headers. Raises OSError.
 
     After a segment that is damaged or has a torn tail, the unreadable part may hold the offsets: no gap.
@@ -96,7 +96,7 @@ def find_gaps(log: PartitionLog) -> Iterator[Gap]:
                 yield explain_gap(log, expected, following.base_offset - 1)
 
 
-def note_missing(log: PartitionLog, omissions: Omissions) -> None:
+def note_missing(log: Searchable, omissions: Omissions) -> None:
     """Note what a reader of headers cannot say of a log: lost offsets, unreadable segments, torn tails.
 
     Reads the last headers of segments. Raises OSError if the folder cannot be listed.
@@ -127,12 +127,12 @@ def note_missing(log: PartitionLog, omissions: Omissions) -> None:
         omissions.failed(log.path, error)
 
 
-def lost_gaps(log: PartitionLog) -> list[Gap]:
+def lost_gaps(log: Searchable) -> list[Gap]:
     """The gaps between the segments that nothing explains. Raises OSError."""
     return [gap for gap in find_gaps(log) if not gap.is_explained]
 
 
-def require_no_gaps(log: PartitionLog, gaps: Sequence[Gap], what: str) -> None:
+def require_no_gaps(log: Searchable, gaps: Sequence[Gap], what: str) -> None:
     """Refuse to rewrite a log that has lost offsets.
 
     Args:
@@ -149,7 +149,7 @@ def require_no_gaps(log: PartitionLog, gaps: Sequence[Gap], what: str) -> None:
         raise OffsetsMissing(gaps[0].lost, gaps[0].last, str(log.path), reason)
 
 
-def omitted_offsets(log: PartitionLog) -> list[tuple[int, int]]:
+def omitted_offsets(log: Searchable) -> list[tuple[int, int]]:
     """The offsets that a log lacks on purpose, as ranges, for the `kodec-omitted-offsets` of a rewritten one.
 
     Those that its own file lists; without one, all in no batch below the last that compaction has left:
@@ -174,7 +174,7 @@ def omitted_offsets(log: PartitionLog) -> list[tuple[int, int]]:
     return ranges
 
 
-def compacted_up_to(log: PartitionLog) -> int:
+def compacted_up_to(log: Searchable) -> int:
     """The offset after the last batch that compaction has left with holes, or behind one; 0: there is none.
 
     Raises OSError.
@@ -205,7 +205,7 @@ def joined_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def cleaned_up_to(log: PartitionLog) -> int:
+def cleaned_up_to(log: Searchable) -> int:
     """The offset below which a broker's cleaner may have removed records; 0 if its checkpoint has none.
 
     Raises OSError.
@@ -219,7 +219,7 @@ def cleaned_up_to(log: PartitionLog) -> int:
     return cleaned if cleaned <= _end(log) else 0
 
 
-def _end(log: PartitionLog) -> int:
+def _end(log: Searchable) -> int:
     try:
         return log.end_offset
     except (FormatError, OSError):
@@ -227,7 +227,7 @@ def _end(log: PartitionLog) -> int:
         return log.segments[-1].base_offset
 
 
-def _explanations(log: PartitionLog, last: int) -> Iterator[tuple[int, int, str]]:
+def _explanations(log: Searchable, last: int) -> Iterator[tuple[int, int, str]]:
     """(the first offset, the one after the last, why) of ranges that may have no record."""
     with suppress(FormatError):
         yield 0, log.start_offset, f"below the log start offset {log.start_offset}"

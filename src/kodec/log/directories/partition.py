@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from kodec.generated.log.producer_snapshot import ProducerSnapshot
     from kodec.generated.wire.message_set_send import MessageSetSend
     from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
-    from kodec.log.directories.search import SearchReport
+    from kodec.log.directories.search_report import SearchReport
     from kodec.log.directories.transactions import Transactions
     from kodec.log.reading.order import Order
 
@@ -638,7 +638,8 @@ class PartitionLog:
             use_index: look it up in the indexes; without it, read headers from the start.
             omissions: takes lost offsets, instead of an error.
         """
-        from kodec.log.directories.search import SearchReport, records_of
+        from kodec.log.directories.search import records_of
+        from kodec.log.directories.search_report import SearchReport
 
         criteria = RecordFilter(isolation=isolation, control=control)
         reading = {"check_crc": check_crc, "use_index": use_index}
@@ -659,7 +660,8 @@ class PartitionLog:
         damage in them is not seen. `report` counts what was read; `omissions` takes lost offsets, which
         raise OffsetsMissing without it.
         """
-        from kodec.log.directories.search import SearchReport, records_back, records_of
+        from kodec.log.directories.search import records_back, records_of
+        from kodec.log.directories.search_report import SearchReport
 
         counted = SearchReport() if report is None else report
         if newest_first:
@@ -682,7 +684,8 @@ class PartitionLog:
             report: where to count what was read.
             omissions: takes lost offsets, instead of an error.
         """
-        from kodec.log.directories.search import SearchReport, count_in
+        from kodec.log.directories.search import count_in
+        from kodec.log.directories.search_report import SearchReport
 
         return count_in(self, wanted, SearchReport() if report is None else report, omissions)
 

@@ -9,24 +9,23 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
+from typing import Generic, TypeVar
 
 from kodec.log.arguments import require_integer
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Record
 from kodec.log.directories.column_search import ColumnSearch, Part, load_columns
 from kodec.log.directories.record_filter import RecordFilter
+from kodec.log.directories.search_report import SearchReport
+from kodec.log.directories.searchable import Searchable
 from kodec.log.directories.segment import BatchHeader, Segment
 from kodec.log.directories.transactions import Transactions
 from kodec.log.omissions import Cause, Omission, Omissions
 from kodec.log.reading.ahead import cores
 from kodec.log.reading.order import Order
-from kodec.runtime.dataclass import dataclass, field, fields, replace
+from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import ArgumentError, FormatError
 from kodec.stores.storage import StorePath
-
-if TYPE_CHECKING:
-    from kodec.log.directories.partition import PartitionLog
 
 __all__ = [
     "SearchReport",
@@ -45,54 +44,10 @@ _SOON = 0.1
 
 
 @dataclass(slots=True)
-class SearchReport:
-    """The progress of a search.
-
-    Attributes:
-        partitions: whose search was begun.
-        segments_skipped: whose records are all too old, by index or headers.
-        batches_skipped: by their headers; `batches_without`: by their bytes, which were read.
-        batches_counted: all of whose records match, by their headers: their bytes were not read.
-        batches_read: whose records were read; `records_read`: how many these are.
-        records_timeless: left out of a search for a time, as they have none; there may be more.
-        bytes_read: of all batches but those that were skipped, as stored.
-        found: the matching records.
-
-    Example:
-        >>> import kodec
-        >>> log = kodec.PartitionLog("/data/kafka-logs/orders-0")
-        >>> report = kodec.results.SearchReport()
-        >>> _ = list(log.find_records(kodec.RecordFilter(offsets=(10, 19)), report=report))
-        >>> report.found, report.batches_skipped > 0
-        (10, True)
-    """
-
-    partitions: int = 0
-    segments_skipped: int = 0
-    batches_skipped: int = 0
-    batches_without: int = 0
-    batches_counted: int = 0
-    batches_read: int = 0
-    records_read: int = 0
-    records_timeless: int = 0
-    bytes_read: int = 0
-    found: int = 0
-
-    def add(self, other: SearchReport) -> None:
-        """Count what another one counted too.
-
-        Args:
-            other: the other report.
-        """
-        for counter in fields(self):
-            setattr(self, counter.name, getattr(self, counter.name) + getattr(other, counter.name))
-
-
-@dataclass(slots=True)
 class _Search:
     """A search in the log of one topic-partition, as it was listed."""
 
-    log: PartitionLog
+    log: Searchable
     criteria: RecordFilter
     report: SearchReport
     omissions: Omissions | None = None
@@ -255,7 +210,7 @@ class _Search:
 
 
 def records_of(
-    log: PartitionLog,
+    log: Searchable,
     offset: int | None,
     criteria: RecordFilter,
     report: SearchReport,
@@ -268,7 +223,7 @@ def records_of(
     OSError.
     """
 
-    def listed(log: PartitionLog, offset: int | None) -> Iterator[tuple[int, Record]]:
+    def listed(log: Searchable, offset: int | None) -> Iterator[tuple[int, Record]]:
         # `offset` may be the start of what is here
         first_offset = criteria.first_offset if criteria.first_offset is not None else offset or 0
         search = _Search(log, criteria, report, omissions, first=first_offset, **reading)
@@ -299,7 +254,7 @@ def records_of(
 
 
 def records_back(
-    log: PartitionLog, criteria: RecordFilter, report: SearchReport, omissions: Omissions | None = None
+    log: Searchable, criteria: RecordFilter, report: SearchReport, omissions: Omissions | None = None
 ) -> Iterator[Record]:
     """The records of a log that match, the one with the largest offset first.
 
@@ -341,7 +296,7 @@ def records_back(
 
 
 def count_in(
-    log: PartitionLog, criteria: RecordFilter, report: SearchReport, omissions: Omissions | None = None
+    log: Searchable, criteria: RecordFilter, report: SearchReport, omissions: Omissions | None = None
 ) -> int:
     """The number of matching records of a log; from headers alone where possible. Raises as `records_of`."""
     report.partitions += 1
@@ -388,7 +343,7 @@ def count_in(
     return number
 
 
-def _load_columns(logs: Sequence[PartitionLog], criteria: RecordFilter, *, counting: bool = False) -> None:
+def _load_columns(logs: Sequence[Searchable], criteria: RecordFilter, *, counting: bool = False) -> None:
     def sizes() -> Iterator[int]:
         for log in logs:
             # whoever reads it reports that
@@ -398,15 +353,15 @@ def _load_columns(logs: Sequence[PartitionLog], criteria: RecordFilter, *, count
     load_columns(criteria, counting, sizes())
 
 
-Failed = Callable[["PartitionLog", Exception], None]
+L = TypeVar("L", bound=Searchable)
 
 
-def _raise(_: PartitionLog, error: Exception) -> None:
+def _raise(_: Searchable, error: Exception) -> None:
     raise error
 
 
 def find_records(
-    logs: Sequence[PartitionLog],
+    logs: Sequence[L],
     criteria: RecordFilter,
     *,
     first: int | None = None,
@@ -414,7 +369,7 @@ def find_records(
     threads: int | None = None,
     report: SearchReport | None = None,
     omissions: Omissions | None = None,
-    failed: Failed = _raise,
+    failed: Callable[[L, Exception], None] = _raise,
 ) -> Iterator[Record]:
     """The records of several logs that match: log by log, each by offset; several logs are read at once.
 
@@ -443,13 +398,13 @@ def find_records(
 
 
 def count_records(
-    logs: Sequence[PartitionLog],
+    logs: Sequence[L],
     criteria: RecordFilter,
     *,
     threads: int | None = None,
     report: SearchReport | None = None,
     omissions: Omissions | None = None,
-    failed: Failed = _raise,
+    failed: Callable[[L, Exception], None] = _raise,
 ) -> int:
     """How many records of several logs are wanted, of those that can be read; the rest as `find_records`."""
     if threads is not None:
@@ -479,19 +434,17 @@ def count_records(
 
 
 @dataclass(frozen=True, slots=True)
-class _Several:
+class _Several(Generic[L]):
     """A search in several logs, which continues in the others if one fails."""
 
-    logs: Sequence[PartitionLog]
+    logs: Sequence[L]
     criteria: RecordFilter
     threads: int
     report: SearchReport
     omissions: Omissions | None
-    failed: Failed
+    failed: Callable[[L, Exception], None]
 
-    def _find(
-        self, log: PartitionLog, report: SearchReport, *, newest_first: bool = False
-    ) -> Iterator[Record]:
+    def _find(self, log: Searchable, report: SearchReport, *, newest_first: bool = False) -> Iterator[Record]:
         return log.find_records(
             self.criteria, newest_first=newest_first, report=report, omissions=self.omissions
         )
