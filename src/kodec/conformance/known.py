@@ -12,10 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from kodec.conformance.run import Result
+from kodec.conformance.result import Result
 
 __all__ = ["Known", "read_known"]
 

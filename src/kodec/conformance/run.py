@@ -9,6 +9,7 @@ from typing import Any
 
 from kodec.conformance.known import Known
 from kodec.conformance.process import Failed, Limits, Testee
+from kodec.conformance.result import BROKEN, Result
 from kodec.conformance.same import difference
 from kodec.conformance.suite import CODES, Suite, Vector
 
@@ -17,25 +18,8 @@ __all__ = ["BROKEN", "CHECKS", "PROTOCOL", "Report", "Result", "run"]
 PROTOCOL = 1
 CHECKS = ("decode", "refuse", "may", "encode", "round_trip", "refuse_value", "instances")
 """The kinds of vectors: bytes with a value, without, or optional; values, both, invalid values; instances."""
-BROKEN = ("crashed", "hung", "memory", "protocol")
-"""Outcomes without an answer."""
 _WRITES = ("encode", "round_trip")
 _IN_A_ROW = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One check of one vector.
-
-    Attributes:
-        outcome: passed, failed, unsupported, known, or one of `BROKEN`.
-        text: the failure, or the reason of a known failure.
-    """
-
-    vector: Vector
-    check: str
-    outcome: str
-    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from kodec.stores.storage import (
     WHOLE,
     Bucket,
     Entry,
+    Files,
     Listed,
     Status,
     StorePath,
@@ -310,7 +311,7 @@ def _nanoseconds(time: datetime) -> int:
 # -- a bucket -------------------------------------------------------------------------------------
 
 
-class ObjectStorage:
+class ObjectStorage(Files):
     """A bucket, a container, or a web server: what `Bucket` asks. Its methods are those of `Files`."""
 
     def __init__(self, store: ObjectStore, name: str) -> None:

@@ -25,8 +25,6 @@ from kodec.stores.context import DEFAULT, Context
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from kodec.stores.objects import ObjectStorage
-
 __all__ = [
     "SCHEMES",
     "UNFINISHED",
@@ -269,7 +267,7 @@ class Bucket(Files):
         return Bucket, (self.scheme, self.bucket, self.context)
 
     @property
-    def _storage(self) -> ObjectStorage:
+    def _storage(self) -> Files:
         from kodec.stores.objects import object_storage
 
         return object_storage(self.scheme, self.bucket, self.context.s3)

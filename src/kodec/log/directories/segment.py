@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import BinaryIO, Self
 
 from kodec.generated.log import transaction_index
 from kodec.log import kernel
@@ -27,6 +27,7 @@ from kodec.log.directories.headers import (
     TransactionBatch,
     header_of,
 )
+from kodec.log.directories.segment_transactions import SegmentTransactions
 from kodec.log.directories.times import TimeLookup
 from kodec.log.files.descriptors import read_regular
 from kodec.log.files.index_files import IndexFile
@@ -38,9 +39,6 @@ from kodec.runtime.cached import cached_property
 from kodec.runtime.compression import AT_ONCE
 from kodec.runtime.errors import FormatError, Malformed
 from kodec.stores.storage import WHOLE, StorePath
-
-if TYPE_CHECKING:
-    from kodec.log.directories.transactions import SegmentTransactions
 
 __all__ = [
     "BatchHeader",
@@ -698,7 +696,7 @@ class Segment:
     @cached_property
     def transactions(self) -> SegmentTransactions:
         """Its transactions, by the headers of its batches. Raises FormatError for a damaged one."""
-        from kodec.log.directories.transactions import SegmentTransactions, steps
+        from kodec.log.directories.transactions import steps
 
         return SegmentTransactions.of(steps(self))
 

@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from kodec.log.batches.format import KAFKA
 from kodec.log.batches.options import LogReadOptions
@@ -14,6 +13,7 @@ from kodec.log.batches.records import ControlRecordType
 from kodec.log.batches.sizes import HEADS
 from kodec.log.directories.producer_state import ProducerState, marker_of, read_snapshot
 from kodec.log.directories.segment import Position, Segment
+from kodec.log.directories.segment_transactions import AbortedTransaction, SegmentTransactions, Step
 from kodec.log.omissions import Cause, Omission
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
@@ -30,27 +30,9 @@ __all__ = [
 
 
 _RAISING = LogReadOptions()
-
-
-class AbortedTransaction(NamedTuple):
-    """The transactional records of the producer from `first_offset` to `last_offset`, the abort marker.
-
-    Attributes:
-        producer_id: of the transaction's producer.
-        first_offset: of its first record.
-        last_offset: of its abort marker.
-
-    Example:
-        >>> import kodec
-        >>> log = kodec.PartitionLog("/data/kafka-logs/transactions-0")
-        >>> aborted = log.transactions().aborted[0]
-        >>> aborted.first_offset, aborted.last_offset
-        (3, 9)
-    """
-
-    producer_id: int
-    first_offset: int
-    last_offset: int
+_ENDS = (ControlRecordType.ABORT, ControlRecordType.COMMIT)
+# A control batch up to this size is remembered, and this many of them.
+_MARKER, _KNOWN = 256, 1024
 
 
 @dataclass(slots=True)
@@ -105,66 +87,6 @@ class Transactions:
             return False
         index = bisect_right(spans, (offset, 2**63)) - 1
         return index >= 0 and spans[index][0] <= offset <= spans[index][1]
-
-
-class SegmentTransactions(NamedTuple):
-    """The transactions of one segment, by its headers and markers.
-
-    Attributes:
-        ended: the producer, the first offset in the segment (None: there is none), that of the marker, and
-            whether that is an abort. Committed transactions that begin here are left out.
-        open: the first offsets of transactions that begin here and have no marker here, by producer.
-    """
-
-    ended: list[tuple[int, int | None, int, bool]]
-    open: dict[int, int]
-
-    @classmethod
-    def of(cls, course: Iterable[Step]) -> SegmentTransactions:
-        """Follow them from the start of a segment to its end."""
-        ended: list[tuple[int, int | None, int, bool]] = []
-        first: dict[int, int] = {}
-        passed: set[int] = set()
-        for offset, producer, ends in course:
-            if ends is None:
-                first.setdefault(producer, offset)
-                continue
-            began, aborted = first.pop(producer, None), ends is ControlRecordType.ABORT
-            if producer not in passed or (aborted and began is not None):
-                ended.append((producer, began, offset, aborted))
-            passed.add(producer)
-        return cls(ended, first)
-
-    def follow(self, going: dict[int, int], aborted: list[AbortedTransaction]) -> None:
-        """Bring the open transactions before the segment, and the aborted ones, to its end."""
-        for producer, began, last, is_abort in self.ended:
-            first = going.pop(producer, began)
-            if is_abort and first is not None:
-                aborted.append(AbortedTransaction(producer, first, last))
-        for producer, first in self.open.items():
-            going.setdefault(producer, first)
-
-    def agree(self, base_offset: int, going: dict[int, int]) -> bool:
-        """Whether these transactions, said to be open at the end of the segment, can be.
-
-        Args:
-            base_offset: of the segment.
-            going: first offsets by producer.
-        """
-        passed = {producer for producer, *_ in self.ended}
-        for producer in {*going, *self.open, *passed}:
-            said = going.get(producer)
-            began_before = said is not None and said < base_offset and producer not in passed
-            if said != self.open.get(producer) and not began_before:
-                return False
-        return True
-
-
-Step = tuple[int, int, ControlRecordType | None]
-"""An offset, a producer, and how its transaction ends there; None: a batch of it is there."""
-_ENDS = (ControlRecordType.ABORT, ControlRecordType.COMMIT)
-# A control batch up to this size is remembered, and this many of them.
-_MARKER, _KNOWN = 256, 1024
 
 
 def steps(segment: Segment, position: int = 0, until: int = 2**63) -> Iterator[Step]:
