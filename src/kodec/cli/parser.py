@@ -4,7 +4,9 @@ Each parameter is annotated with its type and an `Argument` or `Option`. Types a
 str, Path, an Enum (one of its values), a list of one of these (may be given several times), and any of these
 or None. A parameter without a default is required.
 
-A library for this takes several times as long to import as Python takes to start.
+argparse of the standard library was measured: importing it takes 8 ms in a bare interpreter, and it would
+replace about 60 of these lines (`parsed`, `_placed`), while its errors, hints, help and completion would have
+to be written again.
 """
 
 from __future__ import annotations
@@ -157,7 +159,7 @@ class Parameter:
     def __init__(self, key: str, hint: Any, *default: object) -> None:
         hint, declared = get_args(hint)
         if get_origin(hint) is UnionType:
-            (hint,) = (each for each in get_args(hint) if each is not NoneType)
+            (hint,) = (member for member in get_args(hint) if member is not NoneType)
         self.several = get_origin(hint) is list
         self.type: type = get_args(hint)[0] if self.several else hint
         self.key = key
@@ -175,7 +177,9 @@ class Parameter:
     @property
     def values(self) -> Sequence[str]:
         """The values that there are; empty where there are more."""
-        return [each.value for each in self.type] if issubclass(self.type, Enum) else [*self.declared.one_of]
+        return (
+            [member.value for member in self.type] if issubclass(self.type, Enum) else [*self.declared.one_of]
+        )
 
     @property
     def kind(self) -> str:
@@ -302,29 +306,37 @@ class Command:
         defaults: tuple[object, ...] = getattr(self.function, "__defaults__", None) or ()
         required = len(hints) - len(defaults)
         assert all(get_origin(hint) is Annotated for hint in hints.values())
-        found = [
-            Parameter(key, hint, *defaults[at - required : at - required + 1] if at >= required else ())
-            for at, (key, hint) in enumerate(hints.items())
+        parameters = [
+            Parameter(
+                key, hint, *defaults[index - required : index - required + 1] if index >= required else ()
+            )
+            for index, (key, hint) in enumerate(hints.items())
         ]
-        of_logs = (each for each in found if each.declared.urls and each.declared.logs)
+        of_logs = (
+            parameter for parameter in parameters if parameter.declared.urls and parameter.declared.logs
+        )
         if paths := [
-            each for each in of_logs if not each.is_option or (each.required and each.declared.exists)
+            parameter
+            for parameter in of_logs
+            if not parameter.is_option or (parameter.required and parameter.declared.exists)
         ]:
             # what reads logs may find encrypted ones
-            joins = all(each.declared.dir_okay and not each.declared.replicas for each in paths)
+            joins = all(
+                parameter.declared.dir_okay and not parameter.declared.replicas for parameter in paths
+            )
             keys = _TIER | _TIER_KEYS if joins else _TIER_KEYS
-            found += [Parameter(key, hint, None) for key, hint in keys.items()]
-        return found
+            parameters += [Parameter(key, hint, None) for key, hint in keys.items()]
+        return parameters
 
     @property
     def arguments(self) -> list[Parameter]:
         """Parameters that are known by their place."""
-        return [each for each in self.parameters if not each.is_option]
+        return [parameter for parameter in self.parameters if not parameter.is_option]
 
     @property
     def options(self) -> list[Parameter]:
         """Parameters that are known by their name."""
-        return [each for each in self.parameters if each.is_option]
+        return [parameter for parameter in self.parameters if parameter.is_option]
 
     @property
     def text(self) -> str:
@@ -334,21 +346,24 @@ class Command:
     @property
     def usage(self) -> str:
         """How it is called, in a line."""
-        words = [each.name if each.required else f"[{each.name.strip('[]')}]" for each in self.arguments]
+        words = [
+            argument.name if argument.required else f"[{argument.name.strip('[]')}]"
+            for argument in self.arguments
+        ]
         return " ".join(["kodec", self.name, "[OPTIONS]", *words])
 
     def run(self, words: Sequence[str]) -> object:
         """Call the function. Raises UsageError, HelpWanted, and what the function raises."""
         notes = Notes()
-        given = self.parsed(words, notes)
+        values = self.parsed(words, notes)
         for key in _TIER_KEYS:
-            given.pop(key, None)
-        tier = given.pop("tier", None)
+            values.pop(key, None)
+        tier = values.pop("tier", None)
         try:
-            for each in self.arguments:
-                if each.declared.urls:
-                    given[each.key] = _with_tier(given[each.key], tier)
-            return self.function(**given)
+            for argument in self.arguments:
+                if argument.declared.urls:
+                    values[argument.key] = _with_tier(values[argument.key], tier)
+            return self.function(**values)
         finally:
             # what answers from remote storage depend on
             for text in notes.take():
@@ -356,34 +371,36 @@ class Command:
 
     def parsed(self, words: Sequence[str], notes: Notes | None = None) -> dict[str, object]:
         """What the function is called with; paths of logs bring the notes. Raises UsageError, HelpWanted."""
-        given = self._texts(words)
-        keys = _tier_keys(*(given.get(key, [None])[-1] for key in _TIER_KEYS))
+        texts_by_key = self._texts(words)
+        keys = _tier_keys(*(texts_by_key.get(key, [None])[-1] for key in _TIER_KEYS))
         context = Context(keys, notes=notes) if notes is not None else Context(keys)
-        found: dict[str, object] = {}
+        values_by_key: dict[str, object] = {}
         # in the order in which they were given, of which the first that is wrong is reported
-        parameters = {each.key: each for each in self.parameters}
-        for key, texts in given.items():
+        parameters = {parameter.key: parameter for parameter in self.parameters}
+        for key, texts in texts_by_key.items():
             values = [
                 True if parameters[key].is_flag else parameters[key].converted(text, context)
                 for text in texts
             ]
-            found[key] = values if parameters[key].several else values[-1]
-        for each in self.parameters:
-            if each.key not in found:
-                if each.required:
-                    raise UsageError(f"Missing {'option' if each.is_option else 'argument'} '{each.name}'.")
-                found[each.key] = each.default
-        return found
+            values_by_key[key] = values if parameters[key].several else values[-1]
+        for parameter in self.parameters:
+            if parameter.key not in values_by_key:
+                if parameter.required:
+                    raise UsageError(
+                        f"Missing {'option' if parameter.is_option else 'argument'} '{parameter.name}'."
+                    )
+                values_by_key[parameter.key] = parameter.default
+        return values_by_key
 
     def _texts(self, words: Sequence[str]) -> dict[str, list[str]]:
         """The words that are given for each parameter, in their order. Raises UsageError, HelpWanted."""
-        given: dict[str, list[str]] = {}
-        options = {each.name: each for each in self.options}
+        texts_by_key: dict[str, list[str]] = {}
+        options = {option.name: option for option in self.options}
         places: list[str] = []
-        rest = iter(words)
-        for word in rest:
+        remaining = iter(words)
+        for word in remaining:
             if word == "--":
-                places += rest
+                places += remaining
             elif not word.startswith("-") or word == "-":
                 places.append(word)
             elif word in HELP:
@@ -396,29 +413,29 @@ class Command:
                 if option.is_flag:
                     if equals:
                         raise UsageError(f"Option '{name}' does not take a value.")
-                    given.setdefault(option.key, []).append(text)
+                    texts_by_key.setdefault(option.key, []).append(text)
                     continue
-                if not equals and (text := next(rest, None)) is None:  # type: ignore[assignment]
+                if not equals and (text := next(remaining, None)) is None:  # type: ignore[assignment]
                     raise UsageError(f"Option '{name}' requires an argument.")
-                given.setdefault(option.key, []).append(text)
-        return given | {argument.key: texts for argument, texts in self._placed(places) if texts}
+                texts_by_key.setdefault(option.key, []).append(text)
+        return texts_by_key | {argument.key: texts for argument, texts in self._placed(places) if texts}
 
     def _placed(self, words: list[str]) -> Iterator[tuple[Parameter, list[str]]]:
         """Arguments with their words: one that may be given several times takes what the others leave."""
-        arguments, given = self.arguments, list(words)
-        spare = len(words) - sum(not each.several for each in arguments)
+        arguments, all_words = self.arguments, list(words)
+        spare = len(words) - sum(not argument.several for argument in arguments)
         for argument in arguments:
             number = max(spare, 0) if argument.several else 1
             yield argument, words[:number]
             del words[:number]
         if words:
-            hint = "; name a schema with --schema" if any(map(self._is_schema, given)) else ""
+            hint = "; name a schema with --schema" if any(map(self._is_schema, all_words)) else ""
             raise UsageError(
                 f"Got unexpected extra argument{'s' * (len(words) > 1)}: {' '.join(words)}{hint}"
             )
 
     def _is_schema(self, word: str) -> bool:
-        return word.endswith(".ksy") and any(each.name == "--schema" for each in self.options)
+        return word.endswith(".ksy") and any(option.name == "--schema" for option in self.options)
 
 
 def _instead(name: str, options: Iterable[str]) -> str:
@@ -442,20 +459,20 @@ def _tier_keys(file: str | None, command: str | None) -> Keys | None:
     return TierKeys(None if file is None else Path(file), command)
 
 
-def _with_tier(given: Any, tier: Any) -> Any:
+def _with_tier(value: Any, tier: Any) -> Any:
     """The paths of an argument, or its only one, with remote storage."""
-    paths = given if isinstance(given, list) else [given]
+    paths = value if isinstance(value, list) else [value]
     if tier is None and len(paths) < 2:
-        return given
+        return value
     # as above, and nobody else waits for it
     from kodec.log.remote.names import holds_metadata
 
     if tier is None and not any(map(holds_metadata, paths)):
-        return given
+        return value
     from kodec.log.remote.one_log import tiers_beside_logs, with_remote_storage
 
     try:
-        found = tiers_beside_logs(paths) if tier is None else with_remote_storage(*paths, tier=tier)
+        locations = tiers_beside_logs(paths) if tier is None else with_remote_storage(*paths, tier=tier)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return found if isinstance(given, list) else found[0]
+    return locations if isinstance(value, list) else locations[0]

@@ -145,18 +145,18 @@ class BackupPlan(Plan[BackupReport]):
     @property
     def size(self) -> int:
         """The bytes of all logs."""
-        return sum(one.size for each in self.sources for one in each.listings)
+        return sum(listing.size for source in self.sources for listing in source.listings)
 
     def require_current(self) -> None:
         """Raises StalePlan if a log directory is another one; what a broker changes in it is no matter."""
-        for each in self.sources:
-            now = _identity(each.path)
-            if None not in (each.identity, now) and each.identity != now:
-                raise StalePlan(str(each.path), "was replaced")
+        for source in self.sources:
+            now = _identity(source.path)
+            if None not in (source.identity, now) and source.identity != now:
+                raise StalePlan(str(source.path), "was replaced")
 
     def preview(self) -> BackupReport:
         """Read what `apply` would store, and return the point; store nothing. Errors as in `apply`."""
-        with readable_as(*(each.path for each in self.sources)):
+        with readable_as(*(source.path for source in self.sources)):
             return self._store(UnchangedRepository(self.target))
 
     def apply(self, *, on_step: OnStep = ignore) -> BackupReport:
@@ -177,7 +177,7 @@ class BackupPlan(Plan[BackupReport]):
         nothing can be written.
         """
         repository = Repository(self.target)
-        with readable_as(*(each.path for each in self.sources)):
+        with readable_as(*(source.path for source in self.sources)):
             self.require_current()
             repository.make()
             with repository.marked(RUNNING):
@@ -190,14 +190,14 @@ class BackupPlan(Plan[BackupReport]):
     def _store(self, repository: Repository) -> BackupReport:
         """Store everything but the point itself."""
         last, number = repository.newest_of(
-            socket.gethostname(), [each.directory.source for each in self.sources]
+            socket.gethostname(), [source.directory.source for source in self.sources]
         )
         point = BackupPoint(point_name(self.begun), int(self.begun * 1000), 0, [], number + 1)
         report = BackupReport(point)
         with _scratch_folder() as scratch:
-            for each in self.sources:
-                known = _known(last, each.directory)
-                point.directories.append(self._store_directory(each, repository, known, scratch, report))
+            for source in self.sources:
+                known = _known(last, source.directory)
+                point.directories.append(self._store_directory(source, repository, known, scratch, report))
         point.ended = time.time_ns() // 1_000_000
         return report
 
@@ -219,20 +219,20 @@ class BackupPlan(Plan[BackupReport]):
         for name, content in source.before.items():
             keep(source.path / name, content)
         watermarks = source.offsets(HIGH_WATERMARKS)
-        partitions = {} if known is None else {each.folder: each for each in known.partitions}
-        not_whole = set() if known is None else {each.path for each in known.omissions.losses}
+        partitions = {} if known is None else {partition.folder: partition for partition in known.partitions}
+        not_whole = set() if known is None else {loss.path for loss in known.omissions.losses}
 
-        def taken(listing: Listing) -> Taken | OSError | Changed:
-            own = Path(tempfile.mkdtemp(dir=scratch))
+        def attempt(listing: Listing) -> Taken | OSError | Changed:
+            folder = Path(tempfile.mkdtemp(dir=scratch))
             try:
                 return take_partition(
                     listing,
                     repository,
                     partitions.get(listing.folder.name),
-                    own,
+                    folder,
                     live=lambda: is_locked(source.path),
                     limits=self.limits,
-                    was_whole=not any(each.is_relative_to(listing.folder) for each in not_whole),
+                    was_whole=not any(path.is_relative_to(listing.folder) for path in not_whole),
                     check=self.check,
                     progress=self.progress,
                 )
@@ -244,26 +244,26 @@ class BackupPlan(Plan[BackupReport]):
             except Changed as error:
                 return error
             finally:
-                shutil.rmtree(own, ignore_errors=True)
+                shutil.rmtree(folder, ignore_errors=True)
 
         with ThreadPoolExecutor(self.threads, "kodec-backup") as pool:
-            for listing, found in zip(source.listings, pool.map(taken, source.listings), strict=True):
-                if isinstance(found, FileNotFoundError):
+            for listing, result in zip(source.listings, pool.map(attempt, source.listings), strict=True):
+                if isinstance(result, FileNotFoundError):
                     omissions.lose(listing.folder, _GONE, Cause.MISSING)
-                elif isinstance(found, OSError):
-                    omissions.failed(listing.folder, found)
-                elif isinstance(found, Changed):
-                    omissions.lose(listing.folder, f"not in the point: {found}", Cause.UNREACHABLE)
+                elif isinstance(result, OSError):
+                    omissions.failed(listing.folder, result)
+                elif isinstance(result, Changed):
+                    omissions.lose(listing.folder, f"not in the point: {result}", Cause.UNREACHABLE)
                 else:
                     owner = parse_partition_dir(listing.folder.name)
                     assert owner is not None
-                    found.partition.high_watermark = watermarks.get(owner)
-                    directory.partitions.append(found.partition)
-                    omissions.extend(found.omissions)
-                    _require_end(source, listing, owner, found, omissions)
-                    report.new += found.new
-                    report.new_bytes += found.new_bytes
-                    report.reused += found.reused
+                    result.partition.high_watermark = watermarks.get(owner)
+                    directory.partitions.append(result.partition)
+                    omissions.extend(result.omissions)
+                    _require_end(source, listing, owner, result, omissions)
+                    report.new += result.new
+                    report.new_bytes += result.new_bytes
+                    report.reused += result.reused
         for path in (source.path / name for name in _AFTER):
             if (after := read_whole(path, omissions)) is not None:
                 keep(path, after)
@@ -277,7 +277,7 @@ _GONE = "it was deleted while the backup ran"
 def _scratch_folder() -> Iterator[Path]:
     """A folder for copies, deleted at the end; those that killed backups of this user left are, too."""
     around = Path(tempfile.gettempdir())
-    others = [each for each in around.glob(f"{_SCRATCH}*") if each.is_dir() and not each.is_symlink()]
+    others = [folder for folder in around.glob(f"{_SCRATCH}*") if folder.is_dir() and not folder.is_symlink()]
     path = Path(tempfile.mkdtemp(prefix=_SCRATCH))
     try:
         with locked_staging(path):
@@ -285,28 +285,29 @@ def _scratch_folder() -> Iterator[Path]:
                 # who works there holds its lock; a folder without one was made at this moment
                 with suppress(OSError):
                     if (other / LOCK).exists() and other.stat().st_uid == path.stat().st_uid:
-                        _remove_left(other)
+                        _remove_stale(other)
             yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _remove_left(folder: Path) -> None:
+def _remove_stale(folder: Path) -> None:
     if not is_locked(folder):
         with locked_staging(folder):
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def _require_end(
-    source: _Source, listing: Listing, owner: TopicPartition, found: Taken, omissions: Omissions
+    source: _Source, listing: Listing, owner: TopicPartition, result: Taken, omissions: Omissions
 ) -> None:
     """Note offsets that checkpoints, which were read before the log was listed, show after its end."""
-    if any(each.cause is Cause.UNREACHABLE for each in found.omissions):
+    if any(omission.cause is Cause.UNREACHABLE for omission in result.omissions):
         # the log may go on in what cannot be read
         return
-    end = max(found.partition.end_offset or 0, source.offsets(LOG_START_OFFSETS).get(owner, 0))
+    end = max(result.partition.end_offset or 0, source.offsets(LOG_START_OFFSETS).get(owner, 0))
     known, name = max(
-        (source.offsets(each).get(owner, 0), each) for each in (RECOVERY_POINTS, HIGH_WATERMARKS)
+        (source.offsets(checkpoint).get(owner, 0), checkpoint)
+        for checkpoint in (RECOVERY_POINTS, HIGH_WATERMARKS)
     )
     if known > end:
         reason = f"the log ends before {known}, which {name} has"
@@ -357,12 +358,12 @@ def plan_backup(
         >>> logs.partition("orders", 0).end_offset
         421
     """
-    given = [log_dirs] if isinstance(log_dirs, (str, os.PathLike)) else list(log_dirs)
-    paths = [on_this_machine(each).resolve() for each in given]
+    roots = [log_dirs] if isinstance(log_dirs, (str, os.PathLike)) else list(log_dirs)
+    paths = [on_this_machine(root).resolve() for root in roots]
     if len(set(paths)) < len(paths):
         raise ValueError("a log directory is given twice")
     topics = chosen_names("topics", topics)
-    place = Repository(target)
+    repository = Repository(target)
     failures: dict[Path, OSError] = {}
     for path in paths:
         try:
@@ -370,19 +371,19 @@ def plan_backup(
                 raise NotALog(f"{path}: not a log directory, an entry of log.dirs")
         except OSError as error:
             failures[path] = error
-        if not isinstance(place.target, StorePath):
-            require_apart(path, place.target)
-            require_outside_logs(place.target)
+        if not isinstance(repository.target, StorePath):
+            require_apart(path, repository.target)
+            require_outside_logs(repository.target)
     if len(failures) == len(paths):
         raise failures[paths[0]]
-    place.exists()
+    repository.exists()
     unsettled: list[str] = []
     for _ in range(_LOOKS):
-        begun = time.time()
+        start_time = time.time()
         sources = [
             _listed(path, number, len(paths), topics, failures.get(path)) for number, path in enumerate(paths)
         ]
-        unsettled = [name for each in sources for name in _changed(each)]
+        unsettled = [name for source in sources for name in _changed(source)]
         if not unsettled:
             break
     notes = []
@@ -391,17 +392,24 @@ def plan_backup(
             f"{', '.join(unsettled)}: transactions ended while the folders were listed: some may have ended "
             "in one partition and not in another"
         )
-    there = {each for one in sources for each in one.topics}
-    if topics is not None and (missing := sorted(set(topics) - there)):
-        replicas = (each for path in paths if path not in failures for each in find_replicas(path))
-        near = meant(missing[0], {each.topic_partition.topic for each in replicas})
+    known_topics = {topic for source in sources for topic in source.topics}
+    if topics is not None and (missing := sorted(set(topics) - known_topics)):
+        replicas = (replica for path in paths if path not in failures for replica in find_replicas(path))
+        near = meant(missing[0], {replica.topic_partition.topic for replica in replicas})
         raise KeyError(f"no topic {', '.join(missing)}{near}")
-    names = [each.directory.name for each in sources]
-    for each in sources:
-        if names.count(each.directory.name) > 1:
-            each.directory.name += f"-{each.directory.directory_id or sources.index(each)}"
+    names = [source.directory.name for source in sources]
+    for source in sources:
+        if names.count(source.directory.name) > 1:
+            source.directory.name += f"-{source.directory.directory_id or sources.index(source)}"
     return BackupPlan(
-        place.target, begun, sources, notes, limits, progress, 4 if threads is None else threads, check
+        repository.target,
+        start_time,
+        sources,
+        notes,
+        limits,
+        progress,
+        4 if threads is None else threads,
+        check,
     )
 
 
@@ -427,22 +435,24 @@ def _listed(
     if count > 1:
         directory.name = f"dir{number}" if directory.node_id is None else f"node{directory.node_id}"
     omissions.extend(left_out_of(path))
-    folders = [
-        each
-        for each in find_replicas(path)
-        if each.kind is ReplicaKind.LIVE
-        and (topics is None or each.topic_partition.is_internal or each.topic_partition.topic in topics)
+    replicas = [
+        replica
+        for replica in find_replicas(path)
+        if replica.kind is ReplicaKind.LIVE
+        and (topics is None or replica.topic_partition.is_internal or replica.topic_partition.topic in topics)
     ]
-    source.topics.update(each.topic_partition.topic for each in folders)
-    order = {topic: place for place, topic in enumerate(_FIRST)}
-    folders.sort(key=lambda each: (order.get(each.topic_partition.topic, len(order)), each.topic_partition))
-    for each in folders:
+    source.topics.update(replica.topic_partition.topic for replica in replicas)
+    order = {topic: rank for rank, topic in enumerate(_FIRST)}
+    replicas.sort(
+        key=lambda replica: (order.get(replica.topic_partition.topic, len(order)), replica.topic_partition)
+    )
+    for replica in replicas:
         try:
-            source.listings.append(Listing.of(each.path))
+            source.listings.append(Listing.of(replica.path))
         except FileNotFoundError:
-            omissions.lose(each.path, _GONE, Cause.MISSING)
+            omissions.lose(replica.path, _GONE, Cause.MISSING)
         except ReadFailed as error:
-            omissions.failed(each.path, error)
+            omissions.failed(replica.path, error)
     return source
 
 
@@ -452,18 +462,18 @@ def _changed(source: _Source) -> list[str]:
     Without changes, no transaction has got to its markers meanwhile, or the coordinator writes those that are
     missing.
     """
-    found = []
-    for each in source.listings:
-        if each.folder.name.startswith(f"{_TRANSACTIONS}-"):
+    names = []
+    for listing in source.listings:
+        if listing.folder.name.startswith(f"{_TRANSACTIONS}-"):
             with suppress(FileNotFoundError, ReadFailed):
-                if Listing.of(each.folder).size != each.size:
-                    found.append(each.folder.name)
-    return found
+                if Listing.of(listing.folder).size != listing.size:
+                    names.append(listing.folder.name)
+    return names
 
 
 def _known(last: BackupPoint | None, directory: BackupDirectory) -> BackupDirectory | None:
     """What an earlier point has of a log directory."""
-    for each in () if last is None else last.directories:
-        if (each.host, each.source) == (directory.host, directory.source):
-            return each
+    for candidate in () if last is None else last.directories:
+        if (candidate.host, candidate.source) == (directory.host, directory.source):
+            return candidate
     return None

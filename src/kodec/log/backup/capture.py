@@ -78,14 +78,14 @@ class Listing(NamedTuple):
     """A topic-partition's folder at a moment.
 
     Attributes:
-        folder: its path. at: when it was listed, in ms since 1970.
+        folder: its path. timestamp: when it was listed, in ms since 1970.
         files: what is known of each, by name; of a link, what it leads to. swapping: whether segments were
         being replaced.
         others: what is not a regular file, by name, with the error that reading it raises.
     """
 
     folder: Path
-    at: int
+    timestamp: int
     files: dict[str, os.stat_result]
     swapping: bool
     others: dict[str, ReadFailed]
@@ -93,37 +93,39 @@ class Listing(NamedTuple):
     @classmethod
     def of(cls, folder: Path) -> Listing:
         """List it. Raises FileNotFoundError where it is gone; ReadFailed."""
-        found: dict[str, os.stat_result] = {}
+        files: dict[str, os.stat_result] = {}
         others: dict[str, ReadFailed] = {}
         swapping = False
-        at = time.time_ns() // 1_000_000
+        now = time.time_ns() // 1_000_000
         try:
-            with entries_of(folder) as there:
-                for each in there:
-                    swapping |= each.name.endswith(".swap")
-                    path = entry_path(each)
-                    if each.name.endswith(_TEMPORARY):
+            with entries_of(folder) as entries:
+                for entry in entries:
+                    swapping |= entry.name.endswith(".swap")
+                    path = entry_path(entry)
+                    if entry.name.endswith(_TEMPORARY):
                         continue
-                    if _KEPT_NAME.fullmatch(each.name) is None:
-                        others[each.name] = ReadFailed("a file of a strange name", errno.EINVAL, 0, str(path))
+                    if _KEPT_NAME.fullmatch(entry.name) is None:
+                        others[entry.name] = ReadFailed(
+                            "a file of a strange name", errno.EINVAL, 0, str(path)
+                        )
                         continue
                     try:
-                        status = each.stat()
+                        status = entry.stat()
                         require_regular(status, path)
-                        found[each.name] = status
+                        files[entry.name] = status
                     except FileNotFoundError:
                         with suppress(FileNotFoundError):
                             try:
                                 require_no_dangling_link(path)
                             except ReadFailed as error:
-                                others[each.name] = error
+                                others[entry.name] = error
                     except OSError as error:
-                        others[each.name] = _failed(error, path)
+                        others[entry.name] = _failed(error, path)
         except FileNotFoundError:
             raise
         except OSError as error:
             raise _failed(error, folder) from None
-        return cls(folder, at, found, swapping, others)
+        return cls(folder, now, files, swapping, others)
 
     @property
     def bases(self) -> list[int]:
@@ -204,11 +206,11 @@ class _Taker:
         self._stored: dict[str, int] | None = None
         self.new = self.new_bytes = self.reused = 0
         # What was taken in earlier attempts too.
-        self._taken: dict[str, BackupFile] = {}
+        self._files: dict[str, BackupFile] = {}
 
     def keep(self, name: str, content: Path | bytes, status: os.stat_result, *, settled: bool) -> BackupFile:
         """Store a content. `settled`: it is that of the whole file as it was when `status` was asked for."""
-        seen = _identity(status) if settled else None
+        identity = _identity(status) if settled else None
         if isinstance(content, bytes):
             size, digest = len(content), hashlib.sha256(content).hexdigest()
         else:
@@ -216,9 +218,9 @@ class _Taker:
             if size <= INLINE:
                 content = content.read_bytes()
         data = content if isinstance(content, bytes) and size <= INLINE else None
-        if seen is not None and time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _RACY_NS:
-            seen = None
-        file = BackupFile(size, digest, status.st_mtime_ns, data, seen)
+        if identity is not None and time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _RACY_NS:
+            identity = None
+        file = BackupFile(size, digest, status.st_mtime_ns, data, identity)
         if data is None:
             if isinstance(content, bytes):
                 spool = self._scratch / "content"
@@ -231,7 +233,7 @@ class _Taker:
             if self._repository.put(self._folder, name, new, content):
                 self.new += 1
                 self.new_bytes += new.size
-        self._taken[name] = file
+        self._files[name] = file
         return file
 
     def _with_parts(self, name: str, file: BackupFile, content: Path) -> BackupFile:
@@ -243,40 +245,40 @@ class _Taker:
         known = self._known.get(name)
         if known is None or parse_segment_name(name) is None:
             return file
-        kept: list[BackupPart] = []
-        at = 0
+        parts: list[BackupPart] = []
+        offset = 0
         with content.open("rb") as opened:
-            for each in known.objects:
+            for part in known.objects:
                 if (
-                    at + each.size > file.size
-                    or not self._has(name, each)
-                    or _hash_of(opened, each.size) != each.sha256
+                    offset + part.size > file.size
+                    or not self._has(name, part)
+                    or _hash_of(opened, part.size) != part.sha256
                 ):
                     break
-                kept.append(each)
-                at += each.size
-            new = file.size - at
-            while new and kept and kept[-1].size <= new:
-                new += kept.pop().size
-            if new and kept:
+                parts.append(part)
+                offset += part.size
+            new = file.size - offset
+            while new and parts and parts[-1].size <= new:
+                new += parts.pop().size
+            if new and parts:
                 opened.seek(file.size - new)
-                kept.append(BackupPart(new, _hash_of(opened, new)))
-        return file._replace(parts=tuple(kept)) if len(kept) > 1 else file
+                parts.append(BackupPart(new, _hash_of(opened, new)))
+        return file._replace(parts=tuple(parts)) if len(parts) > 1 else file
 
     def _end_of(self, content: Path, size: int) -> Path:
         """A copy of the last bytes of a file."""
         spool = self._scratch / "part"
-        with content.open("rb") as source, spool.open("wb") as made:
+        with content.open("rb") as source, spool.open("wb") as target:
             source.seek(-size, os.SEEK_END)
-            shutil.copyfileobj(source, made, _CHUNK)
+            shutil.copyfileobj(source, target, _CHUNK)
         return spool
 
     def unchanged(self, name: str, status: os.stat_result) -> BackupFile | None:
         """The file of the last point, or of the last attempt, if it is still the same and stored."""
-        for known in (self._taken.get(name), self._known.get(name)):
+        for known in (self._files.get(name), self._known.get(name)):
             if known is None or known.seen != _identity(status):
                 continue
-            if known is self._taken.get(name) or self.is_stored(name, known):
+            if known is self._files.get(name) or self.is_stored(name, known):
                 self.reused += 1
                 self._progress(status.st_size)
                 return known
@@ -287,19 +289,21 @@ class _Taker:
         base, known = partition.active, self.known
         if base is None or known is None or known.active != base:
             return False
-        beside = {each: known.files[each] for each in _beside(base) if each in known.files}
-        if not all(self.is_stored(each, file) for each, file in beside.items()):
+        beside = {
+            index_name: known.files[index_name] for index_name in _beside(base) if index_name in known.files
+        }
+        if not all(self.is_stored(index_name, file) for index_name, file in beside.items()):
             return False
         name = file_name(base, "log")
-        if (found := self.unchanged(name, status)) is None:
+        if (file := self.unchanged(name, status)) is None:
             return False
-        partition.files |= {**beside, name: found}
+        partition.files |= {**beside, name: file}
         partition.end_offset = known.end_offset
         return True
 
     def is_stored(self, name: str, file: BackupFile) -> bool:
         """Whether the backup has the content of a file, as far as a listing shows it."""
-        return all(self._has(name, each) for each in file.objects)
+        return all(self._has(name, part) for part in file.objects)
 
     def _has(self, name: str, part: BackupPart) -> bool:
         if self._stored is None:
@@ -325,13 +329,13 @@ class _Taker:
             raise
         except OSError as error:
             raise _failed(error, path) from None
-        with opened as source, spool.open("wb", buffering=0) as made:
+        with opened as source, spool.open("wb", buffering=0) as target:
             before = os.fstat(source.fileno())
-            wanted = before.st_size if size is None else size
-            for data in _chunks_of(source, path, wanted, omissions):
+            length = before.st_size if size is None else size
+            for data in _chunks_of(source, path, length, omissions):
                 view = memoryview(data)
                 while view:
-                    view = view[made.write(view) :]
+                    view = view[target.write(view) :]
                 self._progress(len(data))
             after = os.fstat(source.fileno())
         if size is None and _identity(before)[:4] != _identity(after)[:4]:
@@ -350,37 +354,37 @@ def _chunks_of(source: BinaryIO, path: Path, size: int, omissions: Omissions) ->
 
     Raises Changed where there are not as many; ReadFailed where too many blocks cannot be read.
     """
-    at = bad = 0
+    offset = bad = 0
     begin: int | None = None
     careful = 0
-    while at < size:
-        block = min(size, at + (_BLOCK if at < careful else _CHUNK)) - at
+    while offset < size:
+        block = min(size, offset + (_BLOCK if offset < careful else _CHUNK)) - offset
         try:
-            source.seek(at)
+            source.seek(offset)
             data = source.read(block)
             if not data:
                 raise Changed(f"{path.name} was truncated")
         except OSError as error:
             if error.errno != errno.EIO:
                 raise _failed(error, path) from None
-            if at >= careful:
+            if offset >= careful:
                 # block by block
-                careful = at + block
+                careful = offset + block
                 continue
             bad += 1
             if bad > _MOST_BAD_BLOCKS:
                 text = f"more than {_MOST_BAD_BLOCKS} blocks of {_BLOCK} bytes cannot be read"
-                raise ReadFailed(text, errno.EIO, at, str(path)) from None
-            begin = at if begin is None else begin
+                raise ReadFailed(text, errno.EIO, offset, str(path)) from None
+            begin = offset if begin is None else begin
             data = bytes(block)
         else:
             if begin is not None:
-                omissions.add(_unreadable(path, begin, at))
+                omissions.add(_unreadable(path, begin, offset))
                 begin = None
         yield data
-        at += len(data)
+        offset += len(data)
     if begin is not None:
-        omissions.add(_unreadable(path, begin, at))
+        omissions.add(_unreadable(path, begin, offset))
 
 
 def _unreadable(path: Path, begin: int, end: int) -> Omission:
@@ -431,11 +435,11 @@ def take_partition(
                 raise FileNotFoundError(errno.ENOENT, "deleted", str(listing.folder)) from None
             reason = f"{Path(str(error.filename)).name} is gone" if isinstance(error, OSError) else str(error)
             continue
-        found = listing.contradiction(Listing.of(listing.folder))
-        if found is None:
+        contradiction = listing.contradiction(Listing.of(listing.folder))
+        if contradiction is None:
             partition.attempts = attempt
             return Taken(partition, omissions, taker.new, taker.new_bytes, taker.reused)
-        reason = found
+        reason = contradiction
     raise Changed(f"changed each time it was read, {ATTEMPTS} times: {reason}")
 
 
@@ -444,7 +448,7 @@ def _take(
 ) -> BackupPartition:
     bases = listing.bases
     active = bases[-1] if bases else None
-    partition = BackupPartition(listing.folder.name, {}, listing.at, active=active)
+    partition = BackupPartition(listing.folder.name, {}, listing.timestamp, active=active)
     for name, error in sorted(listing.others.items()):
         _leave_out(listing.folder / name, error, omissions)
     is_same = not listing.others and taker.was_whole
@@ -459,12 +463,12 @@ def _take(
         is_active = base is not None and base == active
         if is_active and taker.unchanged_active(status, partition):
             continue
-        if not is_active and (found := taker.unchanged(name, status)) is not None:
-            partition.files[name] = found
+        if not is_active and (file := taker.unchanged(name, status)) is not None:
+            partition.files[name] = file
             continue
-        own = Omissions()
+        file_omissions = Omissions()
         try:
-            content, now = taker.copy(path, status.st_size if is_active else None, own)
+            content, now = taker.copy(path, status.st_size if is_active else None, file_omissions)
         except ReadFailed as error:
             omissions.failed(path, error)
             continue
@@ -476,19 +480,19 @@ def _take(
         if base is not None and (now.st_dev, now.st_ino) != (status.st_dev, status.st_ino):
             raise Changed(f"{name} was replaced")
         if is_active:
-            _keep_active(taker, listing, content, now, partition, limits, own)
+            _keep_active(taker, listing, content, now, partition, limits, file_omissions)
         else:
             if base is not None:
                 is_same = False
                 if now.st_size != status.st_size:
                     raise Changed(f"{name} was replaced")
-                _checked(content, path, limits, own, is_last=False)
+                _checked(content, path, limits, file_omissions, is_last=False)
             elif (damage := damage_in(content)) is not None:
-                own.lose(path, damage)
+                file_omissions.lose(path, damage)
             # what is wrong is read again next time: it is reported in each point
-            partition.files[name] = taker.keep(name, content, now, settled=not len(own))
+            partition.files[name] = taker.keep(name, content, now, settled=not len(file_omissions))
         content.unlink()
-        omissions.extend(own)
+        omissions.extend(file_omissions)
     if not is_same or taker.known is None or not taker.known.files.keys() >= listing.logs:
         _find_gaps(listing, limits, omissions)
     return partition
@@ -556,8 +560,8 @@ def _keep_active(
         indexes.end()
         for kind, data in zip(INDEXES, (indexes.offsets, indexes.times, indexes.aborted), strict=True):
             if data or kind != "txnindex":
-                own = file_name(base, kind)
-                partition.files[own] = taker.keep(own, bytes(data), status, settled=False)
+                index_name = file_name(base, kind)
+                partition.files[index_name] = taker.keep(index_name, bytes(data), status, settled=False)
     is_settled = size is None and _identity(now) == _identity(status) and is_sound
     partition.files[name] = taker.keep(name, content, status, settled=is_settled)
 
@@ -566,7 +570,7 @@ def _producers(listing: Listing, base: int, limits: Limits) -> ProducerState:
     """The producers at the start of the active segment, as far as the folder shows it now."""
     with suppress(OSError, FormatError):
         files = list_partition(listing.folder)
-        bases = [each.base_offset for each in files.segments]
+        bases = [segment.base_offset for segment in files.segments]
         if base in bases:
             return producers_at(files.segments, dict(files.snapshots), bases.index(base), limits=limits)
     return ProducerState()
@@ -587,8 +591,8 @@ def _checked(
         except FormatError as error:
             stop = batch.position + batch.size
             omissions.skipped(path, SkippedRange(batch.position, stop, error.in_source(str(path))))
-    for each in reader.skipped:
-        each.error.in_source(str(path))
+    for skipped_range in reader.skipped:
+        skipped_range.error.in_source(str(path))
     tail = reader.torn_tail
     omissions.end(path, reader.skipped, tail, is_last=is_last)
     return end, None if tail is None else tail.position
@@ -628,9 +632,9 @@ def keep_file(
     if (damage := damage_in(copy)) is not None:
         omissions.lose(path, damage)
     taker = _Taker(repository, BESIDE, None, scratch, lambda _: None)
-    kept = taker.keep(path.name, data, status, settled=False)
+    file = taker.keep(path.name, data, status, settled=False)
     copy.unlink()
-    return kept
+    return file
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:

@@ -52,15 +52,15 @@ def list_points(target: str | os.PathLike[str], *, omissions: Omissions | None =
     """
     repository = Repository(target)
     repository.require()
-    found = []
+    points = []
     for name in repository.names():
         try:
-            found.append(repository.point(name))
+            points.append(repository.point(name))
         except (FormatError, OSError) as error:
             if omissions is None:
                 raise
             omissions.failed(repository.target / POINTS / f"{name}{SUFFIX}", error)
-    return sorted(found, key=lambda each: (each.number, each.name))
+    return sorted(points, key=lambda point: (point.number, point.name))
 
 
 def check_backup(
@@ -124,13 +124,13 @@ def _of_size(size: int | None, part: BackupPart) -> str | None:
 def _difference(path: Path, part: BackupPart, progress: Callable[[int], None]) -> str | None:
     """What is wrong with an object, by its bytes; None if nothing is."""
     try:
-        size, found = hash_of(path)
+        size, digest = hash_of(path)
     except FileNotFoundError:
         return "missing"
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     progress(size)
-    return _of_size(size, part) or (None if found == part.sha256 else f"its SHA-256 is {found}")
+    return _of_size(size, part) or (None if digest == part.sha256 else f"its SHA-256 is {digest}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class PrunePlan(Plan[StepReport[str]]):
     def require_current(self) -> None:
         """Raises StalePlan if points were added or deleted; OSError."""
         names = Repository(self.target).names()
-        if not {*self.points} <= {*names} or [each for each in names if each not in self.points] != self.kept:
+        if not {*self.points} <= {*names} or [name for name in names if name not in self.points] != self.kept:
             raise StalePlan(str(self.target), "has other points")
 
     def preview(self) -> StepReport[str]:
@@ -225,18 +225,18 @@ def plan_prune(
             raise KeyError(f"{repository.target} has no point {', '.join(sorted(missing))}")
         return _plan(repository, sorted(points))
     known = list_points(target)
-    kept = {each.name for each in known[-(keep or 0) :]}
-    kept |= {each.name for each in [each for each in known if each.is_whole][-1:]}
-    return _plan(repository, [each.name for each in known if each.name not in kept])
+    remaining = {point.name for point in known[-(keep or 0) :]}
+    remaining |= {point.name for point in [point for point in known if point.is_whole][-1:]}
+    return _plan(repository, [point.name for point in known if point.name not in remaining])
 
 
-def _plan(repository: Repository, chosen: list[str]) -> PrunePlan:
+def _plan(repository: Repository, points: list[str]) -> PrunePlan:
     names = repository.names()
-    kept = [name for name in names if name not in chosen]
-    if not kept and names:
+    remaining = [name for name in names if name not in points]
+    if not remaining and names:
         raise ValueError(f"no point of {repository.target} would be left: delete the folder itself")
     needed: set[str] = set()
-    for name in kept:
+    for name in remaining:
         needed |= repository.point(name).objects().keys()
     objects = {key: size for key, size in repository.all_objects().items() if key not in needed}
-    return PrunePlan(repository.target, [name for name in chosen if name in names], kept, objects)
+    return PrunePlan(repository.target, [name for name in points if name in names], remaining, objects)

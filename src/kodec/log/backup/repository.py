@@ -66,10 +66,10 @@ class Repository:
     """
 
     def __init__(self, target: str | os.PathLike[str]) -> None:
-        given = path_of(target)
-        if isinstance(given, StorePath) and given.parts[0] not in ("s3:", "s3a:", "gs:", "az:"):
-            raise ArgumentError(f"{given}: a backup is a folder, or a URL of s3:, gs: or az:")
-        self.target = given if isinstance(given, StorePath) else given.absolute()
+        path = path_of(target)
+        if isinstance(path, StorePath) and path.parts[0] not in ("s3:", "s3a:", "gs:", "az:"):
+            raise ArgumentError(f"{path}: a backup is a folder, or a URL of s3:, gs: or az:")
+        self.target = path if isinstance(path, StorePath) else path.absolute()
         self._storage = files_of(self.target)
         self._known_folders: set[Path] = set()
 
@@ -81,18 +81,18 @@ class Repository:
     def exists(self) -> bool:
         """Whether a backup is there. Raises ArgumentError where something else is; OSError."""
         with suppress(FileNotFoundError):
-            names = [each.name for each in self._listed(self.target)]
+            names = [entry.name for entry in self._listed(self.target)]
             if MARK in names:
                 try:
                     with self._storage.open(self.target / MARK) as file:
-                        found = read_json(file.read(_MOST_OF_A_MARK), most_values=_MOST_OF_A_MARK)
-                    if found["format"] == "kodec-backup" and found["version"] == 1:
+                        facts = read_json(file.read(_MOST_OF_A_MARK), most_values=_MOST_OF_A_MARK)
+                    if facts["format"] == "kodec-backup" and facts["version"] == 1:
                         return True
                 except (ValueError, KeyError, TypeError):
                     pass
                 raise ArgumentError(f"{self.target / MARK}: not one that this version of kodec has written")
             # what a killed first backup has left of the mark
-            names = [each for each in names if not (each.startswith(f".{MARK}.") and each.endswith(".part"))]
+            names = [name for name in names if not (name.startswith(f".{MARK}.") and name.endswith(".part"))]
             if names:
                 reason = f"it holds {names[0]}, and is not a backup: name a new folder"
                 raise FileExistsError(errno.EEXIST, reason, str(self.target))
@@ -112,12 +112,14 @@ class Repository:
     # -- files ------------------------------------------------------------------------------------
 
     def _listed(self, folder: Path) -> list[os.DirEntry[str]]:
-        with entries(folder) as found:
-            return sorted(found, key=lambda each: each.name)  # type: ignore[arg-type]
+        with entries(folder) as listing:
+            return sorted(listing, key=lambda entry: entry.name)  # type: ignore[arg-type]
 
     def _names(self, folder: str) -> list[str]:
         try:
-            return [each.name for each in self._listed(self.target / folder) if not each.name.startswith(".")]
+            return [
+                entry.name for entry in self._listed(self.target / folder) if not entry.name.startswith(".")
+            ]
         except FileNotFoundError:
             return []
 
@@ -133,10 +135,10 @@ class Repository:
     def stored(self, folder: str) -> dict[str, int]:
         """The objects of a folder by name, with their sizes. Raises OSError."""
         try:
-            found = self._listed(self.target / OBJECTS / folder)
+            listing = self._listed(self.target / OBJECTS / folder)
         except FileNotFoundError:
             return {}
-        return {each.name: each.stat().st_size for each in found if not each.name.startswith(".")}
+        return {entry.name: entry.stat().st_size for entry in listing if not entry.name.startswith(".")}
 
     def is_right(self, folder: str, name: str, part: BackupPart) -> bool:
         """Whether an object has the content that its name states. Raises OSError."""
@@ -152,16 +154,19 @@ class Repository:
         ReadFailed where the store holds something else afterwards; OSError.
         """
         path = object_path(self.target, folder, name, part)
-        wanted = part.size, part.sha256
+        expected = part.size, part.sha256
         try:
             self._create(path, content)
         except FileExistsError:
-            if hash_of(path) == wanted:
+            if hash_of(path) == expected:
                 return False
             self._storage.remove(path)
             self._create(path, content)
-        if (found := hash_of(path)) != wanted:
-            reason = f"{found[0]} bytes with SHA-256 {found[1]} were stored, not {wanted[0]} with {wanted[1]}"
+        if (actual := hash_of(path)) != expected:
+            reason = (
+                f"{actual[0]} bytes with SHA-256 {actual[1]} were stored, "
+                f"not {expected[0]} with {expected[1]}"
+            )
             raise ReadFailed(reason, errno.EIO, 0, str(path))
         return True
 
@@ -169,8 +174,8 @@ class Repository:
 
     def names(self) -> list[str]:
         """The names of all points, the oldest first. Raises OSError."""
-        found = (each.removesuffix(SUFFIX) for each in self._names(POINTS) if each.endswith(SUFFIX))
-        return sorted(each for each in found if _NAME.fullmatch(each))
+        names = (name.removesuffix(SUFFIX) for name in self._names(POINTS) if name.endswith(SUFFIX))
+        return sorted(name for name in names if _NAME.fullmatch(name))
 
     def point(self, name: str) -> BackupPoint:
         """A point. Raises FileNotFoundError, FormatError, OSError."""
@@ -184,8 +189,8 @@ class Repository:
                 self._create(path, point_bytes(point))
                 return
             except FileExistsError:
-                at = datetime.strptime(point.name, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp()
-                point.name = point_name(at + 1)
+                seconds = datetime.strptime(point.name, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp()
+                point.name = point_name(seconds + 1)
 
     def newest_of(self, host: str, sources: list[str]) -> tuple[BackupPoint | None, int]:
         """The newest readable point with one of these log directories, and the largest number seen.
@@ -196,14 +201,14 @@ class Repository:
         newest, count, number = None, 0, 0
         for name in self.names()[:-11:-1]:
             try:
-                found = self.point(name)
+                point = self.point(name)
             except (FileNotFoundError, FormatError):
                 continue
-            number = max(number, found.number)
-            if any(each.host == host and each.source in sources for each in found.directories):
+            number = max(number, point.number)
+            if any(directory.host == host and directory.source in sources for directory in point.directories):
                 count += 1
-                if newest is None or found.number > newest.number:
-                    newest = found
+                if newest is None or point.number > newest.number:
+                    newest = point
                 if count == 2:
                     break
         return newest, number
@@ -220,13 +225,13 @@ class Repository:
             if not isinstance(error, FileNotFoundError):
                 raise error
 
-        found = {}
+        sizes = {}
         for path in files_below(root, failed):
             with suppress(FileNotFoundError):
                 key = "/".join(path.parts[len(root.parts) :])
                 listed = getattr(path, "listed", None)
-                found[key] = path.stat().st_size if listed is None else listed.size
-        return found
+                sizes[key] = path.stat().st_size if listed is None else listed.size
+        return sizes
 
     def remove_object(self, key: str) -> None:
         """Delete an object. Raises OSError."""
@@ -248,29 +253,29 @@ class Repository:
         self._create(mark, json.dumps(facts).encode())
         try:
             for other in (PRUNING, RUNNING) if kind == PRUNING else (PRUNING,):
-                for each in self._names(other):
-                    if each != name and not self._is_left(other, each):
+                for other_mark in self._names(other):
+                    if other_mark != name and not self._is_stale(other, other_mark):
                         what = "deletes from" if other == PRUNING else "writes to"
                         reason = f"another kodec {what} this backup; if it was killed, delete this mark"
-                        raise BlockingIOError(errno.EAGAIN, reason, str(self.target / other / each))
+                        raise BlockingIOError(errno.EAGAIN, reason, str(self.target / other / other_mark))
             yield
         finally:
             with suppress(FileNotFoundError):
                 self._storage.remove(mark)
             _own_marks.discard(name)
 
-    def _is_left(self, kind: str, name: str) -> bool:
+    def _is_stale(self, kind: str, name: str) -> bool:
         """Whether a mark is that of a process of this host that has ended; it is deleted then."""
         path = self.target / kind / name
         try:
             with self._storage.open(path) as file:
-                found = read_json(file.read(_MOST_OF_A_MARK), most_values=_MOST_OF_A_MARK)
-            if found["host"] != socket.gethostname() or name in _own_marks:
+                facts = read_json(file.read(_MOST_OF_A_MARK), most_values=_MOST_OF_A_MARK)
+            if facts["host"] != socket.gethostname() or name in _own_marks:
                 return False
-            if found["pid"] == os.getpid():
+            if facts["pid"] == os.getpid():
                 # of an earlier process with the same number, as each one in a container has
                 raise ProcessLookupError
-            os.kill(whole_number(found["pid"], 1, (1 << 31) - 1), 0)
+            os.kill(whole_number(facts["pid"], 1, (1 << 31) - 1), 0)
         except FileNotFoundError:
             return True
         except ProcessLookupError:

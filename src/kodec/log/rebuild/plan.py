@@ -121,11 +121,11 @@ class RebuiltPartition:
         """The ranges of offsets that no source has, with the reasons."""
         if self.report is None and self.remote is None:
             return [] if self._records else ["no source has this partition"]
-        found = [] if self.remote is None else list(self.remote.missing)
+        ranges = [] if self.remote is None else list(self.remote.missing)
         if self.report is not None:
             if self.remote is not None and self.local_start > self.remote.next_offset:
                 between = f"offsets {self.remote.next_offset} to {self.local_start - 1}"
-                found.append(f"{between}: remote storage ends before, and the local logs begin after them")
+                ranges.append(f"{between}: remote storage ends before, and the local logs begin after them")
             elif (
                 self.remote is None
                 and self._needs_tier
@@ -133,14 +133,14 @@ class RebuiltPartition:
                 and self.log_start < self.local_start
             ):
                 between = f"offsets {self.log_start} to {self.local_start - 1}"
-                found.append(
+                ranges.append(
                     f"{between}: in remote storage, which is not among the sources, unless deleted there"
                 )
-            found += [f"{each.offsets}: {'; '.join(each.reasons)}" for each in self.report.missing]
+            ranges += [f"{gap.offsets}: {'; '.join(gap.reasons)}" for gap in self.report.missing]
         if self.known_end > self.end_offset:
             lost = f"offsets {self.end_offset} to {self.known_end - 1}"
-            found.append(f"{lost}: the sources end before, and a checkpoint of theirs has them")
-        return found
+            ranges.append(f"{lost}: the sources end before, and a checkpoint of theirs has them")
+        return ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +190,11 @@ class RebuildPlan(Plan[StepReport[RebuiltPartition]]):
             raise StalePlan(str(self._target.newest), f"cannot be written to any more ({error})") from error
         if target != self._target:
             raise StalePlan(str(self._target.newest), "has changed")
-        for each in self.partitions:
-            if each._salvage is not None:
-                each._salvage.require_current()
-            if each.remote is not None and not each.remote.is_same():
-                raise StalePlan(str(each.remote.path), "has changed")
+        for partition in self.partitions:
+            if partition._salvage is not None:
+                partition._salvage.require_current()
+            if partition.remote is not None and not partition.remote.is_same():
+                raise StalePlan(str(partition.remote.path), "has changed")
 
     def preview(self) -> StepReport[RebuiltPartition]:
         return StepReport(list(self.partitions))
@@ -228,10 +228,10 @@ class RebuildPlan(Plan[StepReport[RebuiltPartition]]):
                 return report
             for root in roots:
                 self._fence(root)
-            for each in self.partitions:
-                self._write(each)
-                report.steps.append(each)
-                on_step(each)
+            for partition in self.partitions:
+                self._write(partition)
+                report.steps.append(partition)
+                on_step(partition)
             for broker in self._target.brokers:
                 for root in broker.roots:
                     self._checkpoints(root)
@@ -240,10 +240,12 @@ class RebuildPlan(Plan[StepReport[RebuiltPartition]]):
             for name, (replicas, records) in self._appended.items():
                 report.kept += self._extend(name, replicas, records)
             known = self._target.metadata.topics if self._target.metadata is not None else []
-            is_done = {each.topic_id for each in self.topics} <= {each.topic_id for each in known}
+            is_done = {topic.topic_id for topic in self.topics} <= {topic.topic_id for topic in known}
             now = time.time_ns() // 1_000_000
             records = [] if is_done else [Record(value=value, timestamp=now) for value in self._records]
-            controllers = sorted(self._target.controllers, key=lambda each: each != self._target.newest)
+            controllers = sorted(
+                self._target.controllers, key=lambda controller: controller != self._target.newest
+            )
             report.kept += self._extend(METADATA_LOG, controllers, records)
             for root in roots:
                 # in one step: what is left after a kill a broker deletes
@@ -258,12 +260,16 @@ class RebuildPlan(Plan[StepReport[RebuiltPartition]]):
     def digest(self) -> str:
         """A hash of what is made, by which an unfinished rebuild is recognized."""
         facts = [
-            [each.name, each.topic_id.hex, [[one.partition, one.replicas] for one in each.partitions]]
-            for each in self.topics
+            [
+                topic.name,
+                topic.topic_id.hex,
+                [[partition.partition, partition.replicas] for partition in topic.partitions],
+            ]
+            for topic in self.topics
         ]
         ends = [
-            [str(each.topic_partition), each.end_offset, list(map(str, each.targets))]
-            for each in self.partitions
+            [str(partition.topic_partition), partition.end_offset, list(map(str, partition.targets))]
+            for partition in self.partitions
         ]
         return hashlib.sha256(json.dumps([facts, ends]).encode()).hexdigest()
 
@@ -282,69 +288,69 @@ class RebuildPlan(Plan[StepReport[RebuiltPartition]]):
         """All replicas of a topic-partition; those that are in place were made before a kill."""
         if not partition._has_log:
             return
-        topic = next(each for each in self.topics if each.name == partition.topic_partition.topic)
+        topic = next(topic for topic in self.topics if topic.name == partition.topic_partition.topic)
         first, *others = partition.targets
         if not first.exists():
-            made = self._made(partition, topic.topic_id)
-            write_partition_metadata(made / PARTITION_METADATA, topic.topic_id)
-            _own_all(made, first.parent)
-            made.rename(first)
+            folder = self._new_log(partition, topic.topic_id)
+            write_partition_metadata(folder / PARTITION_METADATA, topic.topic_id)
+            _own_all(folder, first.parent)
+            folder.rename(first)
             sync_folder(first.parent)
         for target in others:
             if not target.exists():
-                made = target.parent / FENCE / target.name
-                _copy(first, made, self._progress)
-                _own_all(made, target.parent)
-                made.rename(target)
+                folder = target.parent / FENCE / target.name
+                _copy(first, folder, self._progress)
+                _own_all(folder, target.parent)
+                folder.rename(target)
                 sync_folder(target.parent)
 
-    def _made(self, partition: RebuiltPartition, topic_id: UUID) -> Path:
+    def _new_log(self, partition: RebuiltPartition, topic_id: UUID) -> Path:
         """A new log of a topic-partition, durable, in a place of its own."""
         salvage, remote = partition._salvage, partition.remote
         if remote is not None and not remote.is_same():
             raise StalePlan(str(remote.path), "has changed")
         if salvage is not None:
             salvage.apply()
-            made = salvage.target
+            folder = salvage.target
         else:
-            made = partition.targets[0].parent / FENCE / partition.targets[0].name
-            shutil.rmtree(made, ignore_errors=True)
-            made.mkdir()
+            folder = partition.targets[0].parent / FENCE / partition.targets[0].name
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
         if partition._records:
-            with LogWriter(made, topic_id=topic_id, leader_epoch=0) as writer:
+            with LogWriter(folder, topic_id=topic_id, leader_epoch=0) as writer:
                 writer.append(partition._records)
         if remote is not None:
             if salvage is None:
-                SegmentWriter(made, remote.next_offset).close()
-                replace_file(made / file_name(remote.next_offset, "snapshot"), remote.producers.to_bytes())
+                SegmentWriter(folder, remote.next_offset).close()
+                replace_file(folder / file_name(remote.next_offset, "snapshot"), remote.producers.to_bytes())
             newer = [] if partition.report is None else partition.report.leader_epochs
             newest = remote.epochs[-1].epoch if remote.epochs else -1
-            epochs = [*remote.epochs, *(each for each in newer if each.epoch > newest)]
-            replace_file(made / LEADER_EPOCHS, leader_epochs_bytes(epochs))
-            sync_folder(made)
-        return made
+            epochs = [*remote.epochs, *(entry for entry in newer if entry.epoch > newest)]
+            replace_file(folder / LEADER_EPOCHS, leader_epochs_bytes(epochs))
+            sync_folder(folder)
+        return folder
 
     def _checkpoints(self, root: Path) -> None:
         """The entries of a log directory: all is durable, and on all replicas."""
-        here = [
-            each
-            for each in self.partitions
-            if each._has_log and any(one.parent == root for one in each.targets)
+        partitions = [
+            partition
+            for partition in self.partitions
+            if partition._has_log and any(target.parent == root for target in partition.targets)
         ]
-        ends = {each.topic_partition: each.end_offset for each in here}
-        found: dict[str, dict[TopicPartition, int]] = {RECOVERY_POINTS: ends, HIGH_WATERMARKS: ends}
+        ends = {partition.topic_partition: partition.end_offset for partition in partitions}
+        checkpoints: dict[str, dict[TopicPartition, int]] = {RECOVERY_POINTS: ends, HIGH_WATERMARKS: ends}
         for name in (LOG_START_OFFSETS, CLEANER_OFFSETS):
             # as the salvage of the first replica has noted them
-            found[name] = {}
-            for each in here:
-                for noted in (each.targets[0].parent / FENCE).glob(f"**/{name}"):
-                    offset = read_offsets(noted).get(each.topic_partition)
+            checkpoints[name] = {}
+            for partition in partitions:
+                for noted in (partition.targets[0].parent / FENCE).glob(f"**/{name}"):
+                    offset = read_offsets(noted).get(partition.topic_partition)
                     if offset is not None:
-                        found[name][each.topic_partition] = offset
-                if name == LOG_START_OFFSETS and each._is_remote:
+                        checkpoints[name][partition.topic_partition] = offset
+                if name == LOG_START_OFFSETS and partition._is_remote:
                     # with remote storage, a broker does not take the first local segment for it
-                    found[name][each.topic_partition] = each.start_offset
-        for name, entries in found.items():
+                    checkpoints[name][partition.topic_partition] = partition.start_offset
+        for name, entries in checkpoints.items():
             path = root / name
             before = read_offsets(path) if path.exists() else {}
             after = {owner: offset for owner, offset in before.items() if owner not in ends} | entries
@@ -360,42 +366,42 @@ class RebuildPlan(Plan[StepReport[RebuiltPartition]]):
         Each gets a longer copy in the place of its folder: whole, or not at all.
         """
         newest = roots[0] / name
-        kept = []
+        quarantined = []
         for root in roots:
-            place, made, aside = root / name, root / FENCE / name, root / FENCE / f"{name}.replaced"
-            if aside.is_dir() and not place.exists():
-                aside.rename(place)
-            shutil.rmtree(made, ignore_errors=True)
-            if place.is_dir():
-                _copy(place, made)
+            folder, copy, aside = root / name, root / FENCE / name, root / FENCE / f"{name}.replaced"
+            if aside.is_dir() and not folder.exists():
+                aside.rename(folder)
+            shutil.rmtree(copy, ignore_errors=True)
+            if folder.is_dir():
+                _copy(folder, copy)
             else:
-                made.mkdir()
-            with PartitionLog(made) as log:
+                copy.mkdir()
+            with PartitionLog(copy) as log:
                 end, epoch = (log.end_offset, newest_epoch(log)) if log.segments else (0, 1)
-            if place != newest:
+            if folder != newest:
                 data = _batches_from(newest, end)
             else:
                 data = encode(
                     records, base_offset=end, partition_leader_epoch=max(epoch, 0), batch_records=_BATCH
                 )
             if data:
-                batches = [each.partition_leader_epoch for each in read_batches(data)]
+                batches = [batch.partition_leader_epoch for batch in read_batches(data)]
                 topic_id = METADATA_ID if name == METADATA_LOG else None
-                with LogWriter(made, topic_id=topic_id, leader_epoch=max(epoch, *batches)) as writer:
+                with LogWriter(copy, topic_id=topic_id, leader_epoch=max(epoch, *batches)) as writer:
                     writer.append(data, keep_offsets=True)
-                _own_all(made, root)
-                if not place.exists():
-                    made.rename(place)
-                elif not exchange(made, place):
-                    place.rename(aside)
-                    made.rename(place)
-                    made = aside
+                _own_all(copy, root)
+                if not folder.exists():
+                    copy.rename(folder)
+                elif not exchange(copy, folder):
+                    folder.rename(aside)
+                    copy.rename(folder)
+                    copy = aside
                 sync_folder(root)
-            if data and made.is_dir() and list(made.glob("*.log")):
+            if data and copy.is_dir() and list(copy.glob("*.log")):
                 where = default_quarantine(root) / name
-                kept += [move_away(path, where) for path in sorted(made.iterdir())]
-            shutil.rmtree(made, ignore_errors=True)
-        return kept
+                quarantined += [move_away(path, where) for path in sorted(copy.iterdir())]
+            shutil.rmtree(copy, ignore_errors=True)
+        return quarantined
 
     def _shut_down_cleanly(self) -> None:
         """The marker of each broker of a new cluster, in the epoch that its metadata has."""
@@ -418,16 +424,16 @@ def _own_all(folder: Path, root: Path) -> None:
         _own(path, root)
 
 
-def _copy(folder: Path, made: Path, progress: Callable[[int], None] = lambda _: None) -> None:
+def _copy(folder: Path, target: Path, progress: Callable[[int], None] = lambda _: None) -> None:
     """Copy the files of a folder, durably."""
-    shutil.rmtree(made, ignore_errors=True)
-    made.mkdir()
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir()
     for path in sorted(folder.iterdir()):
-        copy_from(path, 0, made / path.name, progress if path.suffix == ".log" else None)
-    sync_folder(made)
+        copy_from(path, 0, target / path.name, progress if path.suffix == ".log" else None)
+    sync_folder(target)
 
 
 def _batches_from(folder: Path, offset: int) -> bytes:
     """The batches of a log from an offset on."""
     with PartitionLog(folder) as log:
-        return b"".join(bytes(each.data) for each in log.batches(offset) if each.base_offset >= offset)
+        return b"".join(bytes(batch.data) for batch in log.batches(offset) if batch.base_offset >= offset)

@@ -170,16 +170,21 @@ def plan_rebuild(
         >>> kodec.LogDirectory("formatted").partition("orders", 0).end_offset
         421
     """
-    given = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+    paths = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
     nodes = [
-        [on_this_machine(each).resolve() for each in ([one] if isinstance(one, (str, os.PathLike)) else one)]
-        for one in brokers
+        [
+            on_this_machine(root).resolve()
+            for root in ([roots] if isinstance(roots, (str, os.PathLike)) else roots)
+        ]
+        for roots in brokers
     ]
     alone = [controllers] if isinstance(controllers, (str, os.PathLike)) else controllers
-    others = [on_this_machine(each).resolve() for each in alone]
+    others = [on_this_machine(controller).resolve() for controller in alone]
     target = read_target(nodes, others)
-    directories, replicas = _found(given)
-    if keep_remote and not any(remote_of(each) is not None for one in replicas.values() for each in one):
+    directories, replicas = _logs_in(paths)
+    if keep_remote and not any(
+        remote_of(folder) is not None for folders in replicas.values() for folder in folders
+    ):
         raise ValueError("no source is remote storage: nothing can stay there")
     for folders in replicas.values():
         for folder in folders:
@@ -205,17 +210,19 @@ def plan_rebuild(
     return planner.plan((nodes, others))
 
 
-def _found(sources: Sequence[str | os.PathLike[str]]) -> tuple[list[Path], dict[TopicPartition, list[Path]]]:
+def _logs_in(
+    sources: Sequence[str | os.PathLike[str]],
+) -> tuple[list[Path], dict[TopicPartition, list[Path]]]:
     """The log directories, and the folders of each topic-partition. Raises NotALog, OSError."""
     directories: list[Path] = []
     replicas: dict[TopicPartition, list[Path]] = {}
-    found = [(source, each) for source in sources for each in find_logs(source)]
-    holders = [each.path for _, each in found if holds_metadata(each.path)]
-    for source, each in found:
-        what: LogPath = each
-        if isinstance(each, RemoteStoragePath):
+    logs = [(source, log) for source in sources for log in find_logs(source)]
+    holders = [log.path for _, log in logs if holds_metadata(log.path)]
+    for source, log in logs:
+        what: LogPath = log
+        if isinstance(log, RemoteStoragePath):
             # where a source has `__remote_log_metadata`, that shows which segments count
-            what = resolve(tiers_beside_logs([each.path, *holders])[0])
+            what = resolve(tiers_beside_logs([log.path, *holders])[0])
         if isinstance(what, PartitionPath):
             replicas.setdefault(what.topic_partition, []).append(what.path)
         elif isinstance(what, LogDirectoryPath):
@@ -234,7 +241,7 @@ class _Planner:
     target: Target
     directories: list[Path]
     replicas: dict[TopicPartition, list[Path]]
-    wanted: Collection[str] | None
+    topic_names: Collection[str] | None
     lineage: Path | None
     allow_missing: bool
     allow_expired: bool
@@ -265,11 +272,13 @@ class _Planner:
         topics = self._topics(metadata)
         partitions = []
         for topic in topics:
-            partitions += [self._partition(topic, each) for each in topic.partitions]
+            partitions += [self._partition(topic, partition) for partition in topic.partitions]
         for topic in topics:
-            own = [each for each in partitions if each.topic_partition.topic == topic.name]
-            self._retention(topic, own, metadata)
-        self._unsettled([each.topic_partition.topic for each in partitions])
+            topic_partitions = [
+                partition for partition in partitions if partition.topic_partition.topic == topic.name
+            ]
+            self._retention(topic, topic_partitions, metadata)
+        self._unsettled([partition.topic_partition.topic for partition in partitions])
         commits, groups = self._commits(topics, partitions)
         appended = {
             f"{OFFSETS_TOPIC}-{number}": (self.target.offsets[number], records)
@@ -299,8 +308,10 @@ class _Planner:
                 f"again ({FENCE} in them is its mark)"
             )
         elif self.target.unfinished is None:
-            for each in partitions:
-                self.problems += [f"{path} exists already" for path in each.targets if os.path.lexists(path)]
+            for partition in partitions:
+                self.problems += [
+                    f"{path} exists already" for path in partition.targets if os.path.lexists(path)
+                ]
         return plan
 
     def _look_at_sources(self) -> None:
@@ -339,11 +350,11 @@ class _Planner:
             return
         if not known.features.get("eligible.leader.replicas.version"):
             return
-        epochs = {each.id: each.epoch for each in known.brokers}
-        for each in self.target.brokers:
-            for root in each.roots:
+        epochs = {broker.id: broker.epoch for broker in known.brokers}
+        for broker in self.target.brokers:
+            for root in broker.roots:
                 marker = LogRoot(root).clean_shutdown()
-                if marker is None or marker.broker_epoch != epochs.get(each.node):
+                if marker is None or marker.broker_epoch != epochs.get(broker.node):
                     self.problems.append(
                         f"{root}: the broker was not shut down cleanly, and would lead none of the new "
                         "partitions: start it, and stop it"
@@ -353,38 +364,48 @@ class _Planner:
 
     def _topics(self, metadata: ClusterMetadata | None) -> list[NewTopic]:
         """The topics to be made, with their partitions assigned."""
-        known = {each.topic: set[int]() for each in self.replicas}
-        for each in self.replicas:
-            known[each.topic].add(each.partition)
+        known = {owner.topic: set[int]() for owner in self.replicas}
+        for owner in self.replicas:
+            known[owner.topic].add(owner.partition)
         if metadata is not None:
-            for name in sorted(known.keys() - {each.name for each in metadata.topics} - {*_NOT_TAKEN}):
+            for name in sorted(known.keys() - {topic.name for topic in metadata.topics} - {*_NOT_TAKEN}):
                 self.notes.append(f"{name}: left out: the cluster's metadata has no such topic")
-            found: list[tuple[str, UUID, Mapping[str, str], dict[int, PartitionAssignment]]] = [
-                (each.name, each.topic_id, each.configs, {one.partition: one for one in each.partitions})
-                for each in metadata.topics
+            old_topics: list[tuple[str, UUID, Mapping[str, str], dict[int, PartitionAssignment]]] = [
+                (
+                    topic.name,
+                    topic.topic_id,
+                    topic.configs,
+                    {partition.partition: partition for partition in topic.partitions},
+                )
+                for topic in metadata.topics
             ]
         else:
-            found = [(name, self._id_of(name), _COMPACTED.get(name, {}), {}) for name in sorted(known)]
-        names = {name for name, *_ in found}
-        if self.wanted is not None and (missing := set(self.wanted) - names):
+            old_topics = [(name, self._id_of(name), _COMPACTED.get(name, {}), {}) for name in sorted(known)]
+        names = {name for name, *_ in old_topics}
+        if self.topic_names is not None and (missing := set(self.topic_names) - names):
             raise KeyError(f"no source has the topic {', '.join(sorted(missing))}")
         topics: list[NewTopic] = []
-        for name, topic_id, configs, assigned in found:
-            if name in _NOT_TAKEN or (self.wanted is not None and name not in {*self.wanted, *_INTERNAL}):
+        for name, topic_id, configs, assigned in old_topics:
+            if name in _NOT_TAKEN or (
+                self.topic_names is not None and name not in {*self.topic_names, *_INTERNAL}
+            ):
                 continue
             if not self._is_free(name, topic_id):
                 continue
             if name not in known and not assigned:
                 continue
             numbers = sorted(assigned) or list(range(max(known[name]) + 1))
-            factor = max((len(each.replicas) for each in assigned.values()), default=3)
+            factor = max((len(assignment.replicas) for assignment in assigned.values()), default=3)
             topic = NewTopic(name, topic_id, self._configs(name, configs))
             for number in numbers:
                 replicas = self._replicas(len(topics) + number, factor)
                 epoch = assigned[number].leader_epoch if number in assigned else 0
                 topic.partitions.append(
                     NewPartition(
-                        number, epoch, [each.node for each, _ in replicas], [one for _, one in replicas]
+                        number,
+                        epoch,
+                        [node.node for node, _ in replicas],
+                        [directory for _, directory in replicas],
                     )
                 )
             least = int(configs.get("min.insync.replicas", 1))
@@ -397,11 +418,11 @@ class _Planner:
     def _id_of(self, topic: str) -> UUID:
         """The id in the folders of a topic; a new one if they have none."""
         ids = {
-            found
+            topic_id
             for owner, folders in self.replicas.items()
             if owner.topic == topic
             for folder in folders
-            if (found := _topic_id(folder)) is not None
+            if (topic_id := _topic_id(folder)) is not None
         }
         if len(ids) > 1:
             self.problems.append(
@@ -415,16 +436,16 @@ class _Planner:
 
     def _is_free(self, name: str, topic_id: UUID) -> bool:
         """Whether the cluster has no such topic, or has it from this rebuild before a kill."""
-        there = None if self.target.metadata is None else self.target.metadata.topic(name)
-        if there is None:
+        topic = None if self.target.metadata is None else self.target.metadata.topic(name)
+        if topic is None:
             return True
-        if self.target.unfinished is not None and there.topic_id == topic_id:
+        if self.target.unfinished is not None and topic.topic_id == topic_id:
             return True
         if name == OFFSETS_TOPIC:
             return False
         if name in _INTERNAL:
             self.notes.append(f"{name}: left out: the cluster has its own")
-        elif there.topic_id == topic_id:
+        elif topic.topic_id == topic_id:
             self.problems.append(f"{name}: the cluster has this topic already")
         else:
             self.problems.append(f"{name}: the cluster has another topic of this name")
@@ -435,31 +456,31 @@ class _Planner:
             self.remote_topics.add(name)
         if self.keep_remote:
             return {**configs, "remote.storage.enable": "true"} if name in self.remote_topics else {**configs}
-        kept = {key: value for key, value in configs.items() if not key.startswith(_OF_A_TIER)}
+        local_configs = {key: value for key, value in configs.items() if not key.startswith(_OF_A_TIER)}
         if configs.get("remote.storage.enable") == "true":
             self.notes.append(
                 f"{name}: all records return to the brokers; remote storage is off, enable it again"
             )
-        return kept
+        return local_configs
 
     def _is_remote(self, name: str) -> bool:
         """Whether remote storage has segments of a topic."""
         return any(
-            remote_of(each) is not None
+            remote_of(folder) is not None
             for owner, folders in self.replicas.items()
             if owner.topic == name
-            for each in folders
+            for folder in folders
         )
 
     def _replicas(self, start: int, factor: int) -> list[tuple[Node, UUID | None]]:
         """The brokers of a partition, and the log directory of each, in turn."""
         brokers = self.target.brokers
-        chosen = [brokers[(start + step) % len(brokers)] for step in range(min(factor, len(brokers)))]
-        found = []
-        for each in chosen:
-            count = self.placed[each.node] = self.placed.get(each.node, -1) + 1
-            found.append((each, each.directories[count % len(each.roots)]))
-        return found
+        nodes = [brokers[(start + step) % len(brokers)] for step in range(min(factor, len(brokers)))]
+        replicas = []
+        for node in nodes:
+            count = self.placed[node.node] = self.placed.get(node.node, -1) + 1
+            replicas.append((node, node.directories[count % len(node.roots)]))
+        return replicas
 
     # -- partitions -------------------------------------------------------------------------------
 
@@ -483,45 +504,47 @@ class _Planner:
                 )
                 continue
             sources.append(folder)
-        found = RebuiltPartition(owner, sources)
-        found._is_remote = topic.configs.get("remote.storage.enable") == "true"
-        has_tier = any(remote_of(each) is not None for each in sources)
-        found._needs_tier = topic.name in self.remote_topics and not has_tier
-        starts = [one for each in sources if (one := _log_start(each)) is not None]
-        found.log_start = max(starts, default=None)
-        places = {each.node: each for each in self.target.brokers}
+        partition = RebuiltPartition(owner, sources)
+        partition._is_remote = topic.configs.get("remote.storage.enable") == "true"
+        has_tier = any(remote_of(source) is not None for source in sources)
+        partition._needs_tier = topic.name in self.remote_topics and not has_tier
+        starts = [start for source in sources if (start := _log_start(source)) is not None]
+        partition.log_start = max(starts, default=None)
+        nodes = {broker.node: broker for broker in self.target.brokers}
         for node, directory in zip(new.replicas, new.directories, strict=True):
-            roots = places[node].roots
-            at = places[node].directories.index(directory) if directory is not None else 0
-            found.targets.append(roots[at] / str(owner))
+            roots = nodes[node].roots
+            index = nodes[node].directories.index(directory) if directory is not None else 0
+            partition.targets.append(roots[index] / str(owner))
         if not sources:
             if not self.allow_missing:
                 self.problems.append(f"{owner}: no source has it: --allow-missing makes it empty")
-            return found
+            return partition
         before = None
         if self.keep_remote:
             count = len(self.problems)
-            sources, before = self._kept(found)
+            sources, before = self._local_sources(partition)
             if len(self.problems) > count:
-                return found
-        elif all(remote_of(each) is not None for each in sources):
+                return partition
+        elif all(remote_of(source) is not None for source in sources):
             self.notes.append(f"{owner}: {_LOCAL_ONLY}")
         if sources:
-            self._merge(found, sources, before)
-        if found.missing and not self.allow_missing:
-            more = f", and {len(found.missing) - 1} more" if len(found.missing) > 1 else ""
+            self._merge(partition, sources, before)
+        if partition.missing and not self.allow_missing:
+            more = f", and {len(partition.missing) - 1} more" if len(partition.missing) > 1 else ""
             self.problems.append(
-                f"{owner}: missing {found.missing[0]}{more}: --allow-missing goes on without"
+                f"{owner}: missing {partition.missing[0]}{more}: --allow-missing goes on without"
             )
-        new.leader_epoch = max(new.leader_epoch, found.leader_epoch)
-        return found
+        new.leader_epoch = max(new.leader_epoch, partition.leader_epoch)
+        return partition
 
-    def _kept(self, found: RebuiltPartition) -> tuple[list[Path], LogBefore | None]:
+    def _local_sources(self, partition: RebuiltPartition) -> tuple[list[Path], LogBefore | None]:
         """Find what stays in remote storage; returns the local logs that go on after it, and after what."""
-        owner = found.topic_partition
-        local = [each for each in found.sources if remote_of(each) is None]
+        owner = partition.topic_partition
+        local = [source for source in partition.sources if remote_of(source) is None]
         tiers = [
-            each for each in found.sources if isinstance(each, StorePath) and remote_of(each) is not None
+            source
+            for source in partition.sources
+            if isinstance(source, StorePath) and remote_of(source) is not None
         ]
         if len(tiers) > 1:
             self.problems.append(f"{owner}: several remote storages have it: {', '.join(map(str, tiers))}")
@@ -529,42 +552,44 @@ class _Planner:
             return local, None
         epochs: list[LeaderEpoch] = []
         for folder in local:
-            epochs = max(epochs, _epochs(folder), key=lambda each: each[-1].epoch if each else -1)
+            epochs = max(epochs, _epochs(folder), key=lambda history: history[-1].epoch if history else -1)
         try:
-            found.remote = read_remote_log(tiers[0], epochs, found.log_start or 0, self.limits, self.progress)
+            partition.remote = read_remote_log(
+                tiers[0], epochs, partition.log_start or 0, self.limits, self.progress
+            )
         except (FormatError, OSError) as error:
             self.problems.append(f"{owner}: remote storage cannot be read: {error}")
             return [], None
-        if found.remote is None:
+        if partition.remote is None:
             return local, None
-        found.leader_epoch = found.remote.epochs[-1].epoch if found.remote.epochs else 0
-        if gap := next(found.remote.missing, None):
+        partition.leader_epoch = partition.remote.epochs[-1].epoch if partition.remote.epochs else 0
+        if gap := next(partition.remote.missing, None):
             self.problems.append(
                 f"{owner}: {gap}: brokers do not read past a gap in remote storage; without --keep-remote "
                 "the other records return to them"
             )
-        if found.remote.unused:
+        if partition.remote.unused:
             self.notes.append(
-                f"{owner}: {found.remote.unused} segments in remote storage do not count; they stay there"
+                f"{owner}: {partition.remote.unused} segments in remote storage do not count; they stay there"
             )
-        if local and not found.remote.extends:
+        if local and not partition.remote.extends:
             self.notes.append(
                 f"{owner}: remote storage has later leader epochs than the log directories, "
                 "and nothing of these is taken"
             )
             local = []
         elif not local:
-            self.notes.append(f"{owner}: {_LOCAL_ONLY}, from offset {found.remote.next_offset} on")
-        return local, LogBefore(found.remote.next_offset, found.remote.producers)
+            self.notes.append(f"{owner}: {_LOCAL_ONLY}, from offset {partition.remote.next_offset} on")
+        return local, LogBefore(partition.remote.next_offset, partition.remote.producers)
 
-    def _merge(self, found: RebuiltPartition, sources: Sequence[Path], before: LogBefore | None) -> None:
+    def _merge(self, partition: RebuiltPartition, sources: Sequence[Path], before: LogBefore | None) -> None:
         """Plan the new local log."""
-        owner = found.topic_partition
+        owner = partition.topic_partition
         first, *others = sources
-        made = _new_place(found.targets[0].parent / FENCE, str(owner))
+        target = _new_folder(partition.targets[0].parent / FENCE, str(owner))
         lineage = self.lineage if others else None
         salvage = plan_salvage(
-            first, made, *others, lineage=lineage, limits=self.limits, progress=self.progress
+            first, target, *others, lineage=lineage, limits=self.limits, progress=self.progress
         )
         salvage = replace(salvage, after=before)
         report = salvage.preview()
@@ -572,31 +597,31 @@ class _Planner:
         for folder in sources:
             with suppress(FormatError, OSError), PartitionLog(folder, limits=self.limits) as log:
                 starts.append(log.start_offset if before is None else log.segments[0].base_offset)
-                found.leader_epoch = max(found.leader_epoch, newest_epoch(log))
+                partition.leader_epoch = max(partition.leader_epoch, newest_epoch(log))
         if before is not None and report.end_offset <= before.end_offset:
             # all of it is in remote storage
             return
-        found._salvage, found.report = salvage, report
+        partition._salvage, partition.report = salvage, report
         # damaged and missing ranges have their own list, `missing`
         listed = (Cause.DAMAGED, Cause.MISSING)
-        self.omissions.extend(each for each in report.omissions if each.cause not in listed)
-        self._require_end(found, sources)
-        found.local_start = max(min(starts, default=0), report.start_offset)
+        self.omissions.extend(omission for omission in report.omissions if omission.cause not in listed)
+        self._require_end(partition, sources)
+        partition.local_start = max(min(starts, default=0), report.start_offset)
         self.problems += [
-            f"{owner}: {each}: --lineage with one of the sources decides" for each in report.problems
+            f"{owner}: {problem}: --lineage with one of the sources decides" for problem in report.problems
         ]
-        self.notes += [f"{owner}: {each}" for each in (*report.notes, *report.wrong_epochs)]
+        self.notes += [f"{owner}: {note}" for note in (*report.notes, *report.wrong_epochs)]
 
-    def _require_end(self, found: RebuiltPartition, sources: Sequence[Path]) -> None:
+    def _require_end(self, partition: RebuiltPartition, sources: Sequence[Path]) -> None:
         """Note offsets after the end of all sources that a checkpoint of one of them shows."""
-        assert found.report is not None
+        assert partition.report is not None
         for folder in sources:
             for name in (RECOVERY_POINTS, HIGH_WATERMARKS):
                 # a torn one is in the account
                 with suppress(FormatError, OSError):
-                    known = read_offsets(folder.parent / name).get(found.topic_partition, 0)
-                    if known > max(found.end_offset, found.log_start or 0, found.known_end):
-                        found.known_end = known
+                    known = read_offsets(folder.parent / name).get(partition.topic_partition, 0)
+                    if known > max(partition.end_offset, partition.log_start or 0, partition.known_end):
+                        partition.known_end = known
 
     def _broker_limits(self, metadata: ClusterMetadata | None) -> tuple[int, int]:
         """The brokers' `log.retention.ms` and `.bytes`, as the cluster will have them: the tightest ones.
@@ -605,14 +630,19 @@ class _Planner:
         """
         known = metadata if self.target.metadata is None else self.target.metadata
         configs = {} if known is None else known.configs
-        own = [configs.get(("broker", str(each.node)), {}) for each in self.target.brokers]
+        broker_settings = [configs.get(("broker", str(broker.node)), {}) for broker in self.target.brokers]
         if self.target.metadata is None:
             # settings of one broker are left out
-            own = [{}]
+            broker_settings = [{}]
         every = configs.get(("broker", ""), {})
         return (
-            _tightest(_number({**every, **each}, "log.retention.ms", self.retention_ms) for each in own),
-            _tightest(_number({**every, **each}, "log.retention.bytes", -1) for each in own),
+            _tightest(
+                _number({**every, **settings}, "log.retention.ms", self.retention_ms)
+                for settings in broker_settings
+            ),
+            _tightest(
+                _number({**every, **settings}, "log.retention.bytes", -1) for settings in broker_settings
+            ),
         )
 
     def _retention(
@@ -627,12 +657,12 @@ class _Planner:
         default_ms, default_bytes = self._broker_limits(metadata)
         most_ms = _number(topic.configs, "retention.ms", default_ms)
         most_bytes = _number(topic.configs, "retention.bytes", default_bytes)
-        for each in partitions:
-            if each.remote is not None:
-                each.expired = each.remote.expired(most_ms, most_bytes, self.now)
-            elif each.report is not None:
-                each.expired = _expired(each.report.kept, most_ms, most_bytes, self.now)
-        expired = sum(each.expired for each in partitions)
+        for partition in partitions:
+            if partition.remote is not None:
+                partition.expired = partition.remote.expired(most_ms, most_bytes, self.now)
+            elif partition.report is not None:
+                partition.expired = _expired(partition.report.kept, most_ms, most_bytes, self.now)
+        expired = sum(partition.expired for partition in partitions)
         if not expired:
             return
         limits = f"{most_ms} ms, {most_bytes} bytes"
@@ -655,17 +685,18 @@ class _Planner:
             if owner.topic == topic
             for folder in folders
         }
-        return [each for each in self.directories if each in parents]
+        return [directory for directory in self.directories if directory in parents]
 
     def _unsettled(self, topics: Collection[str]) -> None:
         """Note transactions that nothing will end."""
         if not self._with("__transaction_state"):
             return
-        for each in read_transactions(*self.directories, now=self.now, limits=self.limits).open:
-            if each.topic_partition.topic in topics and each.status in ("hanging", "unknown"):
+        for transaction in read_transactions(*self.directories, now=self.now, limits=self.limits).open:
+            if transaction.topic_partition.topic in topics and transaction.status in ("hanging", "unknown"):
                 self.notes.append(
-                    f"{each.topic_partition}: the transaction of producer {each.producer_id} from offset "
-                    f"{each.first_offset} is {each.status}: end it with kafka-transactions.sh --abort"
+                    f"{transaction.topic_partition}: the transaction of producer {transaction.producer_id} "
+                    f"from offset {transaction.first_offset} is {transaction.status}: end it with "
+                    "kafka-transactions.sh --abort"
                 )
 
     def _commits(
@@ -677,42 +708,48 @@ class _Planner:
         if not roots:
             self.notes.append(f"no source has {OFFSETS_TOPIC}: no group has committed offsets")
             return {}, {}
-        ends = {each.topic_partition: each.end_offset for each in partitions}
+        ends = {partition.topic_partition: partition.end_offset for partition in partitions}
         groups = read_groups(*roots, limits=self.limits)
-        self.notes += [f"groups may be incomplete: {each}" for each in groups.omissions.losses[:1]]
+        self.notes += [f"groups may be incomplete: {loss}" for loss in groups.omissions.losses[:1]]
         # one that this rebuild has made before a kill has all groups
-        counts = {} if any(each.name == OFFSETS_TOPIC for each in topics) else self.target.offsets
+        counts = {} if any(topic.name == OFFSETS_TOPIC for topic in topics) else self.target.offsets
         self._old_commits(groups.offsets)
-        taken: set[str] = set()
+        cluster_groups: set[str] = set()
         if counts:
-            mine = [root for each in self.target.brokers for root in each.roots]
-            mine = [
-                each for each in mine if any((each / f"{OFFSETS_TOPIC}-{one}").is_dir() for one in counts)
+            cluster_roots = [root for broker in self.target.brokers for root in broker.roots]
+            cluster_roots = [
+                root
+                for root in cluster_roots
+                if any((root / f"{OFFSETS_TOPIC}-{number}").is_dir() for number in counts)
             ]
-            known = read_groups(*mine, limits=self.limits) if mine else None
+            known = read_groups(*cluster_roots, limits=self.limits) if cluster_roots else None
             if known is not None:
-                taken = {each.group for each in known.groups} | {each.group for each in known.offsets}
+                cluster_groups = {group.group for group in known.groups} | {
+                    commit.group for commit in known.offsets
+                }
         commits: dict[int, list[Record]] = {}
         shown: dict[int, list[tuple[str, str, int, int]]] = {}
-        left = set()
-        for each in groups.offsets:
-            owner = TopicPartition(each.topic, each.partition)
-            if owner not in ends or each.pending:
+        omitted_groups = set()
+        for commit in groups.offsets:
+            owner = TopicPartition(commit.topic, commit.partition)
+            if owner not in ends or commit.pending:
                 continue
-            if each.offset > ends[owner]:
+            if commit.offset > ends[owner]:
                 self.notes.append(
-                    f"{each.group}: its offset {each.offset} of {owner} is past the end of the log, "
+                    f"{commit.group}: its offset {commit.offset} of {owner} is past the end of the log, "
                     f"{ends[owner]}"
                 )
             if not counts:
                 continue
-            if each.group in taken:
-                left.add(each.group)
+            if commit.group in cluster_groups:
+                omitted_groups.add(commit.group)
                 continue
-            number = group_partition(each.group, len(counts))
-            shown.setdefault(number, []).append((each.group, each.topic, each.partition, each.offset))
-            commits.setdefault(number, []).append(_commit(each, self.now))
-        self.notes += [f"group {each}: left out: the cluster has such a group" for each in sorted(left)]
+            number = group_partition(commit.group, len(counts))
+            shown.setdefault(number, []).append((commit.group, commit.topic, commit.partition, commit.offset))
+            commits.setdefault(number, []).append(_commit(commit, self.now))
+        self.notes += [
+            f"group {group}: left out: the cluster has such a group" for group in sorted(omitted_groups)
+        ]
         if counts:
             self.notes.append("members of groups and transactional ids are left out: the cluster has its own")
         for number in commits:
@@ -722,9 +759,9 @@ class _Planner:
     def _old_commits(self, offsets: Sequence[CommittedOffset]) -> None:
         """Note groups whose offsets brokers would delete soon."""
         newest: dict[str, int] = {}
-        for each in offsets:
-            newest[each.group] = max(newest.get(each.group, 0), each.commit_timestamp)
-        old = [group for group, at in newest.items() if at < self.now - RETENTION_MS]
+        for commit in offsets:
+            newest[commit.group] = max(newest.get(commit.group, 0), commit.commit_timestamp)
+        old = [group for group, timestamp in newest.items() if timestamp < self.now - RETENTION_MS]
         if old:
             self.notes.append(
                 f"{len(old)} groups have committed nothing for 7 days, as {old[0]}: brokers delete their "
@@ -737,7 +774,7 @@ class _Planner:
         metadata = self.target.metadata
         topic = None if metadata is None or owner is None else metadata.topic(owner.topic)
         assert topic is not None and owner is not None
-        assigned = next(each for each in topic.partitions if each.partition == owner.partition)
+        assigned = next(partition for partition in topic.partitions if partition.partition == owner.partition)
         if len(places) < len(assigned.replicas):
             self.problems.append(f"{name}: not all of its replicas are given")
             return
@@ -751,8 +788,8 @@ class _Planner:
         self, topics: list[NewTopic], partitions: list[RebuiltPartition]
     ) -> dict[str, tuple[list[Path], list[Record]]]:
         """List what stays in remote storage: in a new `__remote_log_metadata`, or in that of the cluster."""
-        kept = [each for each in partitions if each.remote is not None]
-        if not kept:
+        tiered_partitions = [partition for partition in partitions if partition.remote is not None]
+        if not tiered_partitions:
             return {}
         metadata = self.target.metadata
         known = None if metadata is None else metadata.topic(REMOTE_TOPIC)
@@ -761,66 +798,66 @@ class _Planner:
         )
         count = self.remote_partitions if is_new or known is None else len(known.partitions)
         records: dict[int, list[Record]] = {}
-        there = {} if is_new else self._listed_remote_segments()
-        ids = {each.name: each.topic_id for each in topics}
-        for each in kept:
-            owner, remote = each.topic_partition, each.remote
+        listed_ids = {} if is_new else self._listed_remote_segments()
+        ids = {topic.name: topic.topic_id for topic in topics}
+        for partition in tiered_partitions:
+            owner, remote = partition.topic_partition, partition.remote
             assert remote is not None
             topic_id = ids[owner.topic]
-            new = [one for one in remote.segments if one.copied.segment_id not in there]
+            new = [segment for segment in remote.segments if segment.copied.segment_id not in listed_ids]
             values = metadata_values(
                 replace(remote, segments=new),
                 owner.topic,
                 topic_id,
                 owner.partition,
-                self._broker(each),
+                self._broker(partition),
                 self.now,
             )
             number = metadata_partition(topic_id, owner.partition, count)
-            records.setdefault(number, []).extend(Record(value=one, timestamp=self.now) for one in values)
+            records.setdefault(number, []).extend(Record(value=value, timestamp=self.now) for value in values)
         self.notes.append(
-            f"{len(kept)} topic-partitions stay in remote storage: the brokers need "
+            f"{len(tiered_partitions)} topic-partitions stay in remote storage: the brokers need "
             "remote.log.storage.system.enable=true, and the settings of the same remote storage, with its "
             f"prefix and keys; {REMOTE_TOPIC} has {count} partitions, as their "
             "rlmm.config.remote.log.metadata.topic.num.partitions must state. No other cluster may use it: "
             "each deletes what the other needs"
         )
         if not is_new:
-            found = {
-                f"{REMOTE_TOPIC}-{number}": (self.target.remote[number], each)
-                for number, each in records.items()
-                if each
+            appended = {
+                f"{REMOTE_TOPIC}-{number}": (self.target.remote[number], new_records)
+                for number, new_records in records.items()
+                if new_records
             }
-            for name, (places, _) in found.items():
+            for name, (places, _) in appended.items():
                 self._require_replicas(name, places)
-            return found
+            return appended
         topic = NewTopic(REMOTE_TOPIC, self._id_of(REMOTE_TOPIC), _OF_REMOTE_TOPIC)
         for number in range(count):
             replicas = self._replicas(len(topics) + number, 3)
             new_partition = NewPartition(
-                number, 0, [each.node for each, _ in replicas], [one for _, one in replicas]
+                number, 0, [node.node for node, _ in replicas], [directory for _, directory in replicas]
             )
             topic.partitions.append(new_partition)
             if number in records:
-                made = RebuiltPartition(TopicPartition(REMOTE_TOPIC, number), [])
-                made._records = records[number]
+                partition = RebuiltPartition(TopicPartition(REMOTE_TOPIC, number), [])
+                partition._records = records[number]
                 for node, directory in replicas:
-                    at = node.directories.index(directory) if directory is not None else 0
-                    made.targets.append(node.roots[at] / str(made.topic_partition))
-                partitions.append(made)
+                    index = node.directories.index(directory) if directory is not None else 0
+                    partition.targets.append(node.roots[index] / str(partition.topic_partition))
+                partitions.append(partition)
         topics.append(topic)
         return {}
 
     def _broker(self, partition: RebuiltPartition) -> int:
         """The preferred leader."""
         root = partition.targets[0].parent
-        return next(each.node for each in self.target.brokers if root in each.roots)
+        return next(broker.node for broker in self.target.brokers if root in broker.roots)
 
     def _listed_remote_segments(self) -> set[str]:
         """The ids of the segments that the cluster knows, as after a kill."""
-        roots = [each for each in self.target.roots if holds_metadata(each)]
-        found = read_remote_segments(Replicas(*roots, limits=self.limits), Omissions()) if roots else None
-        return {segment for each in (found or {}).values() for segment in each.segments}
+        roots = [root for root in self.target.roots if holds_metadata(root)]
+        listings = read_remote_segments(Replicas(*roots, limits=self.limits), Omissions()) if roots else None
+        return {segment for listing in (listings or {}).values() for segment in listing.segments}
 
     # -- the metadata -----------------------------------------------------------------------------
 
@@ -833,15 +870,15 @@ class _Planner:
     ) -> list[bytes]:
         """The records to append to the metadata log."""
         target = self.target
-        made = list(topic_records(topics, target.level))
+        topic_values = list(topic_records(topics, target.level))
         if target.metadata is not None:
             if metadata is not None and (metadata.acls or metadata.quotas or metadata.users):
                 self.notes.append("ACLs, quotas and users are left out: the cluster has its own")
-            return made
+            return topic_values
         begin = list(target.boot)
-        for each in target.brokers:
-            known = [one for one in each.directories if one is not None]
-            begin.append(register(each.node, len(begin), known, target.level))
+        for broker in target.brokers:
+            known = [directory for directory in broker.directories if directory is not None]
+            begin.append(register(broker.node, len(begin), known, target.level))
         for (kind, name), settings in () if metadata is None else metadata.configs.items():
             if kind == "broker" and name == "":
                 begin += [config(_BROKER, "", key, value) for key, value in settings.items()]
@@ -851,24 +888,26 @@ class _Planner:
                 self.notes.append(f"the configs of {kind} {name} are left out")
         if metadata is not None:
             carried = records_to_carry(*roots, end_offset=self.metadata_offset, limits=self.limits)
-            begin += [framed(each, 0) for each in carried]
+            begin += [framed(record, 0) for record in carried]
         begin.append(producer_ids(self._next_producer_id(metadata, partitions)))
-        return begin + made
+        return begin + topic_values
 
     def _next_producer_id(
         self, metadata: ClusterMetadata | None, partitions: Sequence[RebuiltPartition]
     ) -> int:
         """Above all ids that the logs have, so that no new producer has the sequences of an old one."""
         most = -1
-        for each in partitions:
-            if each.remote is not None:
-                most = max([most, *(one.producer_id for one in each.remote.producers.entries)])
-            for folder in each.sources:
-                if each.remote is not None and remote_of(folder) is not None:
+        for partition in partitions:
+            if partition.remote is not None:
+                most = max([most, *(entry.producer_id for entry in partition.remote.producers.entries)])
+            for folder in partition.sources:
+                if partition.remote is not None and remote_of(folder) is not None:
                     continue
                 try:
                     with PartitionLog(folder, limits=self.limits) as log:
-                        most = max([most, *(one.producer_id for one in read_producers(log).producers)])
+                        most = max(
+                            [most, *(producer.producer_id for producer in read_producers(log).producers)]
+                        )
                 except (FormatError, OSError) as error:
                     if metadata is None:
                         text = f"{folder}: its producers cannot be read, so that new ones may get their ids"
@@ -914,8 +953,8 @@ def _read_topic_id(folder: Path) -> UUID | None:
     """The topic's id in a replica's folder. Raises OSError where that cannot be listed; FormatError."""
     list_partition(folder)
     with PartitionLog(folder) as log:
-        found = log.metadata()
-        return None if found is None else found.topic_id
+        metadata = log.metadata()
+        return None if metadata is None else metadata.topic_id
 
 
 def _number(configs: Mapping[str, str], name: str, default: int) -> int:
@@ -926,29 +965,29 @@ def _number(configs: Mapping[str, str], name: str, default: int) -> int:
 
 def _tightest(limits: Iterable[int]) -> int:
     """The smallest limit; a negative one is none."""
-    return min((each for each in limits if each >= 0), default=-1)
+    return min((limit for limit in limits if limit >= 0), default=-1)
 
 
-def _expired(kept: Mapping[int, KeptSegment], most_ms: int, most_bytes: int, now: int) -> int:
+def _expired(segments: Mapping[int, KeptSegment], most_ms: int, most_bytes: int, now: int) -> int:
     """How many segments of a new log a broker would delete at once: the oldest, up to the first that stays.
 
     Where no record has a timestamp, the time of the file counts. Source: `UnifiedLog.deleteOldSegments`.
     """
-    left, count = sum(each.bytes for each in kept.values()), 0
-    for _, each in sorted(kept.items()):
-        newest = each.newest if each.newest >= 0 else each.modified
+    remaining_bytes, count = sum(segment.bytes for segment in segments.values()), 0
+    for _, segment in sorted(segments.items()):
+        newest = segment.newest if segment.newest >= 0 else segment.modified
         is_old = 0 <= most_ms < now - newest
-        if not is_old and not 0 <= most_bytes <= left - each.bytes:
+        if not is_old and not 0 <= most_bytes <= remaining_bytes - segment.bytes:
             break
-        left, count = left - each.bytes, count + 1
+        remaining_bytes, count = remaining_bytes - segment.bytes, count + 1
     return count
 
 
 def _carried(metadata: ClusterMetadata) -> dict[str, int]:
     """How many things a new cluster takes over besides topics."""
-    kept = {
-        kind: each
-        for (kind, name), each in metadata.configs.items()
+    configs = {
+        kind: settings
+        for (kind, name), settings in metadata.configs.items()
         if kind in _SHARED or (kind, name) == ("broker", "")
     }
     return {
@@ -956,38 +995,38 @@ def _carried(metadata: ClusterMetadata) -> dict[str, int]:
         "quota": len(metadata.quotas),
         "user": len(metadata.users),
         "delegation token": len(metadata.tokens),
-        "config": sum(len(each) for each in kept.values()),
-        "topic config": sum(len(each.configs) for each in metadata.topics),
+        "config": sum(len(settings) for settings in configs.values()),
+        "topic config": sum(len(topic.configs) for topic in metadata.topics),
     }
 
 
 def group_partition(group: str, count: int) -> int:
     """The partition of `__consumer_offsets` that has a group: Java's `String.hashCode`, without its sign."""
-    found = 0
+    hash_code = 0
     data = group.encode("utf-16-be", "surrogatepass")
-    for at in range(0, len(data), 2):
-        found = (found * 31 + int.from_bytes(data[at : at + 2], "big")) & 0xFFFF_FFFF
-    signed = found - (1 << 32) if found >= 1 << 31 else found
+    for position in range(0, len(data), 2):
+        hash_code = (hash_code * 31 + int.from_bytes(data[position : position + 2], "big")) & 0xFFFF_FFFF
+    signed = hash_code - (1 << 32) if hash_code >= 1 << 31 else hash_code
     return 0 if signed == -(1 << 31) else abs(signed) % count
 
 
-def _commit(found: CommittedOffset, now: int) -> Record:
+def _commit(commit: CommittedOffset, now: int) -> Record:
     """A commit as clients make it, at this moment: brokers delete old ones."""
-    key = OffsetCommitKey(group=found.group, topic=found.topic, partition=found.partition)
+    key = OffsetCommitKey(group=commit.group, topic=commit.topic, partition=commit.partition)
     value = OffsetCommitValue(
         version=3,
-        committed_offset=found.offset,
-        leader_epoch=-1 if found.leader_epoch is None else found.leader_epoch,
-        metadata=found.metadata,
+        committed_offset=commit.offset,
+        leader_epoch=-1 if commit.leader_epoch is None else commit.leader_epoch,
+        metadata=commit.metadata,
         commit_timestamp=now,
     )
     return Record(key=key.to_bytes(), value=value.to_bytes(), timestamp=now)
 
 
-def _new_place(fence: Path, name: str) -> Path:
+def _new_folder(fence: Path, name: str) -> Path:
     """Where to make a folder: what a killed rebuild has left is deleted when the plan is carried out."""
-    made, number = fence / name, 1
-    while made.exists():
+    folder, number = fence / name, 1
+    while folder.exists():
         number += 1
-        made = fence / str(number) / name
-    return made
+        folder = fence / str(number) / name
+    return folder

@@ -69,18 +69,18 @@ def topic_records(topics: Sequence[NewTopic], level: int) -> Iterator[bytes]:
     version = 2 if level >= _ELIGIBLE else 1 if level >= _DIRECTORIES else 0
     for topic in topics:
         yield framed(TopicRecord(name=topic.name, topic_id=topic.topic_id), 0)
-        for each in topic.partitions:
+        for partition in topic.partitions:
             record = PartitionRecord(
-                partition_id=each.partition,
+                partition_id=partition.partition,
                 topic_id=topic.topic_id,
-                replicas=each.replicas,
-                isr=each.replicas,
+                replicas=partition.replicas,
+                isr=partition.replicas,
                 leader=-1,
-                leader_epoch=each.leader_epoch,
+                leader_epoch=partition.leader_epoch,
                 partition_epoch=0,
             )
             if version:
-                record.directories = [one or _UNASSIGNED for one in each.directories]
+                record.directories = [directory or _UNASSIGNED for directory in partition.directories]
             yield framed(record, version)
         for name, value in topic.configs.items():
             yield config(_TOPIC, topic.name, name, value)

@@ -77,13 +77,13 @@ class Target:
     def roots(self) -> list[Path]:
         """All log directories."""
         return list(
-            dict.fromkeys([*(root for each in self.brokers for root in each.roots), *self.controllers])
+            dict.fromkeys([*(root for broker in self.brokers for root in broker.roots), *self.controllers])
         )
 
 
 def newest_epoch(log: PartitionLog) -> int:
     """The newest leader epoch of a log; 0 if it has none. Raises FormatError, OSError."""
-    known = [each.epoch for each in log.leader_epochs()]
+    known = [entry.epoch for entry in log.leader_epochs()]
     head = log.segments[-1].last_header() if log.segments else None
     return max([0, *known, 0 if head is None else head.partition_leader_epoch])
 
@@ -94,20 +94,22 @@ def read_target(brokers: Sequence[Sequence[Path]], controllers: Sequence[Path]) 
         raise ValueError("give the log directories of a broker")
     nodes: dict[int, Node] = {}
     clusters = set()
-    for roots in (*brokers, *([each] for each in controllers)):
+    for roots in (*brokers, *([controller] for controller in controllers)):
         for root in roots:
             require_no_dangling_link(root / METADATA_LOG)
-            found = _properties(root)
-            clusters.add(found.cluster_id)
-            assert found.node_id is not None
-            node = nodes.setdefault(found.node_id, Node(found.node_id, [], []))
+            properties = _properties(root)
+            clusters.add(properties.cluster_id)
+            assert properties.node_id is not None
+            node = nodes.setdefault(properties.node_id, Node(properties.node_id, [], []))
             if root not in node.roots:
                 node.roots.append(root)
-                node.directories.append(None if found.directory_id is None else _uuid(found.directory_id))
+                node.directories.append(
+                    None if properties.directory_id is None else _uuid(properties.directory_id)
+                )
     if len(clusters) > 1:
         raise ValueError(f"these log directories belong to several clusters: {', '.join(map(str, clusters))}")
-    made = [nodes[_node_of(roots)] for roots in brokers]
-    if len({each.node for each in made}) < len(made):
+    broker_nodes = [nodes[_node_of(roots)] for roots in brokers]
+    if len({node.node for node in broker_nodes}) < len(broker_nodes):
         raise ValueError("the log directories of a broker are given as those of several")
     for roots in brokers:
         if len({_node_of([root]) for root in roots}) > 1:
@@ -118,14 +120,16 @@ def read_target(brokers: Sequence[Sequence[Path]], controllers: Sequence[Path]) 
         raise ValueError("the metadata has a transaction that has not ended: start the cluster, and stop it")
     (cluster,) = clusters
     assert cluster is not None
-    broker_roots = [root for each in made for root in each.roots]
-    target = Target(cluster, made, quorum, metadata, level, boot, newest, ends, {}, {}, _unfinished(nodes))
+    broker_roots = [root for node in broker_nodes for root in node.roots]
+    target = Target(
+        cluster, broker_nodes, quorum, metadata, level, boot, newest, ends, {}, {}, _unfinished(nodes)
+    )
     for name, logs in ((OFFSETS_TOPIC, target.offsets), (REMOTE_TOPIC, target.remote)):
         topic = None if metadata is None else metadata.topic(name)
-        for each in [] if topic is None else topic.partitions:
-            places = [root for root in broker_roots if (root / f"{name}-{each.partition}").is_dir()]
-            ends = {root: _end_of(root / f"{name}-{each.partition}") for root in places}
-            logs[each.partition] = sorted(places, key=ends.__getitem__, reverse=True)
+        for partition in [] if topic is None else topic.partitions:
+            places = [root for root in broker_roots if (root / f"{name}-{partition.partition}").is_dir()]
+            ends = {root: _end_of(root / f"{name}-{partition.partition}") for root in places}
+            logs[partition.partition] = sorted(places, key=ends.__getitem__, reverse=True)
     return target
 
 
@@ -137,18 +141,23 @@ def _end_of(folder: Path) -> tuple[int, int]:
 
 
 def _node_of(roots: Sequence[Path]) -> int:
-    found = _properties(roots[0]).node_id
-    assert found is not None
-    return found
+    node_id = _properties(roots[0]).node_id
+    assert node_id is not None
+    return node_id
 
 
 def _properties(root: Path) -> MetaProperties:
-    found = LogRoot(root).meta_properties() if root.is_dir() else None
-    if found is None or found.version < 1 or found.cluster_id is None or found.node_id is None:
+    properties = LogRoot(root).meta_properties() if root.is_dir() else None
+    if (
+        properties is None
+        or properties.version < 1
+        or properties.cluster_id is None
+        or properties.node_id is None
+    ):
         raise ValueError(
             f"{root} has no {META_PROPERTIES} of a KRaft cluster: kafka-storage.sh format makes it"
         )
-    return found
+    return properties
 
 
 def _uuid(text: str) -> UUID:
@@ -163,19 +172,19 @@ def _unfinished(nodes: Mapping[int, Node]) -> str | None:
 
     A mark without a digest was made before anything else.
     """
-    found = set()
+    digests = set()
     for node in nodes.values():
         for root in node.roots:
             with suppress(FileNotFoundError):
                 try:
-                    found.add(str(json.loads((root / FENCE / PLAN).read_bytes())["digest"]))
+                    digests.add(str(json.loads((root / FENCE / PLAN).read_bytes())["digest"]))
                 except (ValueError, KeyError, TypeError, RecursionError):
-                    found.add("")
-    return None if not found else found.pop() if len(found) == 1 else ""
+                    digests.add("")
+    return None if not digests else digests.pop() if len(digests) == 1 else ""
 
 
 def _quorum(
-    nodes: Mapping[int, Node], given: Sequence[Path]
+    nodes: Mapping[int, Node], controllers: Sequence[Path]
 ) -> tuple[list[Path], ClusterMetadata | None, Path, dict[Path, tuple[int, int]]]:
     """The metadata log directories of all controllers, the metadata, the longest log, and the end of each.
 
@@ -183,7 +192,7 @@ def _quorum(
     """
     roots = [root for node in nodes.values() for root in node.roots if (root / METADATA_LOG).is_dir()]
     started = {root: _end_of(root / METADATA_LOG) for root in roots}
-    newest = max(roots, key=lambda each: started[each], default=None)
+    newest = max(roots, key=lambda root: started[root], default=None)
     metadata = None
     voters: dict[int, UUID] = {}
     if newest is not None and started[newest][0] >= 0:
@@ -201,24 +210,24 @@ def _quorum(
             raise ValueError(
                 f"the controllers {names} vote, and their log directories are not given (--controller)"
             )
-        quorum = [_metadata_root(nodes[each], voters[each]) for each in sorted(voters)]
-    elif given:
-        quorum = list(given)
+        quorum = [_metadata_root(nodes[voter], voters[voter]) for voter in sorted(voters)]
+    elif controllers:
+        quorum = list(controllers)
     else:
         raise ValueError(
             "this quorum is one of controller.quorum.voters, and it is not known which nodes are "
             "controllers: name the metadata log directory of each (--controller)"
         )
-    chosen = max(quorum, key=lambda each: started.get(each, (-1, 0)))
+    longest = max(quorum, key=lambda root: started.get(root, (-1, 0)))
     for root in quorum:
-        if started.get(root, (-1, 0))[0] >= 0 and not follows(chosen / METADATA_LOG, root / METADATA_LOG):
+        if started.get(root, (-1, 0))[0] >= 0 and not follows(longest / METADATA_LOG, root / METADATA_LOG):
             raise ValueError(
-                f"the metadata log of {root} is not a part of that of {chosen}: start the "
+                f"the metadata log of {root} is not a part of that of {longest}: start the "
                 "controllers, and stop them"
             )
-    if metadata is not None and chosen != newest and started[chosen] < started[newest or chosen]:
+    if metadata is not None and longest != newest and started[longest] < started[newest or longest]:
         raise ValueError(f"{newest} has a longer metadata log than all controllers that are given")
-    return quorum, metadata, chosen, {root: started.get(root, (-1, 0)) for root in quorum}
+    return quorum, metadata, longest, {root: started.get(root, (-1, 0)) for root in quorum}
 
 
 def _metadata_root(node: Node, directory: UUID) -> Path:
@@ -235,15 +244,15 @@ def follows(newest: Path, folder: Path) -> bool:
     with PartitionLog(newest) as long, PartitionLog(folder) as short:
         end = short.end_offset
         # one that begins at the end has no batch: another leader may have had the next
-        known = [each.epoch for each in short.leader_epochs() if each.start_offset < end]
+        known = [entry.epoch for entry in short.leader_epochs() if entry.start_offset < end]
         head = short.segments[-1].last_header() if short.segments else None
         epoch = max([0, *known, 0 if head is None else head.partition_leader_epoch])
         if end > long.end_offset or (long.segments and end < long.segments[0].base_offset):
             return False
         epochs = long.leader_epochs()
-        if epoch not in [each.epoch for each in epochs]:
+        if epoch not in [entry.epoch for entry in epochs]:
             return False
-        later = [each.start_offset for each in epochs if each.epoch > epoch]
+        later = [entry.start_offset for entry in epochs if entry.epoch > epoch]
         return end <= min([*later, long.end_offset])
 
 
