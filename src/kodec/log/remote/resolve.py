@@ -46,7 +46,6 @@ from kodec.stores.storage import (
     entries,
     entry_path,
     one_look,
-    path_of,
 )
 
 __all__ = [
@@ -329,7 +328,7 @@ def named_paths(path: str | os.PathLike[str]) -> list[Path]:
         return [opened]
     paths: set[Path] = set()
     for text in _without_braces(str(opened)):
-        whole = path_of(text, context_of(opened))
+        whole = open_location(text, context_of(opened) if isinstance(opened, Location) else None)
         # of a store the scheme and the bucket are no folders that can be listed
         first = len(whole.files.root) if isinstance(whole, StorePath) else int(whole.is_absolute())
         level = [
