@@ -9,7 +9,7 @@
  * segments: Gaps OffsetOrder Segment SegmentSlice Start TornTail Transactions Window
  * rows: Batches Losses Metrics RowBuffers SegmentEnd Siblings SliceWalk Step Wanted
  * columns: Columns
- * planning: Options Planner RemoteSegments Replica TopicLog
+ * planning: OptionTable Options Planner RemoteSegments Replica TopicLog
  * source: AggregateReader DriverLog ErrorTranslatingReader KafkaLogSource LogCatalog LogPartition LogReader LogScan LogStream
  * </pre>
  */
