@@ -187,6 +187,19 @@ class Outline:
 _END = "}"
 
 
+@dataclass(slots=True)
+class _Pair:
+    """A brace or bracket that is open: the keys around it, and the key or number of what is read in it."""
+
+    path: tuple[str, ...]
+    key: str
+    is_mapping: bool
+
+    @property
+    def inner(self) -> tuple[str, ...]:
+        return (*self.path, self.key) if self.key else self.path
+
+
 class _Braces:
     """YAML in braces and brackets, line by line: its keys become entries of an outline."""
 
@@ -194,8 +207,7 @@ class _Braces:
         self.outline = outline
         self.path = path
         self.indent = indent
-        # of each pair that is open: the keys around it, its key, and whether it is a mapping
-        self.open: list[tuple[tuple[str, ...], str, bool]] = []
+        self.open: list[_Pair] = []
         self.word: tuple[int, int, str] | None = None
 
     def holds(self, line: str, indent: int) -> bool:
@@ -203,49 +215,47 @@ class _Braces:
         return indent > self.indent or line.strip()[:1] in ("}", "]")
 
     def read(self, number: int, start: int) -> None:
-        for match in _FLOW.finditer(self.outline.lines[number], start):
-            sign, position = match[0], match.start()
-            if sign in ("{", "["):
-                path = self.current_path()
-                self.open.append((path, "" if sign == "{" else f"-{number}{position:04}", sign == "{"))
-            elif not self.open:
-                return
-            elif sign in ("}", "]"):
-                self.open.pop()
-                if not self.open:
-                    self.spot(number, position + 1, (_END,), is_value=False)
+        for token in _FLOW.finditer(self.outline.lines[number], start):
+            sign, column = token[0], token.start()
+            item = f"-{number}{column:04}"
+            match sign:
+                case "{" | "[":
+                    is_mapping = sign == "{"
+                    self.open.append(_Pair(self.current_path(), "" if is_mapping else item, is_mapping))
+                case _ if not self.open:
                     return
-            elif sign == ",":
-                path, _, is_mapping = self.open.pop()
-                self.open.append((path, "" if is_mapping else f"-{number}{position:04}", is_mapping))
-            elif sign == ":" and self.word is not None and self.open[-1][2] and not self.open[-1][1]:
-                line, column, word = self.word
-                path = self.open[-1][0]
-                self.open[-1] = path, word, True
-                self.outline.entries.append(Entry(line, column, (*path, word), ""))
-            elif sign.strip() and sign.lstrip()[:1] != "#":
-                self.word = number, position, sign.strip("'\"")
-                self.valued(sign.strip("'\""))
-                continue
-            else:
-                continue
+                case "}" | "]":
+                    self.open.pop()
+                    if not self.open:
+                        self.spot(number, column + 1, (_END,), is_value=False)
+                        return
+                case ",":
+                    self.open[-1].key = "" if self.open[-1].is_mapping else item
+                case ":" if self.word is not None and self.open[-1].is_mapping and not self.open[-1].key:
+                    self.add_key(*self.word)
+                case _:
+                    if sign.strip() and not sign.lstrip().startswith("#"):
+                        self.word = number, column, sign.strip("'\"")
+                        self.add_value(self.word[2])
+                    continue
             self.word = None
-            self.spot(
-                number, position + 1, self.current_path(), is_value=bool(self.open and self.open[-1][1])
-            )
+            is_value = bool(self.open[-1].key)
+            self.spot(number, column + 1, self.current_path(), is_value=is_value)
 
-    def valued(self, word: str) -> None:
+    def add_key(self, line: int, column: int, word: str) -> None:
+        """Begin the entry of a key."""
+        self.open[-1].key = word
+        self.outline.entries.append(Entry(line, column, self.open[-1].inner, ""))
+
+    def add_value(self, word: str) -> None:
         """Put a word to the value of the key before it."""
-        path, key, is_mapping = self.open[-1]
+        pair = self.open[-1]
         last = self.outline.entries[-1] if self.outline.entries else None
-        if is_mapping and key and last is not None and last.path == (*path, key):
+        if pair.is_mapping and pair.key and last is not None and last.path == pair.inner:
             self.outline.entries[-1] = replace(last, value=f"{last.value} {word}".strip())
 
     def current_path(self) -> tuple[str, ...]:
-        if not self.open:
-            return self.path
-        path, key, _ = self.open[-1]
-        return (*path, key) if key else path
+        return self.open[-1].inner if self.open else self.path
 
     def spot(self, number: int, column: int, path: tuple[str, ...], *, is_value: bool) -> None:
         self.outline.spots.append(_Spot(number, column, path, is_value))
