@@ -129,9 +129,10 @@ def construct(reason: str) -> str:
     return re.sub(r"`[^`]*`", "`…`", re.sub(r"\d+", "n", text))[:110]
 
 
-def table(results: list[Result]) -> str:
-    """The counts as Markdown."""
-    columns = ("schemas", "ksc accepts", "kodec accepts", "share", "crash", "wrong", "values compared")
+def table(results: list[Result], *, read: bool) -> str:
+    """The counts as Markdown; those of values only where they were read."""
+    columns = ["schemas", "ksc accepts", "kodec accepts", "share", "crash"]
+    columns += ["wrong", "values compared"] if read else []
     lines = [f"| repository | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
     for name in (*dict.fromkeys(each.corpus for each in results), ""):
         own = [each for each in results if name in ("", each.corpus)]
@@ -140,7 +141,8 @@ def table(results: list[Result]) -> str:
         ours = both - count["refused"] - count["crash"]
         share = f"{ours / both:.1%}" if both else ""
         values = sum(each.values for each in own)
-        cells = [name or "all", len(own), both, ours, share, count["crash"], count["wrong"], values]
+        cells = [name or "all", len(own), both, ours, share, count["crash"]]
+        cells += [count["wrong"], values] if read else []
         lines.append(f"| {' | '.join(map(str, cells))} |")
     lost = [each for each in results if each.verdict in ("refused", "crash") and each.reasons]
     refused = Counter(construct(each.reasons[0]) for each in lost)
@@ -182,11 +184,12 @@ def main(arguments: list[str]) -> int:
             print(f"{found.corpus} {found.name}: {found.verdict}", flush=True)
             for reason in dict.fromkeys(found.reasons):
                 print(f"    {reason}", flush=True)
-    print(table(results))
+    text = table(results, read=not given.only_accept)
+    print(text)
     if given.json is not None:
         given.json.write_text(json.dumps([asdict(each) for each in results], indent=1) + "\n", "utf-8")
     if given.table is not None:
-        put_table(given.table, ("<!-- wild -->\n", "<!-- end of wild -->"), table(results))
+        put_table(given.table, ("<!-- wild -->\n", "<!-- end of wild -->"), text)
     return 1 if any(each.verdict in ("wrong", "crash") for each in results) else 0
 
 
