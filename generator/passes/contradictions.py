@@ -24,7 +24,7 @@ from kodec.generator.schema.model import (
     Switch,
     Tag,
 )
-from kodec.generator.schema.type_roles import row_content, tagged_section
+from kodec.generator.schema.type_roles import listed_rows, row_content, tagged_section
 from kodec.generator.schema.versions import OPEN, VersionRange
 from kodec.generator.schema.widths import fixed_bits
 from kodec.generator.wire import CHECKSUMS, VARINTS, WIRE
@@ -39,10 +39,13 @@ def check_contradictions(model: Model, problems: Problems) -> None:
     """Report what could not be written and read again, and what would change nothing."""
     contents = (row_content(model, struct) for struct in structs(model))
     contained = {content.row.name for content in contents if content is not None}
+    # a row that nothing lists may be of a container in a schema that is not given
+    listed = (listed_rows(model, schema.root) for schema in model.schemas)
+    alone = {row.name for row in listed if row is not None} - contained
     rows = _shown_in_rows(model)
     sections = _bodies_of_tags(model)
     for struct in structs(model):
-        _type(model, struct, contained, problems)
+        _type(model, struct, alone, problems)
         for field in struct.fields:
 
             def bad(key: str, text: str, hint: str, field: Field = field, struct: Struct = struct) -> None:
@@ -61,7 +64,7 @@ def check_contradictions(model: Model, problems: Problems) -> None:
         _circles(struct, problems)
 
 
-def _type(model: Model, struct: Struct, contained: set[str], problems: Problems) -> None:
+def _type(model: Model, struct: Struct, alone: set[str], problems: Problems) -> None:
     def bad(key: str, text: str, hint: str) -> None:
         problems.add(struct.at(key), path_of(struct), text, hint)
 
@@ -90,7 +93,7 @@ def _type(model: Model, struct: Struct, contained: set[str], problems: Problems)
             seen[each.orig_id.raw] = present, first
     asks = [struct.row_unless, *(each.value for each in struct.row_head)]
     asks += [each for bound in struct.row_bounds for each in (bound.first, bound.last)]
-    if struct.name not in contained and any(each is not None and "_batch" in ex.names(each) for each in asks):
+    if struct.name in alone and any(each is not None and "_batch" in ex.names(each) for each in asks):
         text = "`_batch` is the container of the rows, and no container holds them"
         bad("-row", text, "a type with a `-codec` field is a container")
 

@@ -35,7 +35,7 @@ CASES = {
     "ignorable in no version": (VERSIONS % "" + "- {id: a, type: u1, -ignorable: true}\n", "7:33 `-ignorable` has no effect"),
     "a column of no row": ("seq: [{id: a, type: u1, -column: {type: int32}}]\n", "4:34 `-column` has no effect"),
     "tags of no section": ("seq: [{id: k, type: u1}, {id: b, size: 2, type: {switch-on: k, cases: {0: y}}, -tags: {0: foo}}]\n" + X, "4:87 `-tags` has no effect"),
-    "a row hidden by no container": ("seq: [{id: a, type: row}]\ntypes: {row: {-row: {unless: _batch.k}, seq: [{id: v, type: u1}]}}\n", "5:15 `_batch` is the container of the rows"),
+    "a row hidden by no container": ("seq: [{id: a, type: row, repeat: eos}]\ntypes: {row: {-row: {unless: _batch.k}, seq: [{id: v, type: u1, -column: {type: int32}}]}}\n", "5:15 `_batch` is the container of the rows"),
     "at least a checksum": ("seq:\n- {id: a, type: u4}\n- {id: crc, type: u4, -derive: {value: crc32(a..a), verify: at_least}}\n", "6:32 `verify: at_least` has no effect on a checksum"),
     "a byte for a field that is outside": ("seq:\n- {id: a, type: strz, encoding: ASCII}\n- {id: crc, type: u4, -derive: {value: crc32(a..a), own: 0}}\n", "6:32 `own` has no effect"),
     "a digest that is too long": ("seq:\n- {id: a, size: 5, -derive: md5(s)}\n- {id: s, type: strz, encoding: ASCII}\n", "5:29 `md5` gives 16 bytes"),
