@@ -199,7 +199,8 @@ def _derived(struct: Struct, field: Field, bad: _Bad) -> None:
                 bad("-derive", f"`{function}` gives {wanted} bytes", f"size: {wanted}")
         target = struct.field(derive.first)
         if derive.kind == "count_of" and target is not None and target.condition is not None:
-            follows = field.id in ex.names(target.condition) or target.condition == field.condition
+            asked = ex.names(target.condition)
+            follows = field.id in asked or asked <= {"version"} or target.condition == field.condition
             if not follows and target.condition != ex.Literal(False):
                 text = f"`{target.id}` may be absent, and its count would not be kept"
                 bad("-derive", text, f"the same `if` as `{target.id}`")

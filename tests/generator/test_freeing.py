@@ -74,11 +74,12 @@ def used(found: Any) -> Any:
 
 
 def left_to_the_collector(x: Any) -> list[object]:
-    """What the collector finds of the schema's objects and of the library: threads of others leave theirs."""
+    """What the collector finds of the schema's objects and of their streams: others leave theirs late."""
     gc.set_debug(gc.DEBUG_SAVEALL)
+    owners = (x.__module__, "kodec.runtime.streams", "kodec.runtime.errors")
     try:
         gc.collect()
-        found = [each for each in gc.garbage if type(each).__module__.startswith((x.__module__, "kodec."))]
+        found = [each for each in gc.garbage if type(each).__module__.startswith(owners)]
     finally:
         gc.set_debug(0)
         gc.garbage.clear()

@@ -21,7 +21,7 @@ from kodec.runtime.errors import CrcMismatch, FormatError
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.native import native_module
 from kodec.runtime.streams import ByteSource, ReadingState, StreamNode
-from tests.generator.test_streams import ALL
+from tests.generator.test_streams import ALL, schema_of
 
 pytestmark = pytest.mark.skipif(
     native_module("streams") is None, reason="no native reader here, or KODEC_PURE=1"
@@ -131,7 +131,10 @@ def _inputs(data: bytes, seed: int) -> Iterator[bytes]:
         yield bytes(changed)
 
 
-CASES = {**{name: (row.schema, row.data) for name, row in ALL.items()}, **SCHEMAS}
+CASES = {
+    **{name: (row.schema or schema_of("reads", name), row.data) for name, row in ALL.items()},
+    **SCHEMAS,
+}
 
 
 @pytest.mark.parametrize("name", CASES)

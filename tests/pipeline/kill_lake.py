@@ -90,7 +90,7 @@ def asked(folder: Path, format: str) -> list[Row]:
 
 def append(logs: Path, folder: Path, format: str) -> None:
     # a task, and a commit, for each segment
-    plan._LEAST_TASK = plan._MOST_TASK = 1
+    plan.LEAST_TASK = plan.MOST_TASK = 1
     append_to_lake(logs, table(folder, format), threads=1, commit_bytes=1)
 
 

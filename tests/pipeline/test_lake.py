@@ -167,8 +167,8 @@ def test_transactions_are_waited_for(make: Make, isolation: Any) -> None:
 
 
 def test_a_long_run_commits_on_the_way(make: Make, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "_LEAST_TASK", 1)
-    monkeypatch.setattr(plan, "_MOST_TASK", 1)
+    monkeypatch.setattr(plan, "LEAST_TASK", 1)
+    monkeypatch.setattr(plan, "MOST_TASK", 1)
     summary = append_to_lake(logs, make(), commit_bytes=1, threads=2)
     assert len(summary.commits) == 3
     assert [next(iter(each["orders"].values()))["to"] for each in reversed(said(make()))] == [10, 20, 5]
@@ -589,7 +589,7 @@ def test_follow_appends_until_it_is_interrupted(
             raise KeyboardInterrupt
         look()
 
-    monkeypatch.setattr("kodec.cli.verbs.export.time.sleep", sleep)
+    monkeypatch.setattr("kodec.cli.lake_export.time.sleep", sleep)
     words = ["export", str(logs), "--to", str(tmp_path / "lake"), "--format", "delta"]
     assert main([*words, "--follow", "--interval", "3"]) != 0
     assert len(offsets(delta_table(str(tmp_path / "lake")))["orders-1"]) == 10

@@ -266,7 +266,7 @@ class _Maker:
         tree: Tree = {"id": ident, "-orig-id": field.name, **versions}
         if condition:
             tree["if"] = condition
-        if field.ignorable:
+        if field.ignorable and tree.keys() & {"if", "-since", "-until"}:
             tree["-ignorable"] = True
         if ident == "version" and self.destination.frame == "own" and struct is self.message.root:
             valid = self.message.valid

@@ -261,7 +261,7 @@ def test_dump_goes_on_where_a_file_of_a_folder_is_deleted(
     folder = three(tmp_path)
     listed = sorted(folder.glob("*.log"))
     delete(folder, 10)
-    monkeypatch.setattr("kodec.cli.verbs.dump._files", lambda *given: ((each, None) for each in listed))
+    monkeypatch.setattr("kodec.cli.log_dump._files", lambda *given: ((each, None) for each in listed))
     assert main(["dump", "--json", str(folder)]) == 0
     captured = capsys.readouterr()
     *rows, last = captured.out.splitlines()
