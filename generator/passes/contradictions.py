@@ -27,6 +27,7 @@ from kodec.generator.schema.model import (
 from kodec.generator.schema.type_roles import listed_rows, row_content, tagged_section
 from kodec.generator.schema.versions import OPEN, VersionRange
 from kodec.generator.schema.widths import fixed_bits
+from kodec.generator.text import Text
 from kodec.generator.wire import CHECKSUMS, VARINTS, WIRE
 
 __all__ = ["check_contradictions"]
@@ -78,19 +79,19 @@ def _type(model: Model, struct: Struct, alone: set[str], problems: Problems) -> 
     elif wire is not None and wire.size is not None and fixed_bits(model, struct.name) != 8 * wire.size:
         text = f"`-wire: {struct.wire}` has {wire.size} bytes, the `seq` of the type has not"
         bad("-wire", text, f"size: {wire.size}")
-    seen: dict[str, tuple[VersionRange, str]] = {}
+    seen: dict[Text, tuple[VersionRange, str]] = {}
     # messages have a JSON form with these names; elsewhere several fields may stand for one of the documents
     for each in _named(model, struct) if model.schema_of(struct.name).root.versions else ():
-        if not each.orig_id.raw:
+        if not each.orig_id:
             continue
         present = VersionRange(each.since or 0, OPEN if each.until is None else each.until)
-        other, first = seen.setdefault(each.orig_id.raw, (VersionRange(0, -1), each.id))
+        other, first = seen.setdefault(each.orig_id, (VersionRange(0, -1), each.id))
         if other.intersect(present):
-            text = f"`-orig-id: {each.orig_id.raw}` is that of `{first}`, too"
+            text = f"the `-orig-id` is that of `{first}`, too"
             place = each.at("-orig-id") if isinstance(each, Field) else struct.place
             problems.add(place, path_of(struct, each.id), text, "a name of its own")
         else:
-            seen[each.orig_id.raw] = present, first
+            seen[each.orig_id] = present, first
     asks = [struct.row_unless, *(each.value for each in struct.row_head)]
     asks += [each for bound in struct.row_bounds for each in (bound.first, bound.last)]
     if struct.name in alone and any(each is not None and "_batch" in ex.names(each) for each in asks):

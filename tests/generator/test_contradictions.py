@@ -25,7 +25,7 @@ CASES = {
     "a varint over a fixed number": ("seq: [{id: a, type: v}]\ntypes: {v: {-wire: uvarint32, seq: [{id: x, type: u4}], instances: {value: {value: x}}}}\n", "5:13 `-wire: uvarint32`: other compilers read another number"),
     "a uuid of 4 bytes": ("seq: [{id: a, type: v}]\ntypes: {v: {-wire: uuid, seq: [{id: value, size: 4}]}}\n", "5:13 `-wire: uuid` has 16 bytes"),
     "a bool of 2 bytes": ("seq: [{id: a, type: v}]\ntypes: {v: {-wire: bool8, seq: [{id: value, type: u2}]}}\n", "5:13 `-wire: bool8` has 1 bytes"),
-    "two fields with one name": ("-versions: 0\nseq: [{id: version, type: u1, valid: 0}, {id: a, type: u1, -orig-id: X}, {id: b, type: u1, -orig-id: X}]\n", "5:102 `-orig-id: X` is that of `a`, too"),
+    "two fields with one name": ("-versions: 0\nseq: [{id: version, type: u1, valid: 0}, {id: a, type: u1, -orig-id: X}, {id: b, type: u1, -orig-id: X}]\n", "5:102 the `-orig-id` is that of `a`, too"),
     "a default against `valid`": ("seq: [{id: a, type: u1, valid: {max: 5}, -default: 9}]\n", "4:52 `-default: 9` is not a value that `valid` allows"),
     "an enum's default against `valid`": ("seq: [{id: a, type: u1, enum: e, valid: 'e::p', -default: q}]\nenums: {e: {0: p, 1: q}}\n", "4:59 `-default: q` is not a value that `valid` allows"),
     "a default that is too long": ("seq: [{id: a, type: str, encoding: ASCII, size: 2, -default: '\"abc\"'}]\n", "4:62 `-default: abc` has 3 bytes, the field 2"),
