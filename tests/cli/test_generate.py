@@ -71,7 +71,9 @@ def test_a_broken_module_is_made_again(how: str, copy: Path) -> None:
         checked = run(copy, "generate", "--check")
         assert checked.returncode == 1 and MODULE in checked.stdout
     done = run(copy, "generate")
-    assert (done.returncode, done.stderr) == (0, "") and MODULE in done.stdout
+    assert done.returncode == 0 and MODULE in done.stdout
+    # languages that only read a schema are noted
+    assert all(": note: " in line for line in done.stderr.splitlines())
     assert module.read_text("utf-8") == right
 
 
