@@ -160,7 +160,10 @@ def test_a_version_costs_what_its_schema_says(copy: Copy) -> None:
     written = [
         ROOT / "tests" / name for name in ("labs/messages/test_messages.py", "log/messages/test_decoding.py")
     ]
-    assert " passed" in copy.run("-m", "pytest", "--quiet", *written, "-k", "offset_commit or decod")
+    # kodec of the copy, and the tests of this clone
+    places = os.pathsep.join((str(copy.folder / "src"), str(ROOT)))
+    arguments = "-P", "-m", "pytest", "--quiet", *written, "-k", "offset_commit or decod"
+    assert " passed" in copy.run(*arguments, PYTHONPATH=places)
 
 
 def use(copy: Copy, program: str, pure: str) -> None:
