@@ -84,7 +84,7 @@ def _type(model: Model, struct: Struct, alone: set[str], problems: Problems) -> 
     for each in _named(model, struct) if model.schema_of(struct.name).root.versions else ():
         if not each.orig_id:
             continue
-        present = VersionRange(each.since or 0, OPEN if each.until is None else each.until)
+        present = _present(each)
         other, first = seen.setdefault(each.orig_id, (VersionRange(0, -1), each.id))
         if other.intersect(present):
             text = f"the `-orig-id` is that of `{first}`, too"
@@ -201,10 +201,19 @@ def _derived(struct: Struct, field: Field, bad: _Bad) -> None:
         target = struct.field(derive.first)
         if derive.kind == "count_of" and target is not None and target.condition is not None:
             asked = ex.names(target.condition)
-            follows = field.id in asked or asked <= {"version"} or target.condition == field.condition
+            # absent by the version alone: in a version of the count there has to be a list
+            by_version = asked <= {struct.version_field} and _present(field) == _present(field).intersect(
+                _present(target)
+            )
+            follows = field.id in asked or by_version or target.condition == field.condition
             if not follows and target.condition != ex.Literal(False):
                 text = f"`{target.id}` may be absent, and its count would not be kept"
                 bad("-derive", text, f"the same `if` as `{target.id}`")
+
+
+def _present(spec: Field | Tag) -> VersionRange:
+    """The versions that have it, as its keys say; another pass compares them with its `if`."""
+    return VersionRange(spec.since or 0, OPEN if spec.until is None else spec.until)
 
 
 def _holds(order: list[str], first: str, last: str, name: str) -> bool:

@@ -42,6 +42,8 @@ CASES = {
     "checksums of each other": ("seq:\n- {id: a, type: u4, -derive: crc32(b..s)}\n- {id: b, type: u4, -derive: crc32(a..a)}\n- {id: s, type: strz, encoding: ASCII}\n", "5:30 `a` and `b` are derived from each other"),
     "a checksum of itself": ("seq:\n- {id: s, type: strz, encoding: ASCII}\n- {id: a, type: u4, -derive: crc32(s..a)}\n", "6:30 a field cannot be derived from bytes that hold it"),
     "a count of what may be absent": ("seq:\n- {id: f, type: u1}\n- {id: n, type: u1, -derive: count_of(xs)}\n- {id: xs, type: u2, repeat: expr, repeat-expr: n, if: f == 1}\n", "6:30 `xs` may be absent, and its count would not be kept"),
+    "a count in more versions than its list": (VERSIONS % "" + "- {id: n, type: u1, -derive: count_of(xs)}\n- {id: xs, type: u2, repeat: expr, repeat-expr: n, if: version >= 1, -since: 1}\n", "7:30 `xs` may be absent, and its count would not be kept"),
+    "a count in later versions than its list": (VERSIONS % "" + "- {id: n, type: u1, if: version >= 1, -since: 1, -derive: count_of(xs)}\n- {id: xs, type: u2, repeat: expr, repeat-expr: n, if: version >= 2, -since: 2}\n", "7:59 `xs` may be absent, and its count would not be kept"),
     "a condition of a checksum in a layout": ("-topic: t\nseq:\n- {id: f, type: u1}\n- {id: a, type: u4}\n- {id: crc, type: u4, -derive: {value: crc32(a..a), when: f == 1}}\n", "8:32 this `-derive` is not supported"),
 }  # fmt: skip
 
@@ -61,6 +63,8 @@ AGREE = {
     + "- {id: a, type: u1, if: version >= 1, -since: 1, -ignorable: true}\n",
     "a column of a row": "-row: true\nseq: [{id: a, type: u1, -column: {type: int32}}]\n",
     "a checksum of itself as zero": "seq:\n- {id: s, type: strz, encoding: ASCII}\n- {id: a, type: u4, -derive: {value: crc32(s..a), own: 0}}\n",
+    "a count of each of two ranges of versions": VERSIONS % ""
+    + "- {id: n, type: u1, if: version == 1, -since: 1, -until: 1, -derive: count_of(xs)}\n- {id: m, type: u2, if: version >= 2, -since: 2, -derive: count_of(xs)}\n- {id: xs, type: u2, repeat: expr, repeat-expr: 'version >= 2 ? m : n', if: version >= 1, -since: 1}\n",
     "one name for two versions": VERSIONS % ""
     + "- {id: a, type: u1, if: version < 1, -until: 0, -orig-id: X}\n- {id: b, type: u2, if: version >= 1, -since: 1, -orig-id: X}\n",
 }
