@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, get_args
@@ -28,7 +29,7 @@ Way = Callable[[Any, Any], Any]
 """A field that a size follows from and what it has to be, of a frame and the size that is wanted."""
 
 
-class UnitFunctions(Values):
+class UnitFunctions(Values, ABC):
     """What reads or writes a unit; `frame` is the class that has its operations."""
 
     frame: ClassVar[type]
@@ -60,11 +61,13 @@ class UnitFunctions(Values):
             case ir.EachTag():
                 return self.each_tag(statement)
 
+    @abstractmethod
     def each(self, each: ir.Each) -> Run:
-        raise NotImplementedError
+        """The function of a list."""
 
     def each_tag(self, each: ir.EachTag) -> Run:
-        raise NotImplementedError
+        """The function of a tagged section, which streams do not have."""
+        raise TypeError(f"{type(self).__name__} has no tagged sections")
 
     def expression(self, value: Expression, part: Part | None) -> Function:
         """The function of a local's or a field's value."""
