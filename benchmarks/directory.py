@@ -128,7 +128,7 @@ def questions(logs: Path, work: Path, key: str) -> dict[str, list[str]]:
         "an hour over everything, counted": find(*hour, "--count"),
         "ls": [program, "ls", str(logs)],
         "count(*)": [sys.executable, "-c", f"import kodec; print(kodec.count_rows({str(logs)!r}))"],
-        "report": [program, "report", str(logs), "--out", str(work / "report.html"), "--overwrite"],
+        "report": [program, "report", str(logs), "--to", str(work / "report.html"), "--overwrite"],
         "verify": [program, "verify", str(logs)],
     }
 

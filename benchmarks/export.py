@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from kafka.record import MemoryRecords
 
 from benchmarks.spark import build, cpu, folder_of
-from kodec.pipeline import export, session
+from kodec.pipeline import ExportOptions, export, session
 from kodec.pipeline.spark import QUIET
 from kodec.repair import plan_reindex
 
@@ -110,10 +110,13 @@ def measure(folder: Path, rows: int, rounds: int, cores: int, codec: str) -> Non
 
     runs: dict[str, Callable[[Path], Any]] = {
         "kodec export": lambda out: export(
-            logs, out, engine="local", threads=cores, compression="snappy", include_headers=False
+            logs,
+            out,
+            ExportOptions(threads=cores, compression="snappy", include_headers=False),
+            engine="local",
         ),
         "kodec export --engine spark": lambda out: export(
-            logs, out, compression="snappy", include_headers=False
+            logs, out, ExportOptions(compression="snappy", include_headers=False)
         ),
         "write.parquet, source for the JVM": written("kafka-log"),
         "write.parquet, source in Python": written("kafka-log-python"),

@@ -36,7 +36,7 @@ import kodec
 from kodec.generated.log.record_batch import RecordBatch
 from kodec.log.batches.frame import Frame
 from kodec.log.batches.sizes import OFFSET
-from kodec.pipeline import export, inventory, session, verify
+from kodec.pipeline import ExportOptions, export, inventory, session, verify
 from kodec.pipeline import schema as columns
 from kodec.pipeline.rows import BATCH_ROWS
 from kodec.pipeline.spark import JAR, QUIET
@@ -311,7 +311,7 @@ def jobs(spark: SparkSession, folder: Path, rows: int, rounds: int, codecs: list
 
         def exported(there: Path = there) -> None:
             shutil.rmtree(out, ignore_errors=True)
-            export(there, out, compression="snappy", include_headers=False)
+            export(there, out, ExportOptions(compression="snappy", include_headers=False))
 
         runs: dict[str, Callable[[], Any]] = {
             f"export, {codec}": exported,

@@ -63,7 +63,7 @@ FIRSTS = [
     First(
         "generated module",
         "cli,generator",
-        ["kodec", "generate", "--schemas", f"{INSIDE}/schemas", "--out", f"{INSIDE}/made"],
+        ["kodec", "generate", "--schemas", f"{INSIDE}/schemas", "--to", f"{INSIDE}/made"],
         "made/**/point.py",
     ),
 ]

@@ -39,7 +39,7 @@ KINDS = {
 # segment, EXPORTED what `export` has written, DUMP what `dump --edit-format` has.
 CALLS = {
     "ls": "ls IN",
-    "report": "report IN --out OUT.html",
+    "report": "report IN --to OUT.html",
     "find": "find IN --last 1",
     "dump": "dump IN/orders-0",
     "explain": "explain FILE --count 1 --html OUT.html",
@@ -69,11 +69,11 @@ CALLS = {
     "restore": "restore EXPORTED --to OUT --engine local",
     "scan": "scan FILE --schema SCHEMA --to OUT.csv",
     "new": "new FILE --to OUT.ksy",
-    "generate": "generate --schemas SCHEMAS --out OUT",
+    "generate": "generate --schemas SCHEMAS --to OUT",
     "check-evolution": "check-evolution SCHEMAS SCHEMAS",
     "conform": "conform --vectors IN -- true",
-    "handoff": "handoff --schemas SCHEMAS --out OUT --name kit",
-    "import-kafka": "import-kafka IN --out OUT",
+    "handoff": "handoff --schemas SCHEMAS --to OUT --name kit",
+    "import-kafka": "import-kafka IN --to OUT",
     "language-server": "language-server",
 }
 LOG_VERBS = [

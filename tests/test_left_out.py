@@ -59,7 +59,7 @@ DOORS = [
     Door("find --json", "find {root} --json"),
     Door("dump", "dump {root}", files=True),
     Door("inventory", "inventory {root} --engine local", headers=True),
-    Door("report", "report {root} --out {out}.html", headers=True),
+    Door("report", "report {root} --to {out}.html", headers=True),
     Door("offsets", "offsets {root}", "__consumer_offsets-0"),
     Door("groups", "groups {root}", "__consumer_offsets-0"),
     Door("transactions", "transactions {root}", "__transaction_state-0"),

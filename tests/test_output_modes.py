@@ -32,7 +32,7 @@ WRITERS = {
     "convert": "convert SOURCE/codec-none-0 --to OUT --compression gzip --apply",
     "salvage": "salvage SOURCE/codec-none-0 --to OUT --apply",
     "load": "load DUMP --to OUT --apply",
-    "report": "report SOURCE --out OUT/page.html",
+    "report": "report SOURCE --to OUT/page.html",
     "explain": "explain SOURCE/codec-none-0/00000000000000000000.log --limit 1 --html OUT/page.html",
     "scan": "scan FILE --schema SCHEMA --to OUT/rows.csv",
     "restore": "restore EXPORTED --to OUT --engine local",

@@ -48,7 +48,7 @@ def run(platforms: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     words = [
         "platforms.py",
         str(listed),
-        "--out",
+        "--to",
         str(tmp_path / "out"),
         "--table",
         str(page),

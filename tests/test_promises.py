@@ -47,7 +47,7 @@ def test_what_commands_write(options: dict[str, set[str]]) -> None:
         for said in ("nothing without `--apply`: a dry run", "their output at once", "a page")
     )
     assert sorted([*dry, "backup"]) == sorted(verb for verb, own in options.items() if "--apply" in own)
-    writes = {"--to", "--out", "--html"}
+    writes = {"--to", "--html"}
     others = {verb for verb, own in options.items() if own & writes} - {*dry, "backup"}
     assert sorted([*at_once, *pages]) == sorted(others)
 

@@ -222,6 +222,10 @@ def table_of_names(**chosen: Any) -> Any:
     return kodec.read_table(SEGMENT, **chosen)
 
 
+def exported(**options: Any) -> Any:
+    return kodec.pipeline.export(LOGS, "nowhere", kodec.pipeline.ExportOptions(**options))
+
+
 MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: kodec.read_tabel, "'kodec' has no attribute 'read_tabel'; did you mean read_table"),
     (lambda: kodec.verify, "; there is kodec.pipeline.verify and kodec.repair.verify"),
@@ -243,8 +247,8 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: kodec.encode([], compresion="gzip"), r"encode\(\) got .*'compresion'; did you mean compression"),
     (lambda: kodec.operations.ConvertOptions(compression="gzpi"), "did you mean gzip"),
     (lambda: kodec.values.ValueDecoder(None, "avor"), "did you mean avro"),  # type: ignore[arg-type]
-    (lambda: kodec.pipeline.export(LOGS, "nowhere", format="parqet"), "did you mean parquet"),  # type: ignore[arg-type]
-    (lambda: kodec.pipeline.export(LOGS, "nowhere", topics=["ordes"]), "ordes; did you mean orders"),
+    (lambda: exported(format="parqet"), "did you mean parquet"),
+    (lambda: exported(topics=["ordes"]), "ordes; did you mean orders"),
     (lambda: kodec.formats.load_schema(SCHEMA).schema_of("blokcs"), "did you mean `blocks`"),
     (
         lambda: kodec.operations.explain_retention(kodec.PartitionLog(ORDERS), options={"retention.m": "1"}),

@@ -64,7 +64,6 @@ MEANINGS: Mapping[str, str] = {
     "--offset": "An offset, or a range: A..B, A.., ..B, both included.",
     "--on-error": "At what is damaged or missing: stop, or go on and report it.",
     "--option": "For a target: go.package=orders.",
-    "--out": "Where to write what is made.",
     "--overwrite": "Replace what is there.",
     "--quarantine": "Folder for what is replaced or truncated.",
     "--retention-bytes": "The retention.bytes that counts.",
@@ -74,7 +73,7 @@ MEANINGS: Mapping[str, str] = {
     "--segment-bytes": "The maximum size of a segment (segment.bytes).",
     "--target": "What to generate.",
     "--threads": "How many are read at once.",
-    "--to": "Where to write: a folder, a file, a URL or a table.",
+    "--to": "Where to write: a folder, a page or another file, a URL or a table.",
     "--where": "A condition: value.amount > 100.",
 }
 """Of options whose help names what is special about a verb."""
@@ -83,19 +82,16 @@ OTHER_KINDS: Mapping[str, str] = {
     "--format": "each verb writes other formats",
     "--offset": "explain starts at one offset",
     "--on-error": "scan opens no log directories",
-    "--out": "a page, a folder of modules, a report, a kit",
     "--report-format": "problems are shown in CI, results on a page",
-    "--to": "a folder, a file, a URL or a table",
+    "--to": "a folder, a page or another file, a URL or a table",
 }
 """Options whose values differ from verb to verb, and why."""
 
 PARAMETERS: Mapping[str, str] = {
-    "compression": "the codec of what is written; None: that of the format",
     "folders": "topic-partitions' folders: the first one, or all",
     "format": "the format of files: its name, or one that was loaded",
     "headers": "headers of a record, or whether rows have them",
-    "log_dirs": "entries of a broker's log.dirs",
-    "logs": "a log directory, or logs that are open",
+    "logs": "log directories, or logs that are open",
     "master": "Spark's master URL",
     "metadata": "a cluster's metadata: as it was read, or where it is",
     "on_error": "what is done at damage: raise, or skip",
@@ -106,7 +102,6 @@ PARAMETERS: Mapping[str, str] = {
     "retention_ms": "the retention.ms that counts",
     "source": "what is read: a path, bytes, an open file, logs",
     "table": "a table, or its name",
-    "target": "where something goes: a folder, or the name of a cluster",
 }
 """Of parameters of functions that take several types, and what these have in common."""
 

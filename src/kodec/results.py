@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kodec.log.batches.records import SkippedRange, SkippedRanges, TornTail
-from kodec.log.directories.partition import LogRead
+from kodec.log.directories.fetch import LogRead
 from kodec.log.directories.search_report import SearchReport
 from kodec.log.directories.segment import TimestampOffset
 from kodec.log.directories.transactions import AbortedTransaction, Transactions

@@ -125,8 +125,8 @@ def test_a_torn_tail_is_told_and_is_no_error(tmp_path: Path) -> None:
         ["compact-view", ".", "--to", "x", "--compression", "best"],
         ["restore", ".", "--to", "x", "--compression", "best"],
         ["convert", ".", "--to", "x", "--compression", "best"],
-        ["generate", "--schemas", "no-such-folder", "--out", "x"],
-        ["generate", "--tests", "x", "--schemas", ".", "--out", "y"],
+        ["generate", "--schemas", "no-such-folder", "--to", "x"],
+        ["generate", "--tests", "x", "--schemas", ".", "--to", "y"],
     ],
     ids=" ".join,
 )
@@ -173,7 +173,7 @@ def test_generate_writes_then_has_nothing_to_do_then_notices_a_change(tmp_path: 
         "meta:\n  id: point\n  endian: be\nseq:\n  - id: x\n    type: s4\n  - id: y\n    type: s4\n",
         encoding="utf-8",
     )
-    arguments = ("generate", "--schemas", "schemas", "--out", "out")
+    arguments = ("generate", "--schemas", "schemas", "--to", "out")
     assert "new" in run(*arguments, cwd=tmp_path).stdout
     assert "no changes" in run(*arguments, cwd=tmp_path).stdout
     assert run(*arguments, "--check", cwd=tmp_path).returncode == 0
@@ -191,7 +191,7 @@ def test_generate_reports_every_problem_and_writes_nothing(tmp_path: Path) -> No
     (schemas / "bad.ksy").write_text(
         "meta:\n  id: bad\nseq:\n  - id: x\n    type: s4\n  - id: y\n    tipe: u1\n", encoding="utf-8"
     )
-    done = run("generate", "--schemas", "schemas", "--out", "out", cwd=tmp_path)
+    done = run("generate", "--schemas", "schemas", "--to", "out", cwd=tmp_path)
     assert done.returncode == 1
     assert "schemas/bad.ksy:5:11: error: bad.x: `s4` has no byte order" in done.stderr
     assert "schemas/bad.ksy:7:5: error: bad.y: unknown key `tipe`" in done.stderr

@@ -90,7 +90,7 @@ def formats(tmp_path: Path) -> Path:
 
 
 def generated(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    arguments = ["generate", "--schemas", "app/formats", "--out", "out", *more]
+    arguments = ["generate", "--schemas", "app/formats", "--to", "out", *more]
     return subprocess.run(
         [sys.executable, "-m", "kodec", *arguments], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -126,7 +126,7 @@ def test_watch_goes_on_until_it_is_interrupted(formats: Path, tmp_path: Path) ->
         "generate",
         "--schemas",
         "app/formats",
-        "--out",
+        "--to",
         "out",
         "--watch",
     ]
@@ -179,7 +179,7 @@ def test_what_the_tests_need_is_said_where_it_is_missing(
 ) -> None:
     (tmp_path / "schemas").mkdir()
     (tmp_path / "schemas" / "x.ksy").write_text("meta: {id: x}\nseq:\n- {id: a, type: u1}\n")
-    arguments = ["generate", "--schemas", str(tmp_path / "schemas"), "--out", str(tmp_path / "out")]
+    arguments = ["generate", "--schemas", str(tmp_path / "schemas"), "--to", str(tmp_path / "out")]
     with_tests = [*arguments, "--tests", str(tmp_path / "tests"), "--package", "out"]
     real = importlib.util.find_spec
     monkeypatch.setattr(
@@ -195,7 +195,7 @@ def test_what_the_tests_need_is_said_where_it_is_missing(
 def test_a_folder_that_cannot_be_written(formats: Path, capsys: pytest.CaptureFixture[str]) -> None:
     schema = formats / "x.ksy"
     schema.write_text(schema.read_text().replace("uint16", "u2"))
-    words = ["generate", "--schemas", str(formats), "--out", "/proc/self/nothing", "--target", "model"]
+    words = ["generate", "--schemas", str(formats), "--to", "/proc/self/nothing", "--target", "model"]
     assert main(words) == 1
     said = capsys.readouterr()
     assert "kodec: " in said.err and "0 of " in said.err and "written" not in said.out

@@ -198,7 +198,7 @@ SEGMENT = f"{LOGS}/orders-0/{0:020d}.log"
         (["explain", SEGMENT, "x"], "unexpected extra argument: x$"),
         (["export", LOGS, "--to", "x", "--value-format", "json"], "'json' is for csv and jsonl: parquet"),
         (
-            ["generate", "--schemas", LOGS, "--out", "x", "--package", "x", "--target", "go"],
+            ["generate", "--schemas", LOGS, "--to", "x", "--package", "x", "--target", "go"],
             "--package is for --tests; for a target: --option",
         ),
     ],

@@ -41,7 +41,7 @@ class _Tags(HTMLParser):
 
 def test_a_page_and_its_facts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "report.html"
-    assert main(["report", str(LOGS), "--out", str(out), "--json", "--sample", "1"]) == 0
+    assert main(["report", str(LOGS), "--to", str(out), "--json", "--sample", "1"]) == 0
     facts = json.loads(capsys.readouterr().out)
     page = _Tags(out.read_text("utf-8"))
     assert "script" not in page.tags and page.tags.count("svg") == 5
@@ -72,16 +72,16 @@ def test_where_a_page_may_be(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     out = tmp_path / "report.html"
     for command, code in (
         ([str(logs)], 2),
-        ([str(logs), "--out", str(logs / "report.html")], 1),
-        ([str(logs), "--out", str(logs / "orders-0" / "report.html")], 1),
-        ([str(logs / "orders-0"), "--out", str(logs / "report.html")], 1),
-        ([str(logs), "--out", str(tmp_path / "nowhere" / "report.html")], 2),
+        ([str(logs), "--to", str(logs / "report.html")], 1),
+        ([str(logs), "--to", str(logs / "orders-0" / "report.html")], 1),
+        ([str(logs / "orders-0"), "--to", str(logs / "report.html")], 1),
+        ([str(logs), "--to", str(tmp_path / "nowhere" / "report.html")], 2),
     ):
         assert main(["report", *command]) == code
     assert sorted(path.name for path in logs.iterdir()) == ["orders-0"]
-    assert main(["report", str(logs), "--out", str(out), "--sample", "0"]) == 0
-    assert main(["report", str(logs), "--out", str(out)]) == 1
-    assert main(["report", str(logs), "--out", str(out), "--overwrite"]) == 0
+    assert main(["report", str(logs), "--to", str(out), "--sample", "0"]) == 0
+    assert main(["report", str(logs), "--to", str(out)]) == 1
+    assert main(["report", str(logs), "--to", str(out), "--overwrite"]) == 0
     assert main(["report", str(tmp_path / "nothing"), "--json"]) == 2
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".tmp"] == []
 
@@ -123,7 +123,7 @@ def test_hostile_names_are_text(tmp_path: Path) -> None:
     damaged = next((logs / "codec-gzip-0").glob("*.log"))
     damaged.write_bytes(b"\0" * 16 + b"\7" + b"x" * 100)
     out = tmp_path / "report.html"
-    assert main(["report", str(logs), "--out", str(out)]) == 1
+    assert main(["report", str(logs), "--to", str(out)]) == 1
     text = out.read_text("utf-8")
     page = _Tags(text)
     assert "script" not in page.tags and "\u202e" not in text and "\x07" not in text
@@ -153,5 +153,5 @@ def test_times_are_bounded() -> None:
 def test_the_page_says_what_it_cuts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kodec.report.page.MOST", 2)
     out = tmp_path / "report.html"
-    assert main(["report", str(LOGS), "--out", str(out), "--sample", "0"]) == 0
+    assert main(["report", str(LOGS), "--to", str(out), "--sample", "0"]) == 0
     assert re.search(r"26 more are not shown", out.read_text("utf-8"))

@@ -154,7 +154,7 @@ def test_the_verb(suite: Suite, tmp_path: Path, capsys: pytest.CaptureFixture[st
     generate(LANGUAGES, tmp_path, targets=["vectors"])
     testee = ["--", sys.executable, "-m", "kodec.conformance.testee", str(LANGUAGES)]
     out = tmp_path / "report.html"
-    assert main(["conform", "--vectors", str(tmp_path), "--format", "html", "--out", str(out), *testee]) == 0
+    assert main(["conform", "--vectors", str(tmp_path), "--format", "html", "--to", str(out), *testee]) == 0
     assert "kodec-python" in out.read_text()
     assert main(["conform", "--vectors", str(tmp_path), "--", "/bin/cat"]) == 1
     assert "speaks protocol None" in capsys.readouterr().err

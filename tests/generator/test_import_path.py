@@ -106,7 +106,7 @@ def test_files_are_read_with_an_import_path(
     assert run(["explain", "--schema", str(schema), "-I", str(library), str(tmp_path / "data")]) == 0
     assert "points[0].y.v = 2" in capsys.readouterr().out
     out = tmp_path / "cli"
-    assert run(["generate", "--schemas", str(schemas), "--out", str(out), "-I", str(library)]) == 0
+    assert run(["generate", "--schemas", str(schemas), "--to", str(out), "-I", str(library)]) == 0
     assert (out / "_3d/mesh.py").is_file()
 
 

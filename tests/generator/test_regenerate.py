@@ -54,7 +54,7 @@ def test_same_bytes_whatever_the_folder_and_the_hash_seed(tmp_path: Path) -> Non
     for seed, place in (("1", "one"), ("77", "another/place")):
         folder = tmp_path / place
         shutil.copytree(FORMATS, folder / "formats")
-        done = command(folder, "--schemas", "formats", "--out", "made", seed=seed)
+        done = command(folder, "--schemas", "formats", "--to", "made", seed=seed)
         assert done.returncode == 0, done.stderr
         made.append(contents(folder / "made"))
     assert made[0] == made[1]
@@ -88,7 +88,7 @@ def test_second_run_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_check_says_what_differs_and_changes_nothing(tmp_path: Path) -> None:
-    arguments = ("--schemas", str(FORMATS), "--out", "made")
+    arguments = ("--schemas", str(FORMATS), "--to", "made")
     assert command(tmp_path, *arguments).returncode == 0
     assert command(tmp_path, *arguments, "--check").returncode == 0
     module = tmp_path / "made" / "sensor_log.py"
@@ -104,7 +104,7 @@ def test_check_says_what_differs_and_changes_nothing(tmp_path: Path) -> None:
 def test_problems_give_exit_code_1_and_nothing_is_written(tmp_path: Path) -> None:
     (tmp_path / "schemas").mkdir()
     (tmp_path / "schemas" / "x.ksy").write_text("meta: {id: x}\nseq:\n- {id: a, type: nope}\n")
-    done = command(tmp_path, "--schemas", "schemas", "--out", "made")
+    done = command(tmp_path, "--schemas", "schemas", "--to", "made")
     assert done.returncode == 1
     assert "schemas/x.ksy:3:17: error: x.a: unknown type `nope`" in done.stderr
     assert not (tmp_path / "made").exists()
@@ -118,9 +118,9 @@ def test_what_editors_leave_beside_files_is_no_schema(tmp_path: Path) -> None:
     (tmp_path / "schemas" / "._x.ksy").write_bytes(b"\0\5\x16\7")
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / ".#x.py").symlink_to("me@host.123")
-    done = command(tmp_path, "--schemas", "schemas", "--out", "made")
+    done = command(tmp_path, "--schemas", "schemas", "--to", "made")
     assert (done.returncode, done.stderr) == (0, "")
-    assert command(tmp_path, "--schemas", "schemas", "--out", "made", "--check").returncode == 0
+    assert command(tmp_path, "--schemas", "schemas", "--to", "made", "--check").returncode == 0
 
 
 def test_stale_files_go_and_foreign_files_stay(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_kafkas_modules_read_and_write_without_kodec(tmp_path: Path) -> None:
                 "generate",
                 "--schemas",
                 str(ROOT / "schemas"),
-                "--out",
+                "--to",
                 str(out),
                 "--target",
                 "python",
@@ -95,7 +95,7 @@ def test_streamed_modules_read_and_write_without_kodec(tmp_path: Path) -> None:
     (tmp_path / "schemas").mkdir()
     (tmp_path / "schemas/order.ksy").write_text(SCHEMA)
     out = tmp_path / "codecs_of_orders"
-    words = ["generate", "--schemas", str(tmp_path / "schemas"), "--out", str(out), "--target", "python"]
+    words = ["generate", "--schemas", str(tmp_path / "schemas"), "--to", str(out), "--target", "python"]
     assert main([*words, "--streams", "--runtime"]) == 0
     assert run(STREAM, tmp_path) == [["abc", "k"], 0, "000203616263016b"]
     assert main([*words, "--streams", "--runtime", "--check"]) == 0
@@ -140,6 +140,6 @@ def test_what_a_copy_cannot_be_for(
     words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "order.ksy").write_text(SCHEMA)
-    assert main(["generate", "--schemas", str(tmp_path), "--out", str(tmp_path / "out"), *words]) == 2
+    assert main(["generate", "--schemas", str(tmp_path), "--to", str(tmp_path / "out"), *words]) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -71,16 +71,16 @@ def test_a_target_on_the_command_line(listing: Path, tmp_path: Path) -> None:
             command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
         )
 
-    made = run("--target", "listing", "--target", "model", "--out", "made")
+    made = run("--target", "listing", "--target", "model", "--to", "made")
     assert made.returncode == 0, made.stderr
     names = {path.name for path in (tmp_path / "made").iterdir()}
     assert names == {f"{name}.layout.txt" for name in ("sensor_log", "sensor_message", "varint")} | {
         "model.json", "MANIFEST.json",
     }  # fmt: skip
-    assert run("--target", "listing", "--out", "made", "--check").returncode == 0
+    assert run("--target", "listing", "--to", "made", "--check").returncode == 0
     (tmp_path / "made" / "varint.layout.txt").unlink()
-    assert run("--target", "listing", "--out", "made", "--check").returncode == 1
-    unknown = run("--target", "listings", "--out", "made")
+    assert run("--target", "listing", "--to", "made", "--check").returncode == 1
+    unknown = run("--target", "listings", "--to", "made")
     assert unknown.returncode == 2 and "no target 'listings'" in unknown.stderr
     assert run("--target", "listing").returncode == 2
 

@@ -225,7 +225,7 @@ def test_an_archive_that_unpacks_to_more_than_a_kit_is_refused(schemas: Path, tm
 def test_the_command(schemas: Path, tmp_path: Path) -> None:
     words = ["handoff", "--schemas", str(schemas)]
     out = str(tmp_path / "kit")
-    assert main([*words, "--out", out, "--option", "go.package=orders"]) == 0
+    assert main([*words, "--to", out, "--option", "go.package=orders"]) == 0
     assert "package orders" in (tmp_path / "kit" / "code" / "go" / "order.go").read_text()
     assert main(words) == 2
-    assert main([*words, "--out", out, "--target", "vectors"]) == 2
+    assert main([*words, "--to", out, "--target", "vectors"]) == 2

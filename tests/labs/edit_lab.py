@@ -34,7 +34,7 @@ from repair_writer import Read
 import kodec
 from kodec.log.editing.dump import log_lines
 from kodec.log.editing.load import plan_load
-from kodec.pipeline import export, restore
+from kodec.pipeline import ExportOptions, export, restore
 from kodec.pipeline.files import RowFormat
 
 LINES = ("2.8", "3.9", "4.3")
@@ -176,7 +176,7 @@ class EditLab:
             rows, logs = work / f"{topic}-{form}", work / f"{topic}-logs"
             for each in (rows, logs):
                 shutil.rmtree(each, ignore_errors=True)
-            export(written, rows, topics=[topic], format=form, engine="local")
+            export(written, rows, ExportOptions(topics=[topic], format=form), engine="local")
             restore(rows, logs, engine="local", compression=topic.removeprefix("e-"), segment_bytes=2048)
             folder = root / f"{topic}-0"
             if (metadata := folder / "partition.metadata").is_file():

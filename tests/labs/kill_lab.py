@@ -33,7 +33,7 @@ from kafka_lab import CACHE, Unusable, free_ports, say, step, stop_on_signal, wa
 from pyspark.sql import DataFrame, SparkSession
 
 import kodec
-from kodec.pipeline import export, served_by, session, verify
+from kodec.pipeline import ExportOptions, export, served_by, session, verify
 from kodec.pipeline.java import java_home
 from kodec.pipeline.spark import QUIET
 
@@ -276,7 +276,7 @@ def main() -> int:
                 require(f"rows of the stream, {what}, each once", set(found) == sums, True)
                 say(f"    started {starts} times")
 
-            summary = during("export", lambda: export(logs, out / "parquet", task_bytes="2m"))
+            summary = during("export", lambda: export(logs, out / "parquet", ExportOptions(task_bytes="2m")))
             require("exported", summary.records, count)
             rows = {}
             for file in (out / "parquet").rglob("*.parquet"):

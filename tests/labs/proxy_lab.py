@@ -98,7 +98,7 @@ def protocol(jar: Path, folder: Path) -> None:
     only = [word for name in MESSAGES for word in ("--only", name)]
     words = ["import-kafka", str(jar), "--protocol", *only, "--schemas", "schemas", "--apply"]
     run([*command, *words], "import-kafka failed", cwd=folder)
-    words = ["generate", "--schemas", "schemas", "--out", "kafka_protocol"]
+    words = ["generate", "--schemas", "schemas", "--to", "kafka_protocol"]
     run([*command, *words], "generate failed", cwd=folder)
 
 

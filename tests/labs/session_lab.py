@@ -65,7 +65,7 @@ register(spark)
 CLIENT = """
 import json, sys
 from pyspark.sql import SparkSession
-from kodec.pipeline import compact_view, export, inventory, register, served_by, verify
+from kodec.pipeline import ExportOptions, compact_view, export, inventory, register, served_by, verify
 
 spark = register(SparkSession.builder.remote(sys.argv[2]).getOrCreate())
 assert type(spark).__module__.startswith("pyspark.sql.connect")
@@ -95,7 +95,7 @@ else:
 summary = verify(logs)
 assert summary.ok and summary.segments > 0
 listed = inventory(logs)
-exported = export(logs, out + "/parquet", topics=["segments"])
+exported = export(logs, out + "/parquet", ExportOptions(topics=["segments"]))
 assert exported.records == len(rows)
 assert compact_view(logs, out + "/view", topics=["compacted"]).records > 0
 print(json.dumps({"rows": len(rows), "segments": summary.segments}))

@@ -202,7 +202,7 @@ def test_the_real_groups_have_the_offsets_of_remote_cluster_utils() -> None:
     }
     assert found == answers and there.omissions.is_whole
     here = kodec.operations.translate_offsets(
-        OTHER / "A", source="A", target="B", target_dirs=OTHER / "B", topics=["orders"]
+        OTHER / "A", source="A", target="B", target_logs=OTHER / "B", topics=["orders"]
     )
     assert {
         (each.group, f"{each.target_topic}-{each.partition}"): each.target_offset

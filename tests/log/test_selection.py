@@ -17,7 +17,7 @@ import kodec
 from kodec.errors import ArgumentError, NoSuchPartition
 from kodec.log.backends.scan import EVERY, Range
 from kodec.log.selection import Selection
-from kodec.pipeline import export
+from kodec.pipeline import ExportOptions, export
 from tests.data import LOGS
 
 Given = dict[str, Any]
@@ -105,7 +105,7 @@ def test_a_selection_has_what_it_names(given: Given) -> None:
 
 @pytest.mark.parametrize("given", SELECTIONS, ids=str)
 def test_an_export_has_the_same_records(tmp_path: Path, given: Given) -> None:
-    summary = export(LOGS, tmp_path / "out", engine="local", **given)
+    summary = export(LOGS, tmp_path / "out", ExportOptions(**given), engine="local")
     found = by_records(given)
     expected = {place: len(list(each)) for place, each in groupby(found, lambda row: row[:2])}
     counted = {(row.topic, row.partition): row.records for row in summary.partitions if row.records}

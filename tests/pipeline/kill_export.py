@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow.parquet  # noqa: F401  # before the first fork
 
-from kodec.pipeline.jobs.export import export
+from kodec.pipeline.jobs.export import ExportOptions, export
 
 STEPS = ("os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.truncate")
 
@@ -30,7 +30,9 @@ def run(logs: Path, out: Path, dies_at: int, *, resume: bool) -> bool:
                 os._exit(9)
 
         sys.addaudithook(step)
-        export(logs, out, engine="local", threads=1, task_bytes="1", overwrite=True, resume=resume)
+        export(
+            logs, out, ExportOptions(threads=1, task_bytes="1", overwrite=True, resume=resume), engine="local"
+        )
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 

@@ -18,7 +18,7 @@ import pytest
 import kodec
 from kodec.cli.main import main
 from kodec.log.omissions import Cause, Omissions
-from kodec.pipeline import ExportSummary, PartitionSummary, export
+from kodec.pipeline import ExportOptions, ExportSummary, PartitionSummary, export
 from kodec.pipeline.files import FILE_FORMATS, FileFormat, RowFormat
 from kodec.pipeline.jobs import export as job
 from kodec.pipeline.options import Options
@@ -101,7 +101,7 @@ def test_bad_bytes_stop_a_task_or_are_left_out(tmp_path: Path, write_segment: Ca
 
 
 def test_an_export_without_spark_is_the_same(log_dir: Path, tmp_path: Path) -> None:
-    summary = export(log_dir, tmp_path / "out", engine="local", task_bytes="1")
+    summary = export(log_dir, tmp_path / "out", ExportOptions(task_bytes="1"), engine="local")
     assert (summary.records, summary.tasks) == (340, 5)
     rows = [pq.read_metadata(path).num_rows for path in (tmp_path / "out").rglob("*.parquet")]
     assert sum(rows) == 340
@@ -122,7 +122,7 @@ def test_no_export_writes_into_over_or_above_what_it_reads(
     (logs / "meta.properties").write_text("version=1\n")
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(ValueError, match="the source"):
-        export(logs / source, logs / where, overwrite=True)
+        export(logs / source, logs / where, ExportOptions(overwrite=True))
     (tmp_path / "link").symlink_to(logs)
     assert main(["export", str(logs / source), "--to", str(tmp_path / "link" / where), "--overwrite"]) == 1
     assert "the source" in capsys.readouterr().err
@@ -136,7 +136,7 @@ def test_overwrite_replaces_an_export_and_nothing_else(log_dir: Path, tmp_path: 
     (out / "_SUCCESS").touch()
     (out / "notes.txt").write_text("precious")
     with pytest.raises(FileExistsError, match=r"notes\.txt"):
-        export(log_dir, out, overwrite=True)
+        export(log_dir, out, ExportOptions(overwrite=True))
     assert (out / "notes.txt").read_text() == "precious"
 
 
@@ -171,13 +171,13 @@ def test_what_can_be_refused_is_refused_before_spark_starts(log_dir: Path, tmp_p
     with pytest.raises(FileExistsError, match="is not empty"):
         export(log_dir, tmp_path)
     with pytest.raises(FileExistsError, match="is a file"):
-        export(log_dir, tmp_path / "file", overwrite=True)
+        export(log_dir, tmp_path / "file", ExportOptions(overwrite=True))
     with pytest.raises(ValueError, match="compression is one of"):
-        export(log_dir, tmp_path / "out", compression="brotli")
+        export(log_dir, tmp_path / "out", ExportOptions(compression="brotli"))
     with pytest.raises(FileNotFoundError, match="nowhere"):
         export(tmp_path / "nowhere", tmp_path / "out")
     with pytest.raises(ValueError, match="not in the log directory: lost"):
-        export(log_dir, tmp_path / "out", topics=["lost"])
+        export(log_dir, tmp_path / "out", ExportOptions(topics=["lost"]))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -223,7 +223,9 @@ def test_what_is_finished_is_not_made_again(
     monkeypatch.setattr(job.ExportWork, "_attempt", counted)
 
     def run(**given: Any) -> ExportSummary:
-        return export(log_dir, tmp_path / "out", engine="local", threads=1, task_bytes="1", **given)
+        return export(
+            log_dir, tmp_path / "out", ExportOptions(threads=1, task_bytes="1", **given), engine="local"
+        )
 
     with pytest.raises(KeyboardInterrupt):
         run()
@@ -250,8 +252,8 @@ def test_a_large_segment_is_cut_for_the_threads(
 ) -> None:
     write_segment(tmp_path / "logs" / "t-0", 0, 400)
     monkeypatch.setattr(job, "_LEAST_TASK", 1_000)
-    one = export(tmp_path / "logs", tmp_path / "one", engine="local", threads=1)
-    two = export(tmp_path / "logs", tmp_path / "two", engine="local", threads=2)
+    one = export(tmp_path / "logs", tmp_path / "one", ExportOptions(threads=1), engine="local")
+    two = export(tmp_path / "logs", tmp_path / "two", ExportOptions(threads=2), engine="local")
     assert (one.tasks, two.tasks) == (1, 2)
     assert (one.records, two.records) == (400, 400)
     assert [len(summary.partitions[0].files) for summary in (one, two)] == [1, 2]
@@ -276,7 +278,7 @@ def test_each_format_has_the_rows(
     files = sorted(path for path in out.rglob("topic=*/*/*"))
     form = FileFormat.of(format, compression)
     assert files and all(path.name.endswith(form.suffix) for path in files)
-    export(logs, tmp_path / "parquet", engine="local", topics=topics)
+    export(logs, tmp_path / "parquet", ExportOptions(topics=topics), engine="local")
     wanted = pa.concat_tables(
         [pq.ParquetFile(path).read() for path in (tmp_path / "parquet").rglob("*.parquet")]
     )
@@ -307,7 +309,7 @@ def test_formats_and_their_compressions_are_named(log_dir: Path, tmp_path: Path)
         ({"key_format": "xml"}, "key_format is one of auto, text"),
     ):
         with pytest.raises(ValueError, match=said):
-            export(log_dir, tmp_path / "out", engine="local", **given)
+            export(log_dir, tmp_path / "out", ExportOptions(**given), engine="local")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kodec.pipeline import export
+from kodec.pipeline import ExportOptions, export
 from kodec.runtime.errors import ArgumentError
 from tests.log.values.test_samples import LOGS, VALUES
 
@@ -17,7 +17,9 @@ FILE = "topic={}/partition=0/00000000000000000000.{}"
 
 
 def test_typed_columns(tmp_path: Path) -> None:
-    export(LOGS, tmp_path / "p", engine="local", value_format="avro", topics=["orders", "clicks"])
+    export(
+        LOGS, tmp_path / "p", ExportOptions(value_format="avro", topics=["orders", "clicks"]), engine="local"
+    )
     orders = pq.ParquetFile(tmp_path / "p" / FILE.format("orders", "parquet")).read()
     assert [each["currency"] for each in orders["valueTyped"].to_pylist()] == [
         "EUR",
@@ -36,18 +38,25 @@ def test_typed_columns(tmp_path: Path) -> None:
 
 def test_another_format_is_json(tmp_path: Path) -> None:
     """The newest schema of the topic is no type for values of another format."""
-    export(LOGS, tmp_path / "p", engine="local", value_format="avro", topics=["shipments"])
+    export(LOGS, tmp_path / "p", ExportOptions(value_format="avro", topics=["shipments"]), engine="local")
     found = pq.ParquetFile(tmp_path / "p" / FILE.format("shipments", "parquet")).read()
     assert pa.types.is_string(found.schema.field("valueTyped").type)
     assert "protobuf, not avro" in found["valueReason"][0].as_py()
 
 
 def test_lines_are_as_find_has_them(tmp_path: Path) -> None:
-    export(LOGS, tmp_path / "j", engine="local", format="jsonl", value_format="avro", topics=["orders"])
+    export(
+        LOGS,
+        tmp_path / "j",
+        ExportOptions(format="jsonl", value_format="avro", topics=["orders"]),
+        engine="local",
+    )
     lines = (tmp_path / "j" / FILE.format("orders", "jsonl")).read_text().splitlines()
     assert [json.loads(line)["value"] for line in lines] == [row["value"] for row in VALUES[:5]]
 
 
 def test_headers_may_name_schemas(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="headers may name"):
-        export(LOGS, tmp_path / "p", engine="local", value_format="avro", include_headers=False)
+        export(
+            LOGS, tmp_path / "p", ExportOptions(value_format="avro", include_headers=False), engine="local"
+        )

@@ -25,7 +25,7 @@ from kodec.cli.main import main
 from kodec.log.conversion.options import ConvertOptions
 from kodec.log.files.checkpoints import CleanShutdown, read_clean_shutdown
 from kodec.log.verification.verify import plan_checks
-from kodec.pipeline import compact_view, export, restore
+from kodec.pipeline import ExportOptions, compact_view, export, restore
 from kodec.pipeline.jobs import verify as verify_job
 from kodec.pipeline.jobs.convert import convert
 from kodec.pipeline.jobs.inventory import inventory
@@ -218,7 +218,7 @@ def rows_of(path: Path, *, committed: bool = False) -> list[kodec.Record]:
 
 def test_what_was_exported_is_restored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     topics = ["orders", "compacted", "append.time", "large", "empty"]
-    export(LOGS, tmp_path / "parquet", topics=topics, engine="local", task_bytes="20k")
+    export(LOGS, tmp_path / "parquet", ExportOptions(topics=topics, task_bytes="20k"), engine="local")
     summary = restore(tmp_path / "parquet", tmp_path / "logs", compression="zstd", engine="local")
     folders = sorted(path.name for path in (tmp_path / "logs").iterdir())
     assert folders == sorted(str(row.topic_partition) for row in summary.partitions) and len(folders) == 6
@@ -244,7 +244,7 @@ def test_what_was_exported_is_restored(tmp_path: Path, capsys: pytest.CaptureFix
 def test_arrow_is_restored_as_parquet_is(tmp_path: Path) -> None:
     rows = []
     for form in ("parquet", "arrow"):
-        export(LOGS, tmp_path / form, topics=["orders", "large"], engine="local", format=form)
+        export(LOGS, tmp_path / form, ExportOptions(topics=["orders", "large"], format=form), engine="local")
         restore(tmp_path / form, tmp_path / f"{form}-logs", engine="local")
         folders = sorted((tmp_path / f"{form}-logs").iterdir())
         rows.append([(folder.name, rows_of(folder)) for folder in folders])
@@ -258,7 +258,7 @@ def test_arrow_is_restored_as_parquet_is(tmp_path: Path) -> None:
 
 
 def test_a_restore_refuses_offsets_that_overlap(tmp_path: Path) -> None:
-    export(LOGS, tmp_path / "parquet", topics=["codec-none"], engine="local")
+    export(LOGS, tmp_path / "parquet", ExportOptions(topics=["codec-none"]), engine="local")
     (file,) = (tmp_path / "parquet").rglob("*.parquet")
     shutil.copy(file, file.with_name("again.parquet"))
     with pytest.raises(

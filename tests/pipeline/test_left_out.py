@@ -17,7 +17,7 @@ import pytest
 from kodec.cli.main import main
 from kodec.errors import KodecError
 from kodec.log.omissions import Cause, Omission
-from kodec.pipeline import KafkaLogDataSource, append_to_lake, delta_table, export, reading
+from kodec.pipeline import ExportOptions, KafkaLogDataSource, append_to_lake, delta_table, export, reading
 from tests.log.stores import Server, serving
 
 FIRST = f"a-0/{0:020d}.log"
@@ -363,7 +363,7 @@ def test_resume_reads_again_what_could_not_be_read(logs: Path, tmp_path: Path) -
 
     def run(out: Path) -> int:
         return export(
-            logs, out, engine="local", on_error="skip-unreachable", resume=True, task_bytes="1"
+            logs, out, ExportOptions(on_error="skip-unreachable", resume=True, task_bytes="1"), engine="local"
         ).records
 
     assert run(tmp_path / "one") == 50

@@ -12,7 +12,7 @@ import pytest
 
 import kodec
 from kodec.cli.main import main
-from kodec.pipeline import export
+from kodec.pipeline import ExportOptions, export
 from tests.log.unreadable import unlisted
 
 LOGS = Path("tests/data/kafka-4.3.1/logs")
@@ -20,7 +20,7 @@ LOGS = Path("tests/data/kafka-4.3.1/logs")
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
-    export(LOGS, tmp_path / "rows", topics=["codec-none", "codec-gzip"], engine="local")
+    export(LOGS, tmp_path / "rows", ExportOptions(topics=["codec-none", "codec-gzip"]), engine="local")
     return tmp_path / "rows"
 
 

@@ -10,7 +10,7 @@ from pyspark.testing import assertDataFrameEqual, assertSchemaEqual
 
 import kodec
 from kodec.errors import MissingDependency
-from kodec.pipeline import export, register, schema
+from kodec.pipeline import ExportOptions, export, register, schema
 from kodec.pipeline.staging import Staging
 from tests.data import LOGS
 
@@ -184,7 +184,7 @@ def test_batches_that_a_filter_on_time_rules_out_are_checked(
 
 def test_an_export_holds_what_the_source_gives(spark: Any, log_dir: Path, tmp_path: Path) -> None:
     out, said = tmp_path / "new" / "out", list[str]()
-    summary = export(log_dir, out, task_bytes="1", progress=said.append)
+    summary = export(log_dir, out, ExportOptions(task_bytes="1"), progress=said.append)
     assert [(row.topic, row.partition, row.records) for row in summary.partitions] == [
         ("orders", 0, 300),
         ("orders", 1, 40),
@@ -201,7 +201,7 @@ def test_an_export_holds_what_the_source_gives(spark: Any, log_dir: Path, tmp_pa
 
     with pytest.raises(FileExistsError):
         export(log_dir, out)
-    export(log_dir, out, topics=["paid", "__internal"], include_headers=False, overwrite=True)
+    export(log_dir, out, ExportOptions(topics=["paid", "__internal"], include_headers=False, overwrite=True))
     assertSchemaEqual(spark.read.parquet(str(out)).schema, schema())
     assert spark.read.parquet(str(out)).where("topic = '__internal'").count() == 10
 
@@ -229,10 +229,10 @@ def test_an_export_that_fails_leaves_what_was_there(
     kept.parent.mkdir(parents=True)
     kept.touch()
     with pytest.raises(kodec.errors.CrcMismatch, match=bad.name):
-        export(logs, out, overwrite=True, task_bytes="1")
+        export(logs, out, ExportOptions(overwrite=True, task_bytes="1"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["logs", "out"]
     assert [path for path in out.rglob("*") if path.is_file()] == [kept]
-    summary = export(logs, out, overwrite=True, on_error="skip")
+    summary = export(logs, out, ExportOptions(overwrite=True, on_error="skip"))
     assert summary.records == 15
     assert [(each.cause.value, each.path) for each in summary.omissions] == [("damaged", bad)]
     assert not kept.exists()
@@ -254,14 +254,24 @@ def test_an_export_that_stops_halfway_leaves_nothing(
 def test_both_engines_export_the_same(spark: Any, tmp_path: Path, format: str) -> None:
     logs = LOGS
     given: dict[str, Any] = {"format": format, "task_bytes": "20k", "include_internal": True}
-    by_spark = export(logs, tmp_path / "spark", **given)
-    here = export(logs, tmp_path / "local", engine="local", threads=2, **given)
+    by_spark = export(logs, tmp_path / "spark", ExportOptions(**given))
+    here = export(logs, tmp_path / "local", ExportOptions(threads=2, **given), engine="local")
     assert (here.partitions, here.tasks) == (by_spark.partitions, by_spark.tasks)
     files = {name: files_of(tmp_path / name) for name in ("spark", "local")}
     assert files["spark"] == files["local"] and len(files["local"]) > 20
     # cut for the threads there are other files, of the same rows
-    export(logs, tmp_path / "cut", engine="local", threads=3, format="parquet", include_internal=True)
-    export(logs, tmp_path / "rows", engine="local", threads=1, format="parquet", include_internal=True)
+    export(
+        logs,
+        tmp_path / "cut",
+        ExportOptions(threads=3, format="parquet", include_internal=True),
+        engine="local",
+    )
+    export(
+        logs,
+        tmp_path / "rows",
+        ExportOptions(threads=1, format="parquet", include_internal=True),
+        engine="local",
+    )
     rows = spark.read.schema(schema(headers=True)).parquet
     assertDataFrameEqual(rows(str(tmp_path / "cut")), rows(str(tmp_path / "rows")))
 

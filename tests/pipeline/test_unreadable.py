@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kodec.errors import KodecError, ReadFailed
-from kodec.pipeline import KafkaLogDataSource, export
+from kodec.pipeline import ExportOptions, KafkaLogDataSource, export
 from kodec.pipeline.plan import DataLoss
 
 Rows = set[tuple[str, int]]
@@ -198,8 +198,8 @@ def test_a_query_and_an_export(spark: Any, logs: Path, tmp_path: Path, in_python
     with pytest.raises(ReadFailed, match=middle(logs).name):
         export(logs, tmp_path / "out")
     with pytest.raises(ReadFailed, match=middle(logs).name):
-        export(logs, tmp_path / "out", on_error="skip")
-    summary = export(logs, tmp_path / "out", on_error="skip-unreachable")
+        export(logs, tmp_path / "out", ExportOptions(on_error="skip"))
+    summary = export(logs, tmp_path / "out", ExportOptions(on_error="skip-unreachable"))
     assert summary.records == 50
     (left,) = summary.omissions
     assert (left.cause.value, left.path) == ("unreachable", middle(logs)) and "cannot be read" in left.reason

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kodec.errors import ReadFailed
-from kodec.pipeline import export, inventory, verify
+from kodec.pipeline import ExportOptions, export, inventory, verify
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import found_logs, list_segments, tasks_of
 from kodec.pipeline.source import KafkaLogDataSource
@@ -104,5 +104,5 @@ def test_jobs(server: Server, tmp_path: Path) -> None:
     assert verify(URL, engine="local").segments == verify(LOGS, engine="local").segments
     here, there = (list(inventory(each, engine="local").rows) for each in (LOGS, URL))
     assert len(there) == len(here) > 20
-    summary = export(URL, tmp_path / "out", engine="local", topics=["orders"])
+    summary = export(URL, tmp_path / "out", ExportOptions(topics=["orders"]), engine="local")
     assert summary.records == 1200 and (tmp_path / "out" / "_SUCCESS").is_file()

@@ -31,6 +31,10 @@ EARLIER: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("generate", "--format"): ("--report-format",),
     ("conform", "--format"): ("--report-format",),
     ("handoff", "--version"): ("--kit-version",),
+    ("generate", "--out"): ("--to",),
+    ("conform", "--out"): ("--to",),
+    ("handoff", "--out"): ("--to",),
+    ("report", "--out"): ("--to",),
 }
 
 # What other tools call it, or what people type first.

@@ -22,6 +22,7 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import ControlRecord
 from kodec.log.batches.sizes import OFFSET_ENTRY, TIME_ENTRY
+from kodec.log.directories.losses import require_end
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import (
     read_clean_shutdown,
@@ -185,7 +186,7 @@ def _files(paths: list[Path], outcome: Outcome, bare: list[Path]) -> Iterator[tu
                 for files, after in zip_longest(segments, segments[1:]):
                     pieces[files.log] = Piece(files, log, after=after)
                 if not segments and not isinstance(folder, StorePath):
-                    log.require_end(outcome.omissions)
+                    require_end(log, outcome.omissions)
         outcome.report()
         if not pieces and outcome.omissions.is_whole:
             bare.append(path)

@@ -10,7 +10,7 @@ from kodec.runtime.public import published, unknown
 if TYPE_CHECKING:
     from kodec.pipeline.jobs.compact_view import compact_view
     from kodec.pipeline.jobs.convert import convert
-    from kodec.pipeline.jobs.export import ExportSummary, PartitionSummary, export
+    from kodec.pipeline.jobs.export import ExportOptions, ExportSummary, PartitionSummary, export
     from kodec.pipeline.jobs.inventory import InventoryRow, InventorySummary, inventory
     from kodec.pipeline.jobs.lake import AppendSummary, append_to_lake
     from kodec.pipeline.jobs.restore import RestoredPartition, RestoreSummary, check_restore, restore
@@ -23,6 +23,7 @@ else:
     # hidden from type checkers, for which a module that has `__getattr__` has any name
     _MODULES = {
         "AppendSummary": "jobs.lake",
+        "ExportOptions": "jobs.export",
         "ExportSummary": "jobs.export",
         "InventoryRow": "jobs.inventory",
         "InventorySummary": "jobs.inventory",
@@ -69,6 +70,7 @@ else:
 
 __all__ = [
     "AppendSummary",
+    "ExportOptions",
     "ExportSummary",
     "InventoryRow",
     "InventorySummary",

@@ -19,6 +19,7 @@ from kodec.log.backends.scan import EVERY
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.epochs import up_to
+from kodec.log.directories.losses import require_end, require_start
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.transactions import find_transactions
@@ -630,7 +631,7 @@ class Log:
         lose(self.options, self.logs[0].omissions, lost)
 
     def require_start(self, first: int = 0) -> bool:
-        """Report records from an offset on that only remote storage has: see `PartitionLog.require_start`.
+        """Report records from an offset on that only remote storage has: see `losses.require_end`.
 
         Returns: whether there are none. Raises DataLoss unless the options say to go on without them.
         """
@@ -644,14 +645,14 @@ class Log:
         sink = account if options.reading.skips_unreachable else None
         try:
             # what another replica has is there
-            log.require_start(first, self.earliest - 1, sink)
+            require_start(log, first, self.earliest - 1, sink)
         except OffsetsMissing as error:
             raise DataLoss(f"{self.owner}: {error}, or begin at a later offset") from None
         base.omissions.extend(account)
         return account.is_whole
 
     def lost_end(self, end: int) -> Omission | None:
-        """The offsets from the `end` on that a checkpoint of the broker has: see `PartitionLog.require_end`.
+        """The offsets from the `end` on that a checkpoint of the broker has: see `losses.require_end`.
 
         Raises OSError, FormatError.
         """
@@ -662,7 +663,7 @@ class Log:
             if log.is_unread or log.root.known_ends.get(self.owner, 0) <= end:
                 return None
             lost = Omissions()
-            PartitionLog(log.path, limits=reading.limits).require_end(lost)
+            require_end(PartitionLog(log.path, limits=reading.limits), lost)
             for omission in lost:
                 return replace(omission, reason=f"{self.owner}: {omission.reason}")
         except FormatError as error:

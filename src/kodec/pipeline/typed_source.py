@@ -42,7 +42,7 @@ class TypedSource:
         typed = options.typed
         if typed is None or options.mode == "quarantine":
             return None
-        plain = ValueRequest(_log_dirs(options), typed.schemas, typed.framing)
+        plain = ValueRequest(_log_folders(options), typed.schemas, typed.framing)
         try:
             source = plain.decoder().source
         except (ArgumentError, BadSchema, UnknownSchema) as error:
@@ -78,7 +78,7 @@ def _columns(options: TypedOptions, requests: Mapping[Part, ValueRequest]) -> Ty
     return TypedColumns(decoders, options.form or "struct")
 
 
-def _log_dirs(options: Options) -> tuple[Path, ...]:
+def _log_folders(options: Options) -> tuple[Path, ...]:
     """The log directories that may contain the topic of schemas."""
     folders = [
         (log.path if log.alone is None else log.path.parent).parent

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, TypeVar
 from kodec.log.batches.batch import CODECS
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogDirectory
-from kodec.log.directories.gaps import find_gaps, note_missing
+from kodec.log.directories.gaps import find_gaps
+from kodec.log.directories.losses import note_missing
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import LeftoverKind, ReplicaKind, parse_segment_name
 from kodec.log.files.lock import is_locked

@@ -12,7 +12,8 @@ import pytest
 import kodec
 from kodec.generated.wire.message_set_send import MessageSetSend
 from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
-from kodec.log.directories.partition import PartitionLog, multi_message_set_send
+from kodec.log.directories.fetch import multi_message_set_send
+from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import BatchRange, Segment
 from kodec.log.files.index_files import IndexFile
 from kodec.log.verification.verify import verify_partition

@@ -215,7 +215,7 @@ def read_doors(new: Path, old: Path, packer: Packer, magics: list[int]) -> None:
         with door("ls"):
             same("ls", run("ls", root)[0], 0)
             same("inventory", run("inventory", root)[0], 0)
-            same("report", run("report", root, "--out", root.parent / "r.html", "--overwrite")[0], 0)
+            same("report", run("report", root, "--to", root.parent / "r.html", "--overwrite")[0], 0)
             same("explain", run("explain", next((root / NAME).glob("*.log")))[0], 0)
     with door("export"):
         for root in (new, old):

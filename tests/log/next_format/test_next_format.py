@@ -186,7 +186,7 @@ def test_a_field_that_lost_its_role_is_a_problem(tmp_path: Path) -> None:
             "generate",
             "--schemas",
             tmp_path / "schemas",
-            "--out",
+            "--to",
             tmp_path / "o",
         ],
         capture_output=True,

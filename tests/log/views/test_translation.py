@@ -75,7 +75,7 @@ def test_syncs_on_the_target(source: Path, tmp_path: Path) -> None:
     wanted = translate_offsets(source, source="A", target="B", topics="orders").offsets
     shutil.copytree(source / f"{SYNCS}-0", tmp_path / "B" / "mm2-offset-syncs.A.internal-0")
     shutil.rmtree(source / f"{SYNCS}-0")
-    found = translate_offsets(source, source="A", target="B", topics="orders", target_dirs=tmp_path / "B")
+    found = translate_offsets(source, source="A", target="B", topics="orders", target_logs=tmp_path / "B")
     assert found.offsets == wanted
 
 

@@ -41,9 +41,7 @@ def conform(
         Path | None, Option(help="File of known failures, with reasons.", dir_okay=False, exists=True)
     ] = None,
     form: Annotated[Form, REPORT_FORMAT] = Form.text,
-    out: Annotated[
-        Path | None, Option(help="File for the report; stdout by default.", dir_okay=False)
-    ] = None,
+    to: Annotated[Path | None, Option(help="File for the report; stdout by default.", dir_okay=False)] = None,
     seconds: Annotated[float, Option(min=0.01, help="Time limit for one answer, in seconds.")] = 10.0,
     memory: Annotated[int, Option(min=1, help="Memory limit of the program, in MiB.")] = 2048,
 ) -> None:
@@ -53,7 +51,7 @@ def conform(
     crashes or uses too much memory is reported and restarted.
 
     example:  kodec conform -- ./my-testee
-              kodec conform --vectors vectors --report-format html --out report.html -- node my.js
+              kodec conform --vectors vectors --report-format html --to report.html -- node my.js
 
     exit:     0 no unexpected failure   1 a failure, an unexpected pass, or no testee
               2 bad usage
@@ -81,10 +79,10 @@ def conform(
     text = FORMS[form.value](report)
     if form is Form.text:
         text = "\n".join(map(lines.printable, text.split("\n")))
-    if out is None:
+    if to is None:
         sys.stdout.write(text)
     else:
-        out.write_text(text, encoding="utf-8")
+        to.write_text(text, encoding="utf-8")
     if report.results and all(result.outcome == "unsupported" for result in report.results):
         lines.warn("kodec: the testee supports none of these types: nothing was checked")
         raise Exit(1)

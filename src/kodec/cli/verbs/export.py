@@ -190,13 +190,10 @@ def export(
     if not isinstance(target, StorePath) and target.is_file():
         raise BadParameter(f"--to: {to} is a file")
     with job():
+        from kodec.pipeline.jobs.export import ExportOptions
         from kodec.pipeline.jobs.export import export as run_export
 
-        summary = run_export(
-            log_dir,
-            target,
-            engine=engine.value,
-            master=master,
+        options = ExportOptions(
             format=format.value,
             compression=compression,
             key_format=key_format.value,
@@ -218,7 +215,9 @@ def export(
             overwrite=overwrite,
             resume=resume,
             threads=threads,
-            progress=output.say,
+        )
+        summary = run_export(
+            log_dir, target, options, engine=engine.value, master=master, progress=output.say
         )
     _print_partitions(summary.partitions, _title(summary.records, str(summary.out), summary.seconds))
     raise Exit(Outcome(summary.omissions).end())

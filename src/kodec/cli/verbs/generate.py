@@ -37,13 +37,13 @@ class Form(Enum):
 
 def generate(
     schemas: Annotated[Path | None, Option(help="Folder of .ksy files.", file_okay=False)] = None,
-    out: Annotated[Path | None, Option(help="Folder for the modules.", file_okay=False)] = None,
+    to: Annotated[Path | None, Option(help="Folder for the modules.", file_okay=False)] = None,
     tests: Annotated[
         Path | None, Option(help="Folder for generated tests; without it none are made.")
     ] = None,
     package: Annotated[str | None, Option(help="Package from which the tests import the modules.")] = None,
     kernels: Annotated[
-        str | None, Option(help="Schemas, separated by commas, with a native kernel in OUT/kernels.")
+        str | None, Option(help="Schemas, separated by commas, with a native kernel in DIR/kernels.")
     ] = None,
     target: Annotated[
         list[str] | None,
@@ -53,7 +53,7 @@ def generate(
         ),
     ] = None,
     java_package: Annotated[
-        str | None, Option(help="Also generate Java classes of this package in OUT/java.")
+        str | None, Option(help="Also generate Java classes of this package in DIR/java.")
     ] = None,
     option: Annotated[
         list[str] | None,
@@ -81,8 +81,8 @@ def generate(
     Without options, the folders are those of `tool.kodec.generate` in
     ./pyproject.toml; with --target, only its folder of schemas.
 
-    example:  kodec generate --schemas formats --out src/app/formats
-              kodec generate --schemas formats --target documents --out docs/formats
+    example:  kodec generate --schemas formats --to src/app/formats
+              kodec generate --schemas formats --target documents --to docs/formats
               kodec generate --watch
 
     exit:     0 done   1 a problem in a schema, or --check found a difference   2 bad usage
@@ -105,7 +105,7 @@ def generate(
     settings = _settings()
     arguments: dict[str, Any] = {
         "schemas": schemas,
-        "out": out,
+        "to": to,
         "tests": tests,
         "package": package,
         "kernels": kernels,
@@ -113,11 +113,11 @@ def generate(
     }
     if target:
         arguments["schemas"] = schemas or settings.get("schemas")
-    elif schemas is None and out is None:
+    elif schemas is None and to is None:
         arguments = {
             name: settings.get(name) if value is None else value for name, value in arguments.items()
         }
-    missing = [f"--{name}" for name in ("schemas", "out") if arguments[name] is None]
+    missing = [f"--{name}" for name in ("schemas", "to") if arguments[name] is None]
     if missing:
         raise BadParameter(
             f"{' and '.join(missing)} missing, and not under [tool.kodec.generate] in ./pyproject.toml"
@@ -150,7 +150,7 @@ def generate(
         try:
             changes = make(
                 folder,
-                Path(arguments["out"]),
+                Path(arguments["to"]),
                 tests=None if arguments["tests"] is None else Path(arguments["tests"]),
                 package=arguments["package"] or "",
                 kernels=[name.strip() for name in (arguments["kernels"] or "").split(",") if name.strip()],
@@ -220,7 +220,8 @@ def _settings() -> dict[str, str]:
     except tomllib.TOMLDecodeError as error:
         raise BadParameter(f"pyproject.toml: {error}") from None
     section = document.get("tool", {}).get("kodec", {}).get("generate", {})
-    return {str(key): str(value) for key, value in section.items()}
+    # `out` is the earlier name of `to`
+    return {"to" if key == "out" else str(key): str(value) for key, value in section.items()}
 
 
 def _report_changes(changes: Sequence[Change], check: bool) -> int:

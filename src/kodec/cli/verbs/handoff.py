@@ -15,7 +15,7 @@ __all__ = ["handoff"]
 
 def handoff(
     schemas: Annotated[Path, Option(help="Folder of .ksy files.", file_okay=False, exists=True)],
-    out: Annotated[Path | None, Option(help="Folder for the kit: new, or with an older kit.")] = None,
+    to: Annotated[Path | None, Option(help="Folder for the kit: new, or with an older kit.")] = None,
     archive: Annotated[
         Path | None, Option("--zip", help="Archive for the kit; reproducible byte for byte.")
     ] = None,
@@ -39,7 +39,7 @@ def handoff(
     and HTML, test vectors, generated code, the programs in SCHEMAS/examples, a
     manifest with hashes, and a changelog.
 
-    example:  kodec handoff --schemas formats --out kit --zip kit.zip --previous kit-1.zip
+    example:  kodec handoff --schemas formats --to kit --zip kit.zip --previous kit-1.zip
 
     exit:     0 done   1 a problem in a schema, or with a file   2 bad usage
     """
@@ -49,8 +49,8 @@ def handoff(
     except ImportError as error:
         raise MissingDependency(f"a kit needs `{error.name}`: {install_command('generator')}") from error
 
-    if out is None and archive is None:
-        raise BadParameter("give --out, --zip or both")
+    if to is None and archive is None:
+        raise BadParameter("give --to, --zip or both")
     try:
         kit = make_kit(
             schemas,
@@ -61,8 +61,8 @@ def handoff(
             include={key: Path(value) for key, value in map(_pair, include or ())},
             previous=previous,
         )
-        if out is not None:
-            write_folder(kit, out)
+        if to is not None:
+            write_folder(kit, to)
         if archive is not None:
             write_zip(kit, archive)
     except SchemaError as error:

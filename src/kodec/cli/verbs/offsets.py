@@ -112,7 +112,7 @@ def _translate(
             *paths,
             source=source,
             target=target,
-            target_dirs=target_dirs,
+            target_logs=target_dirs,
             groups=groups,
             topics=topics,
             identity=identity,

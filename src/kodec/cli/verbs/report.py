@@ -25,8 +25,8 @@ __all__ = ["report"]
 
 def report(
     paths: Annotated[list[Path], READ_DIRECTORIES],
-    out: Annotated[
-        Path | None, Option("--out", metavar="FILE", help="Write the page here; not among logs.")
+    to: Annotated[
+        Path | None, Option("--to", metavar="FILE", help="Write the page here; not among logs.")
     ] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing page.")] = False,
     json: Annotated[bool, Option("--json", help="Print the same facts as one JSON object.")] = False,
@@ -43,32 +43,32 @@ def report(
     Reads the headers of batches, and a sample of records to estimate sizes in other formats and codecs.
     The page is self-contained; it states what was checked and what was not.
 
-    example:  kodec report /data/kafka-logs --out report.html
+    example:  kodec report /data/kafka-logs --to report.html
 
     exit:     0 no problem   1 problems, or something cannot be read   2 bad usage
     """
-    if out is None and not json:
-        raise BadParameter("--out or --json is needed")
+    if to is None and not json:
+        raise BadParameter("--to or --json is needed")
     with errors_reported():
-        if out is not None:
-            _require_place(out, paths, overwrite)
+        if to is not None:
+            _require_place(to, paths, overwrite)
         try:
             from kodec.report.facts import look_into
 
-            if out is not None:
+            if to is not None:
                 from kodec.report.page import page_of
         except ImportError as error:
             raise MissingDependency(f"a report needs `{error.name}`: {install_command('report')}") from error
         size = sum(logs_at(path)[1] for path in paths) * (1 + verify)
         with progress("report", size, beside_output=False) as step:
             findings = look_into(*paths, verify=verify, sample_bytes=sample << 20, progress=step)
-        if out is not None:
+        if to is not None:
             # the last two names: people know the folder by them, and the page lists the whole paths
             title = "Kafka logs in " + ", ".join("/".join(path.absolute().parts[-2:]) for path in paths)
             page = page_of(findings, title=title, created=datetime.now(UTC))
             with readable_as(*paths):
-                replace_file(out, page.encode("utf-8", "backslashreplace"))
-            output.say(f"{out}: {output.size_of(out.stat().st_size)}")
+                replace_file(to, page.encode("utf-8", "backslashreplace"))
+            output.say(f"{to}: {output.size_of(to.stat().st_size)}")
         if json:
             facts = output.plain(replace(findings, omissions=Omissions()))
             assert isinstance(facts, dict)
@@ -77,7 +77,7 @@ def report(
             print(output.as_json(facts | {"leftOut": left_out}))
     outcome = Outcome(findings.omissions)
     if findings.problem_count:
-        where = "" if out is None else f": see {out}"
+        where = "" if to is None else f": see {to}"
         shown = findings.problems[:_MOST_SHOWN]
         outcome.fail(*shown, f"kodec: {output.count(findings.problem_count, 'problem')}{where}")
     raise Exit(outcome.end())
@@ -87,16 +87,16 @@ def report(
 _MOST_SHOWN = 20
 
 
-def _require_place(out: Path, paths: list[Path], overwrite: bool) -> None:
+def _require_place(to: Path, paths: list[Path], overwrite: bool) -> None:
     """Raises BadParameter; ValueError for a page inside a log directory, FileExistsError."""
-    folder = out.absolute().parent.resolve()
+    folder = to.absolute().parent.resolve()
     for path in paths:
         root = path.resolve().parent if isinstance(resolve(path), PartitionPath) else path.resolve()
         if folder.is_relative_to(root):
-            raise ValueError(f"--out: {out} is inside the log directory {root}")
+            raise ValueError(f"--to: {to} is inside the log directory {root}")
     if not folder.is_dir():
-        raise BadParameter(f"--out: there is no folder {folder}")
-    if out.is_dir():
-        raise BadParameter(f"--out: {out} is a folder")
-    if out.exists() and not overwrite:
-        raise FileExistsError(f"{out} exists; overwrite=True replaces it")
+        raise BadParameter(f"--to: there is no folder {folder}")
+    if to.is_dir():
+        raise BadParameter(f"--to: {to} is a folder")
+    if to.exists() and not overwrite:
+        raise FileExistsError(f"{to} exists; overwrite=True replaces it")

@@ -11,7 +11,7 @@ from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.selection import PARTITION, TOPICS
 from kodec.cli.times import parse_time
 from kodec.cli.views import LOG_DIRS, logs_of
-from kodec.log.directories.gaps import note_missing
+from kodec.log.directories.losses import note_missing
 from kodec.log.files.listing import TopicPartition
 from kodec.log.remote.metadata import read_remote_offsets
 from kodec.log.views.metadata import METADATA_TOPIC, read_metadata

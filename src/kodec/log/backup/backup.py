@@ -315,8 +315,8 @@ def _require_end(
 
 
 def plan_backup(
-    log_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    target: str | os.PathLike[str],
+    logs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    to: str | os.PathLike[str],
     *,
     topics: Topics = None,
     threads: int | None = None,
@@ -330,8 +330,8 @@ def plan_backup(
     they refer to records that are in the point.
 
     Args:
-        log_dirs: one or several entries of `log.dirs`, of one broker or of several, which may run.
-        target: a new folder or URL (`s3:`, `gs:`, `az:`), or one with a backup.
+        logs: one or several entries of `log.dirs`, of one broker or of several, which may run.
+        to: a new folder or URL (`s3:`, `gs:`, `az:`), or one with a backup.
         topics: only these, and Kafka's own; None: all.
         threads, check: see `BackupPlan`.
         limits: how much may be allocated for one batch.
@@ -358,12 +358,12 @@ def plan_backup(
         >>> logs.partition("orders", 0).end_offset
         421
     """
-    roots = [log_dirs] if isinstance(log_dirs, (str, os.PathLike)) else list(log_dirs)
+    roots = [logs] if isinstance(logs, (str, os.PathLike)) else list(logs)
     paths = [on_this_machine(root).resolve() for root in roots]
     if len(set(paths)) < len(paths):
         raise ValueError("a log directory is given twice")
     topics = chosen_names("topics", topics)
-    repository = Repository(target)
+    repository = Repository(to)
     failures: dict[Path, OSError] = {}
     for path in paths:
         try:

@@ -36,13 +36,13 @@ class BackupProblem:
         return f"{self.path}: {self.what}"
 
 
-def list_points(target: str | os.PathLike[str], *, omissions: Omissions | None = None) -> list[BackupPoint]:
+def list_points(backup: str | os.PathLike[str], *, omissions: Omissions | None = None) -> list[BackupPoint]:
     """The points of a backup, in the order in which they were taken, the oldest first.
 
     That is the order of their numbers, which no clock sets; by name where points of older versions have none.
 
     Args:
-        target: its folder or URL.
+        backup: its folder or URL.
         omissions: takes points whose manifests cannot be read, instead of an error.
 
     Returns: the points.
@@ -50,7 +50,7 @@ def list_points(target: str | os.PathLike[str], *, omissions: Omissions | None =
 
     Example: see `plan_backup`.
     """
-    repository = Repository(target)
+    repository = Repository(backup)
     repository.require()
     points = []
     for name in repository.names():
@@ -64,7 +64,7 @@ def list_points(target: str | os.PathLike[str], *, omissions: Omissions | None =
 
 
 def check_backup(
-    target: str | os.PathLike[str],
+    backup: str | os.PathLike[str],
     *,
     points: Collection[str] | str | None = None,
     contents: bool = True,
@@ -75,7 +75,7 @@ def check_backup(
     What a point lacks of the log directories is no problem of the backup: `BackupPoint.omissions` has that.
 
     Args:
-        target: the backup's folder or URL.
+        backup: the backup's folder or URL.
         points: names of points; None: all.
         contents: read the objects; without it, compare names and sizes in a listing.
         progress: called with the bytes read since the last call.
@@ -90,7 +90,7 @@ def check_backup(
         []
     """
     points = chosen_names("points", points)
-    repository = Repository(target)
+    repository = Repository(backup)
     repository.require()
     names = repository.names()
     if points is not None and (missing := set(points) - set(names)):
@@ -199,12 +199,12 @@ class PrunePlan(Plan[StepReport[str]]):
 
 
 def plan_prune(
-    target: str | os.PathLike[str], *, keep: int | None = None, points: Collection[str] | str | None = None
+    backup: str | os.PathLike[str], *, keep: int | None = None, points: Collection[str] | str | None = None
 ) -> PrunePlan:
     """Plan to delete points of a backup, and the objects that no other point needs.
 
     Args:
-        target: the backup's folder or URL.
+        backup: the backup's folder or URL.
         keep: how many of the newest points to keep, at least 1; the newest whole one is kept besides.
         points: the names of those to delete; instead of `keep`.
 
@@ -218,13 +218,13 @@ def plan_prune(
     points = chosen_names("points", points)
     if (keep is None) == (points is None) or (keep is not None and keep < 1):
         raise ValueError("give the number of points to keep, at least 1, or the points to delete")
-    repository = Repository(target)
+    repository = Repository(backup)
     repository.require()
     if points is not None:
         if missing := set(points) - set(repository.names()):
             raise KeyError(f"{repository.target} has no point {', '.join(sorted(missing))}")
         return _plan(repository, sorted(points))
-    known = list_points(target)
+    known = list_points(backup)
     remaining = {point.name for point in known[-(keep or 0) :]}
     remaining |= {point.name for point in [point for point in known if point.is_whole][-1:]}
     return _plan(repository, [point.name for point in known if point.name not in remaining])

@@ -28,10 +28,10 @@ from kodec.log.directories.gaps import (
     cleaned_up_to,
     joined_ranges,
     lost_gaps,
-    note_missing,
     omitted_offsets,
     require_no_gaps,
 )
+from kodec.log.directories.losses import note_missing
 from kodec.log.directories.offline import modified, require_in_order, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment

@@ -23,10 +23,10 @@ from kodec.log.cleaning.swap import Unfinished, replace_segments
 from kodec.log.directories.gaps import (
     joined_ranges,
     lost_gaps,
-    note_missing,
     omitted_offsets,
     require_no_gaps,
 )
+from kodec.log.directories.losses import note_missing
 from kodec.log.directories.offline import require_files, require_live, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.record_filter import RecordFilter

@@ -17,7 +17,7 @@ from kodec.log.arguments import require_integer
 from kodec.log.batches.records import Limits
 from kodec.log.cleaning.swap import delete_files, segment_files
 from kodec.log.directories.epochs import from_start
-from kodec.log.directories.gaps import note_missing
+from kodec.log.directories.losses import note_missing
 from kodec.log.directories.offline import high_watermark, newest_time, require_in_order
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState

@@ -14,6 +14,7 @@ from kodec.log.conversion.batches import Converter
 from kodec.log.conversion.options import ConvertOptions
 from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.directories.gaps import explain_gap, joined_ranges, read_omitted
+from kodec.log.directories.losses import require_end
 from kodec.log.directories.offline import require_files, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
@@ -100,7 +101,7 @@ class ConversionPlan(Plan[ConversionReport]):
 
 def plan_conversion(
     source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
+    to: str | os.PathLike[str],
     options: ConvertOptions,
     *,
     progress: Callable[[int], None] | None = None,
@@ -115,7 +116,7 @@ def plan_conversion(
     offsets between segments that are left out.
 
     Args:
-        target: a new folder, named like that of a topic-partition (`orders-0`), and neither
+        to: a new folder, named like that of a topic-partition (`orders-0`), and neither
             in the source nor in the log directory around it.
         progress: called regularly, by `preview` and `apply`, with the bytes of the source read since the
             last call.
@@ -136,11 +137,11 @@ def plan_conversion(
     """
     require("options", options, ConvertOptions, "kodec.operations.ConvertOptions(...) is needed")
     fingerprint = Fingerprint.of(source)
-    require_new(fingerprint.folder, target)
+    require_new(fingerprint.folder, to)
     return ConversionPlan(
         open_location(source),
         fingerprint.topic_partition,
-        on_this_machine(target),
+        on_this_machine(to),
         options,
         fingerprint,
         progress,
@@ -208,7 +209,7 @@ class _Conversion:
                 segment.close()
             following, ended = output.next_offset, segment.next_offset
         try:
-            log.require_end()
+            require_end(log)
         except OffsetsMissing as error:
             self.report.lost_offsets.append((error.first, error.last))
         if log.segments and following < log.end_offset:

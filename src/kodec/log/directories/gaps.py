@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kodec.log.directories.segment import BatchHeader, Segment
 from kodec.log.files.checkpoints import read_offset_ranges, read_offsets
 from kodec.log.files.listing import LeftoverKind, ReplicaKind
 from kodec.log.files.names import CLEANER_OFFSETS, OMITTED_OFFSETS, file_name
-from kodec.log.omissions import Omissions
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, OffsetsMissing
 
@@ -28,7 +27,6 @@ __all__ = [
     "find_gaps",
     "joined_ranges",
     "lost_gaps",
-    "note_missing",
     "omitted_offsets",
     "read_omitted",
     "require_no_gaps",
@@ -94,37 +92,6 @@ def find_gaps(log: Searchable) -> Iterator[Gap]:
             expected = segment.next_offset
             if expected < following.base_offset and segment.torn_tail is None:
                 yield explain_gap(log, expected, following.base_offset - 1)
-
-
-def note_missing(log: Searchable, omissions: Omissions) -> None:
-    """Note what a reader of headers cannot say of a log: lost offsets, unreadable segments, torn tails.
-
-    Reads the last headers of segments. Raises OSError if the folder cannot be listed.
-    """
-    expected: int | None = log.start_offset
-    for segment, following in zip_longest(log.segments, log.segments[1:]):
-        if expected is not None and segment.base_offset > expected:
-            gap = explain_gap(log, expected, segment.base_offset - 1)
-            if not gap.is_explained:
-                omissions.gap(log.path, gap.lost, gap.last)
-        try:
-            with segment:
-                expected = max(segment.next_offset, log.start_offset)
-                tail = segment.torn_tail
-        except (FormatError, OSError) as error:
-            omissions.failed(segment.path, error)
-            expected = None
-            continue
-        if tail is not None:
-            is_last = following is None
-            if is_last or expected < following.base_offset:
-                omissions.torn_tail(segment.path, tail, is_last=is_last)
-            # what was cut off may have had the offsets that follow
-            expected = None
-    try:
-        log.require_end(omissions)
-    except (FormatError, OSError) as error:
-        omissions.failed(log.path, error)
 
 
 def lost_gaps(log: Searchable) -> list[Gap]:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from itertools import zip_longest
-from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from kodec.log.arguments import require_integer
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import LogReadOptions
-from kodec.log.batches.records import Limits, Record, TornTail
-from kodec.log.directories.column_search import Part
-from kodec.log.directories.gaps import explain_gap
+from kodec.log.batches.records import Limits, Record
+from kodec.log.directories.fetch import LogRead
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.segment import BatchHeader, Position, Segment, TimestampOffset, fitting
 from kodec.log.directories.swaps import files_in_effect
@@ -39,31 +35,25 @@ from kodec.log.files.listing import (
     TopicPartition,
 )
 from kodec.log.files.names import (
-    HIGH_WATERMARKS,
     LEADER_EPOCHS,
     LOG_START_OFFSETS,
     PARTITION_METADATA,
-    RECOVERY_POINTS,
 )
-from kodec.log.omissions import Cause, Omission, Omissions
+from kodec.log.omissions import Omissions
 from kodec.log.remote.opening import open_location, open_partition
 from kodec.log.selection import Isolation
 from kodec.runtime.cached import cached_property
-from kodec.runtime.dataclass import dataclass, field
-from kodec.runtime.errors import FormatError, OffsetOutOfRange, OffsetsMissing, Truncated
+from kodec.runtime.errors import FormatError, OffsetOutOfRange
 from kodec.runtime.shown import table
 from kodec.stores.storage import StorePath, if_there
 
 # What an overview by headers does not need is imported where it is used.
 if TYPE_CHECKING:
     from kodec.generated.log.producer_snapshot import ProducerSnapshot
-    from kodec.generated.wire.message_set_send import MessageSetSend
-    from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
     from kodec.log.directories.search_report import SearchReport
     from kodec.log.directories.transactions import Transactions
-    from kodec.log.reading.order import Order
 
-__all__ = ["Isolation", "LogRead", "PartitionLog", "multi_message_set_send"]
+__all__ = ["Isolation", "PartitionLog"]
 
 # Three files each, far below the 1,024 that a process may usually have open.
 _MOST_OPEN = 64
@@ -71,51 +61,6 @@ _MOST_OPEN = 64
 _MOST_LISTINGS = 20
 _RAISING = LogReadOptions()
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class LogRead:
-    """Whole stored batches, from the one that holds `offset` on.
-
-    Attributes:
-        offset: as requested; the first batch may start before it.
-        next_offset: where to continue reading.
-        data: the bytes of the batches; b"" at the end of the log.
-        limits: how much may be allocated for one of them.
-
-    Example:
-        >>> import kodec
-        >>> log = kodec.PartitionLog("/data/kafka-logs/orders-0")
-        >>> read = log.read(20, max_bytes=4096)
-        >>> read.offset, read.next_offset
-        (20, 64)
-        >>> next(kodec.read_batches(read.data)).base_offset
-        18
-    """
-
-    offset: int
-    next_offset: int
-    data: bytes
-    limits: Limits = field(default=Limits(), repr=False, compare=False)
-
-    def batches(self) -> list[Batch]:
-        """The batches; positions count in `data`. Raises FormatError for one that is damaged."""
-        from kodec.log.reading.reader import read_batches
-
-        return list(read_batches(self.data, limits=self.limits))
-
-    def message_set_send(self) -> MessageSetSend:
-        """The read as a fetch result of Kafka 0.7 to 0.8's documents; batches stay as they are stored."""
-        from kodec.generated.wire.message_set_send import MessageSetSend
-
-        return MessageSetSend(messages=self.data)
-
-
-def multi_message_set_send(reads: Iterable[LogRead]) -> MultiMessageSetSend:
-    """Several reads as one old fetch result, in their order."""
-    from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
-
-    return MultiMessageSetSend(parts=[read.message_set_send() for read in reads])
 
 
 class PartitionLog:
@@ -347,6 +292,27 @@ class PartitionLog:
         segments = self.segments[self._number(self.start_offset) :]
         return newest_of(segments, self.start_offset, use_index=use_index)
 
+    @property
+    def remote_offsets(self) -> range:
+        """The offsets below the first segment that were moved to remote storage, and are not read here.
+
+        Two things show it: an entry of `log-start-offset-checkpoint` below the first segment, which a broker
+        keeps only for a log with remote storage (`LogManager.checkpointLogStartOffsetsInDir`); without an
+        entry, `__remote_log_metadata` in the log directory. A checkpoint that cannot be read shows nothing:
+        `start_offset` raises that. Raises OSError if the folder, or `__remote_log_metadata`, cannot be read.
+        """
+        if self.kind is not ReplicaKind.LIVE or isinstance(self.path, StorePath) or not any(self._bases[:1]):
+            return range(0)
+        base, start = self._bases[0], None
+        with suppress(OSError, FormatError):
+            path = self.root / LOG_START_OFFSETS
+            start = (if_there(known_offsets, path, None) or {}).get(self.topic_partition)
+        if start is None and not self.topic_partition.is_internal:
+            from kodec.log.directories.remote import first_remote_offset
+
+            start = first_remote_offset(self)
+        return range(0) if start is None else range(start, base)
+
     # -- batches and records ----------------------------------------------------------------------
 
     def headers(self) -> Iterator[tuple[Segment, BatchHeader]]:
@@ -374,15 +340,21 @@ class PartitionLog:
             omissions: takes lost offsets, instead of an error.
         """
 
+        from kodec.log.directories.batch_walk import batches_from
+
         def listed(log: PartitionLog, start: int | None) -> Iterator[tuple[int, Batch]]:
             start = log.start_offset if start is None else start
-            for _, batch in log.batches_except(
-                start, None, check_crc=check_crc, use_index=use_index, omissions=omissions
+            for _, batch in batches_from(
+                log, start, None, check_crc=check_crc, use_index=use_index, omissions=omissions
             ):
                 assert isinstance(batch, Batch)
                 yield batch.next_offset, batch
 
         return self.relisted(listed, offset)
+
+    def listed_again(self) -> PartitionLog:
+        """The same log, as its folder is by now."""
+        return PartitionLog(self.path, log_start_offset=self._requested_start, limits=self.limits)
 
     def relisted(
         self, listed: Callable[[PartitionLog, int | None], Iterator[tuple[int, T]]], offset: int | None
@@ -405,215 +377,10 @@ class PartitionLog:
             finally:
                 if log is not self:
                     log.close()
-            log = PartitionLog(self.path, log_start_offset=self._requested_start, limits=self.limits)
+            log = self.listed_again()
             if reached is not None and reached != offset:
                 # The next ones may be deleted too.
                 reached = max(reached, log.start_offset)
-
-    def batches_except(
-        self,
-        start: int,
-        excludes: Callable[[BatchHeader], bool] | None,
-        skips: Callable[[Segment], bool] = lambda _: False,
-        *,
-        parts: Callable[[Segment, int, Order], Iterator[Part]] | None = None,
-        check_crc: bool = True,
-        use_index: bool = True,
-        omissions: Omissions | None = None,
-    ) -> Iterator[tuple[Segment, Batch | BatchHeader]]:
-        """The batches of this listing from the one that holds `start` on, each with its segment.
-
-        Of batches that `excludes` excludes only headers are read; of segments that `skips` skips, nothing.
-        Of `parts` of a segment only the batches that these name are given.
-
-        Args:
-            check_crc: raise for a wrong checksum.
-            use_index: look it up in the indexes; without it, read headers from the start.
-            omissions: takes lost offsets, instead of an error.
-        """
-        from kodec.log.reading.order import Order
-
-        self.require_offset(start)
-        expected, first = start, self._number(start)
-        segments = self.segments[first:]
-        for number, (segment, after) in enumerate(zip_longest(segments, segments[1:]), first):
-            if segment.base_offset > expected:
-                before = self.segments[number - 1]
-                last = segment.base_offset - 1
-                self.report_gap(before.path, before.torn_tail, expected, last, omissions)
-            elif number > first and segment.base_offset < expected and not segment.path.exists():
-                # The previous segment was replaced by one that includes this one; this one is still open.
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(segment.path))
-            if skips(segment):
-                expected = max(expected, segment.next_offset)
-                segment.close()
-                continue
-            order = Order(segment.base_offset, None, None if after is None else after.base_offset)
-            position = 0
-            if number == first:
-                location = segment.find(expected, use_index=use_index)
-                if location is None:
-                    segment.close()
-                    continue
-                if position := location.position:
-                    order.skipped()
-            expected = max(expected, segment.base_offset)
-            for part in () if parts is None else parts(segment, position, order):
-                for location in part.batches:
-                    yield segment, segment.batch_at(location, check_crc=check_crc)
-                order.passed(part.last)
-                position, expected = part.end, part.last + 1
-            batches = (
-                segment.batches(position, check_crc=check_crc)
-                if excludes is None
-                else segment.batches_except(excludes, position, check_crc=check_crc)
-            )
-            for batch in batches:
-                order.passed(self._in_order(order, segment, batch, after))
-                expected = batch.next_offset
-                yield segment, batch
-            segment.close()
-
-    @staticmethod
-    def _in_order(order: Order, segment: Segment, batch: Batch | BatchHeader, after: Segment | None) -> int:
-        """The last offset of a batch, for the order check. Raises Malformed if it is impossible."""
-        try:
-            return order.check(batch, segment.whole_frame(batch.position + batch.size))
-        except FormatError as error:
-            if after is not None and not after.path.exists():
-                # It was merged into this one: the listing is out of date, the log is not wrong.
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(after.path)) from None
-            raise error.in_source(str(segment.path)) from None
-
-    def report_gap(
-        self,
-        before: Path,
-        tail: TornTail | None,
-        first: int,
-        last: int,
-        omissions: Omissions | None = None,
-    ) -> None:
-        """Report offsets behind a segment that no other has, if they are lost.
-
-        Args:
-            before: the segment's file.
-            tail: its torn tail, if it has one.
-            first, last: the offsets.
-            omissions: takes the lost offsets, instead of an error.
-
-        Raises: OffsetsMissing; Truncated where the segment has a torn tail, in any case; FileNotFoundError
-            where the listing is out of date.
-        """
-        if tail is not None:
-            error = Truncated("batch", tail.reason, at=tail.position, need="a whole batch", have=tail.size)
-            raise error.in_source(str(before))
-        gap = explain_gap(self, first, last)
-        if gap.is_explained:
-            return
-        if self._is_out_of_date():
-            # a broker has merged or replaced segments since: the current ones may have the offsets
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(before))
-        if omissions is None:
-            raise OffsetsMissing(gap.lost, last, str(self.path))
-        omissions.gap(self.path, gap.lost, last)
-
-    def _is_out_of_date(self) -> bool:
-        """Whether the folder has other segments by now than when it was listed."""
-        with PartitionLog(self.path, log_start_offset=self._requested_start, limits=self.limits) as now:
-            return now._bases != self._bases
-
-    @property
-    def remote_offsets(self) -> range:
-        """The offsets below the first segment that were moved to remote storage, and are not read here.
-
-        Two things show it: an entry of `log-start-offset-checkpoint` below the first segment, which a broker
-        keeps only for a log with remote storage (`LogManager.checkpointLogStartOffsetsInDir`); without an
-        entry, `__remote_log_metadata` in the log directory. A checkpoint that cannot be read shows nothing:
-        `start_offset` raises that. Raises OSError if the folder, or `__remote_log_metadata`, cannot be read.
-        """
-        if self.kind is not ReplicaKind.LIVE or isinstance(self.path, StorePath) or not any(self._bases[:1]):
-            return range(0)
-        base, start = self._bases[0], None
-        with suppress(OSError, FormatError):
-            path = self.root / LOG_START_OFFSETS
-            start = (if_there(known_offsets, path, None) or {}).get(self.topic_partition)
-        if start is None and not self.topic_partition.is_internal:
-            from kodec.log.directories.remote import first_remote_offset
-
-            start = first_remote_offset(self)
-        return range(0) if start is None else range(start, base)
-
-    def require_start(self, first: int, last: int | None, omissions: Omissions | None = None) -> None:
-        """Report offsets that are selected and only in remote storage.
-
-        Args:
-            first, last: the selected offsets; None: to the end.
-            omissions: takes them, instead of an error.
-
-        Raises: OffsetsMissing; OSError.
-        """
-        remote = self.remote_offsets
-        if first >= remote.stop or not remote or (last is not None and last < remote.start):
-            return
-        reason = (
-            f"the first segment begins at {remote.stop}, and remote storage has those before: give --tier"
-        )
-        if omissions is None:
-            raise OffsetsMissing(remote.start, remote.stop - 1, str(self.path), reason)
-        text = f"offsets {remote.start} to {remote.stop - 1} are not here: {reason}"
-        omissions.add(
-            Omission(
-                Cause.UNREACHABLE,
-                self.path,
-                text,
-                first_offset=remote.start,
-                last_offset=remote.stop - 1,
-            )
-        )
-
-    def checkpointed_end(self, omissions: Omissions | None = None) -> tuple[int, str]:
-        """The offset that a log that is whole ends at, or above, by the broker's checkpoints; and how.
-
-        0 and "" if they have none. `omissions` takes checkpoints that cannot be read, instead of an error.
-        Raises OSError, FormatError.
-        """
-        known, reason = 0, ""
-        # the checkpoints are those of the replica in use
-        for name in (RECOVERY_POINTS, HIGH_WATERMARKS) if self.kind is ReplicaKind.LIVE else ():
-            path = self.root / name
-            try:
-                offset = (if_there(known_offsets, path, None) or {}).get(self.topic_partition, 0)
-            except (FormatError, OSError) as error:
-                if omissions is None:
-                    raise
-                omissions.failed(path, error)
-                continue
-            if offset > known:
-                known, reason = offset, f"the log ends before {offset}, which {name} has"
-        return known, reason
-
-    def require_end(self, omissions: Omissions | None = None) -> None:
-        """Report offsets after the end of the log that a checkpoint of the broker shows to have been there.
-
-        `recovery-point-offset-checkpoint` and `replication-offset-checkpoint` name no offset above the end of
-        a log that is whole: what they count was in it.
-
-        Args:
-            omissions: takes the lost offsets, instead of an error.
-
-        Raises: OffsetsMissing; OSError, FormatError.
-        """
-        known, reason = self.checkpointed_end(omissions)
-        if known <= self.end_offset:
-            return
-        # The checkpoint may be newer than this listing of a log that a broker writes to.
-        with PartitionLog(self.path, log_start_offset=self._requested_start, limits=self.limits) as now:
-            end = now.end_offset
-        if known <= end:
-            return
-        if omissions is None:
-            raise OffsetsMissing(end, known - 1, str(self.path), reason)
-        omissions.gap(self.path, end, known - 1, reason)
 
     def records(
         self,
@@ -714,7 +481,7 @@ class PartitionLog:
         """Whole batches of up to `max_bytes` from the one that holds `offset`; at least one, even if larger.
 
         Continues into the next segment while there is room. Checksums are not verified.
-        Raises OffsetOutOfRange; at `end_offset` there are not bytes.
+        Raises OffsetOutOfRange; at `end_offset` there are no bytes.
         """
         first_batch = self.find(offset)
         if first_batch is None:

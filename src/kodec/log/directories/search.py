@@ -14,7 +14,9 @@ from typing import Generic, TypeVar
 from kodec.log.arguments import require_integer
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Record
+from kodec.log.directories.batch_walk import batches_from
 from kodec.log.directories.column_search import ColumnSearch, Part, load_columns
+from kodec.log.directories.losses import report_gap, require_end, require_start
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.search_report import SearchReport
 from kodec.log.directories.searchable import Searchable
@@ -101,7 +103,7 @@ class _Search:
         """Report offsets between two segments, from `start` on. Raises OffsetsMissing."""
         if segment.base_offset > start and (first := max(before.next_offset, start)) < segment.base_offset:
             last = segment.base_offset - 1
-            self.log.report_gap(before.path, before.torn_tail, first, last, self.omissions)
+            report_gap(self.log, before.path, before.torn_tail, first, last, self.omissions)
 
     def skips(self, segment: Segment) -> bool:
         """Whether all of a segment is too old."""
@@ -150,10 +152,10 @@ class _Search:
         Raises: OffsetsMissing.
         """
         log, last = self.log, self.criteria.last_offset
-        log.require_start(self.first, last, self.omissions)
+        require_start(log, self.first, last, self.omissions)
         # of a store each checkpoint is a request
         if (last is None or last >= log.end_offset) and not isinstance(log.path, StorePath):
-            log.require_end(self.omissions)
+            require_end(log, self.omissions)
             if self.omissions is not None and log.segments and log.end_offset:
                 newest = log.segments[-1]
                 if newest.torn_tail is not None:
@@ -182,7 +184,7 @@ class _Search:
         return search if search.is_of_use else None
 
     def parts(self, *, counting: bool = False) -> Callable[[Segment, int, Order], Iterator[Part]] | None:
-        """The same, as `PartitionLog.batches_except` takes it."""
+        """The same, as `batches_from` takes it."""
         columns = self.columns(counting=counting)
         return None if columns is None else columns.parts
 
@@ -231,7 +233,8 @@ def records_of(
             search.report_end()
             search.report_timeless()
             return
-        batches = log.batches_except(
+        batches = batches_from(
+            log,
             search.start,
             search.by_header,
             search.skips,
@@ -333,7 +336,7 @@ def count_in(
             yield part
 
     columns = search.columns(counting=True)
-    batches = log.batches_except(search.start, counted, search.skips, parts=in_columns, omissions=omissions)
+    batches = batches_from(log, search.start, counted, search.skips, parts=in_columns, omissions=omissions)
     for segment, batch in batches:
         if search.undecided(batch):
             break

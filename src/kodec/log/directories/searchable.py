@@ -6,17 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, Self, TypeVar
 
-from kodec.log.batches.batch import Batch
-from kodec.log.batches.records import Record, TornTail
-from kodec.log.directories.column_search import Part
-from kodec.log.directories.headers import BatchHeader, TimestampOffset
+from kodec.log.batches.records import Record
+from kodec.log.directories.headers import TimestampOffset
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.search_report import SearchReport
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.transactions import Transactions
 from kodec.log.files.listing import Leftover, PartitionFiles, ReplicaKind, TopicPartition
 from kodec.log.omissions import Omissions
-from kodec.log.reading.order import Order
 
 __all__ = ["Searchable"]
 
@@ -44,29 +41,11 @@ class Searchable(Protocol):
     @property
     def end_offset(self) -> int: ...
     def require_offset(self, offset: int) -> None: ...
-    def require_start(self, first: int, last: int | None, omissions: Omissions | None = None) -> None: ...
-    def require_end(self, omissions: Omissions | None = None) -> None: ...
-    def report_gap(
-        self,
-        before: Path,
-        tail: TornTail | None,
-        first: int,
-        last: int,
-        omissions: Omissions | None = None,
-    ) -> None: ...
+    @property
+    def remote_offsets(self) -> range: ...
+    def listed_again(self) -> Self: ...
     def find_timestamp(self, timestamp: int, *, use_index: bool = True) -> TimestampOffset | None: ...
     def transactions(self, offset: int | None = None, *, use_index: bool = True) -> Transactions: ...
-    def batches_except(
-        self,
-        start: int,
-        excludes: Callable[[BatchHeader], bool] | None,
-        skips: Callable[[Segment], bool],
-        *,
-        parts: Callable[[Segment, int, Order], Iterator[Part]] | None = None,
-        check_crc: bool = True,
-        use_index: bool = True,
-        omissions: Omissions | None = None,
-    ) -> Iterator[tuple[Segment, Batch | BatchHeader]]: ...
     def relisted(
         self, listed: Callable[[Searchable, int | None], Iterator[tuple[int, T]]], offset: int | None
     ) -> Iterator[T]: ...

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kodec.log.directories.gaps import cleaned_up_to, compacted_up_to, explain_gap, read_omitted
+from kodec.log.directories.losses import require_end
 from kodec.log.directories.offline import require_in_order, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.editing.batch_lines import batch_line
@@ -98,7 +99,7 @@ def lines_of_log(
         reached = segment.next_offset
         segment.close()
     try:
-        log.require_end()
+        require_end(log)
     except OffsetsMissing as error:
         yield _lost(log, error, omissions)
     yield {"type": "end"}

@@ -164,7 +164,7 @@ class LoadPlan(Plan[list[LoadedLog]]):
 def plan_load(
     source: str,
     lines: Callable[[], Lines],
-    target: str | os.PathLike[str],
+    to: str | os.PathLike[str],
     *,
     cluster_id: str | None = None,
     node_id: int | None = None,
@@ -179,7 +179,7 @@ def plan_load(
     Args:
         source: the name of the lines in errors, such as a file name.
         lines: called once by `preview` and `apply` each. The last is of the type `eof`.
-        target: a new or empty folder.
+        to: a new or empty folder.
         cluster_id, node_id: of the broker that will use it; see `LogDirectoryWriter`.
         limits: how much may be allocated for one batch.
 
@@ -196,7 +196,7 @@ def plan_load(
         >>> str(loaded.topic_partition), loaded.records, loaded.end_offset
         ('orders-0', 421, 421)
     """
-    folder = on_this_machine(target).absolute()
+    folder = on_this_machine(to).absolute()
     require_outside_logs(folder)
     return LoadPlan(source, lines, folder, cluster_id, node_id, limits)
 

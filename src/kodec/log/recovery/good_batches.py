@@ -15,6 +15,7 @@ from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import SkippedRanges
 from kodec.log.batches.sizes import HEADS, MAX_RELATIVE, MOST_HEAD
 from kodec.log.directories.gaps import explain_gap
+from kodec.log.directories.losses import checkpointed_end
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import marker_of
 from kodec.log.directories.segment import Segment
@@ -190,7 +191,7 @@ class LogScan:
         After the last segment; among replicas another one may have them.
         """
         log = self._log
-        end, reason = log.checkpointed_end(self.omissions)
+        end, reason = checkpointed_end(log, self.omissions)
         reached = max(self.reached, log.start_offset)
         if end > reached and not (self.missing and self.missing[-1].last_offset is None):
             path = log.segments[-1].path if log.segments else log.path

@@ -12,7 +12,8 @@ from typing import Any
 
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.gaps import find_gaps, note_missing
+from kodec.log.directories.gaps import find_gaps
+from kodec.log.directories.losses import checkpointed_end, note_missing
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.files.checkpoints import read_offsets
@@ -284,7 +285,7 @@ def _note_missing(plan: RecoveryPlan, limits: Limits) -> None:
             if not gap.is_explained and gap.last < plan.end_offset:
                 plan.omissions.gap(plan.path, gap.lost, gap.last)
         # one that cannot be read is ignored, as when a broker starts
-        end, reason = log.checkpointed_end(Omissions())
+        end, reason = checkpointed_end(log, Omissions())
         if end > plan.end_offset and not plan.truncated_bytes:
             plan.omissions.gap(plan.path, plan.end_offset, end - 1, reason)
 

@@ -117,7 +117,7 @@ class SalvagePlan(Plan[SalvageReport]):
 
 def plan_salvage(
     source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
+    to: str | os.PathLike[str],
     *others: str | os.PathLike[str],
     lineage: str | os.PathLike[str] | None = None,
     dropped: str | os.PathLike[str] | None = None,
@@ -145,7 +145,7 @@ def plan_salvage(
         lineage: the replica whose lineage counts, one of those given; None: the newest epoch decides.
         dropped: a folder for batches of another lineage, which an unclean election has lost: each replica
             that has such gets a log in `dropped/N`, N from 1 on in the order given, under their offsets.
-        target: a new folder, named like that of a topic-partition (`orders-0`), and neither
+        to: a new folder, named like that of a topic-partition (`orders-0`), and neither
             in the source nor in the log directory around it.
         limits: how much may be allocated for one batch.
         progress: called now and then with the bytes of the source read since the last call.
@@ -171,7 +171,7 @@ def plan_salvage(
     more = tuple(Fingerprint.of(other) for other in others)
     aside = None if dropped is None else on_this_machine(dropped)
     for origin in (fingerprint, *more):
-        require_new(origin.folder, target)
+        require_new(origin.folder, to)
         for number in range(0 if aside is None else len(more) + 1):
             assert aside is not None
             require_new(origin.folder, place_aside(aside, number, fingerprint))
@@ -185,7 +185,7 @@ def plan_salvage(
     return SalvagePlan(
         open_location(source),
         fingerprint.topic_partition,
-        on_this_machine(target),
+        on_this_machine(to),
         limits,
         fingerprint,
         progress,

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeGuard
 from kodec.log.backends.scan import EVERY, Range
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.directories.directory import LogDirectory
+from kodec.log.directories.losses import require_end, require_start
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import (
@@ -112,9 +113,9 @@ def _listed(log: PartitionLog, offsets: Range, options: LogReadOptions, omission
         log = PartitionLog(log.path, log_start_offset=0, limits=log.limits)
         pieces = list(pieces_of(log, offsets))
     if log.remote_offsets:
-        log.require_start(offsets.first, offsets.last, omissions if options.skips_unreachable else None)
+        require_start(log, offsets.first, offsets.last, omissions if options.skips_unreachable else None)
     if not log.files.segments and offsets.last == EVERY.last and not isinstance(log.path, StorePath):
-        log.require_end(omissions if options.skips else None)
+        require_end(log, omissions if options.skips else None)
     return pieces
 
 

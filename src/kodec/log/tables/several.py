@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from kodec.log.backends.scan import EVERY, Range
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import SkippedRange, SkippedRanges, TornTail
+from kodec.log.directories.losses import report_gap, require_end
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import SegmentFiles
@@ -125,9 +126,9 @@ def report_end(
     if following is None:
         # of a store each checkpoint is a request
         if offsets.last == EVERY.last and not isinstance(log.path, StorePath):
-            log.require_end(lost)
+            require_end(log, lost)
     elif first <= min(offsets.last, following - 1) and not (end.skipped and end.skipped.end >= end.position):
-        log.report_gap(end.path, None if options.skips else end.torn_tail, first, following - 1, lost)
+        report_gap(log, end.path, None if options.skips else end.torn_tail, first, following - 1, lost)
 
 
 @dataclass(slots=True)

@@ -26,13 +26,13 @@ SCHEMAS_TOPIC = "_schemas"
 """The topic in which registries store schemas by default."""
 
 
-def schema_source(where: str | None, *log_dirs: str | os.PathLike[str]) -> SchemaSource | None:
+def schema_source(where: str | None, *logs: str | os.PathLike[str]) -> SchemaSource | None:
     """The source of schemas for a location.
 
     Args:
         where: a registry's URL; a folder of schemas; the folder of a topic-partition; a topic of the log
             directories. None: their topic `_schemas`.
-        log_dirs: log directories, or folders of topic-partitions in them.
+        logs: log directories, or folders of topic-partitions in them.
 
     Returns: None if no location is given and there is no topic `_schemas`.
     Raises: UnknownSchema if a topic or a folder is missing; errors of the sources.
@@ -56,9 +56,9 @@ def schema_source(where: str | None, *log_dirs: str | os.PathLike[str]) -> Schem
         if isinstance(location, PartitionPath):
             return SchemaTopic(PartitionLog(where))
     topic = SCHEMAS_TOPIC if where is None else where
-    logs = _logs_of(topic, log_dirs)
-    if logs:
-        return SchemaTopic(*logs)
+    schema_logs = _logs_of(topic, logs)
+    if schema_logs:
+        return SchemaTopic(*schema_logs)
     if where is None:
         return None
     raise UnknownSchema(
@@ -70,11 +70,11 @@ def schema_source(where: str | None, *log_dirs: str | os.PathLike[str]) -> Schem
 class ValueRequest:
     """The options for decoding the values of a log directory; every process creates its own decoder.
 
-    Attributes: log_dirs, schemas: as of `schema_source`, the latter as `where`; framing, reader_schema: as of
+    Attributes: logs, schemas: as of `schema_source`, the latter as `where`; framing, reader_schema: as of
     `ValueDecoder`.
     """
 
-    log_dirs: tuple[str | os.PathLike[str], ...]
+    logs: tuple[str | os.PathLike[str], ...]
     schemas: str | None = None
     framing: Framing = "auto"
     reader_schema: str | Schema | None = None
@@ -125,14 +125,14 @@ def _decoder(request: ValueRequest, format: TypedFormat, subject: str | None) ->
 
 @lru_cache(maxsize=10)
 def _source(request: ValueRequest) -> SchemaSource | None:
-    return schema_source(request.schemas, *request.log_dirs)
+    return schema_source(request.schemas, *request.logs)
 
 
-def _logs_of(topic: str, log_dirs: tuple[str | os.PathLike[str], ...]) -> list[PartitionLog]:
+def _logs_of(topic: str, folders: tuple[str | os.PathLike[str], ...]) -> list[PartitionLog]:
     """The logs of a topic; if it is in several log directories, the longest."""
     roots = [
         location.root if isinstance(location := resolve(path), PartitionPath) else open_location(path)
-        for path in log_dirs
+        for path in folders
     ]
     logs: dict[int, PartitionLog] = {}
     for root in dict.fromkeys(roots):

@@ -18,6 +18,7 @@ from kodec.generated.messages.group_metadata_value import GroupMetadataValue
 from kodec.generated.messages.transaction_log_value import TransactionLogValue
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import ControlRecord
+from kodec.log.directories.batch_walk import batches_from
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.messages.decoding import Decoded, decode_record
 from kodec.log.omissions import Omissions
@@ -115,7 +116,7 @@ def _batches(log: PartitionLog) -> Iterator[tuple[Path, Batch]]:
 
     def listed(now: PartitionLog, start: int | None) -> Iterator[tuple[int, tuple[Path, Batch]]]:
         start = now.start_offset if start is None else start
-        for segment, batch in now.batches_except(start, None, omissions=Omissions()):
+        for segment, batch in batches_from(now, start, None, omissions=Omissions()):
             assert isinstance(batch, Batch)
             yield batch.next_offset, (segment.path, batch)
 

@@ -13,6 +13,7 @@ from kodec.log.batches.batch import CODECS
 from kodec.log.batches.records import TimestampType
 from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.gaps import explain_gap
+from kodec.log.directories.losses import require_end
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import BatchHeader, Segment
 from kodec.log.files.checkpoints import LeaderEpoch
@@ -307,7 +308,7 @@ def survey(
             overview.problems.append(facts.problem)
     if not isinstance(log.path, StorePath):
         lost = Omissions()
-        log.require_end(lost)
+        require_end(log, lost)
         overview.problems += map(str, lost)
         overview.health = (
             "corrupt" if lost.items and overview.health in ("clean", "torn") else overview.health

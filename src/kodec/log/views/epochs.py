@@ -9,7 +9,7 @@ from collections import Counter
 
 from kodec.log.arguments import require
 from kodec.log.directories.epochs import EpochContradiction, EpochRuns
-from kodec.log.directories.gaps import note_missing
+from kodec.log.directories.losses import note_missing
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.listing import TopicPartition

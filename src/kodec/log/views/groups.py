@@ -80,6 +80,7 @@ from kodec.generated.messages.streams_group_topology_key import StreamsGroupTopo
 from kodec.generated.messages.streams_group_topology_value import StreamsGroupTopologyValue
 from kodec.log.arguments import chosen_names
 from kodec.log.batches.records import ControlRecordType, Limits
+from kodec.log.directories.losses import require_end
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
 from kodec.log.messages.decoding import of_consumer
@@ -265,7 +266,7 @@ class Groups:
 
 
 def read_groups(
-    *log_dirs: str | os.PathLike[str],
+    *logs: str | os.PathLike[str],
     groups: Collection[str] | str | None = None,
     topics: Topics = None,
     limits: Limits = Limits(),
@@ -276,7 +277,7 @@ def read_groups(
     use depends on the groups, not on the log.
 
     Args:
-        log_dirs: one or several log directories, of one broker or of many.
+        logs: one or several log directories, of one broker or of many.
         groups, topics: only these; None for all. `topics` limits offsets only.
         limits: how much may be allocated for one batch.
 
@@ -298,7 +299,7 @@ def read_groups(
     """
     topics = chosen_names("topics", topics)
     state = _State(chosen_names("groups", groups))
-    replicas = Replicas(*log_dirs, limits=limits)
+    replicas = Replicas(*logs, limits=limits)
     omissions = replicas.omissions
     for log in replicas.of_topic(OFFSETS_TOPIC):
         state.load(log, omissions)
@@ -707,7 +708,7 @@ class _Ends:
         if log is None:
             return None
         try:
-            log.require_end(self._omissions)
+            require_end(log, self._omissions)
             return log.start_offset, log.end_offset, topic_id(log, self._omissions)
         except (FormatError, OSError) as error:
             self._omissions.failed(log.path, error)

@@ -269,14 +269,14 @@ class ClusterMetadata:
 
 
 def read_metadata(
-    *log_dirs: str | os.PathLike[str], end_offset: int | None = None, limits: Limits = Limits()
+    *logs: str | os.PathLike[str], end_offset: int | None = None, limits: Limits = Limits()
 ) -> ClusterMetadata:
     """The cluster's metadata at an offset, from the newest whole snapshot that is not after it and the log.
 
     The log may end in records that were not committed yet: a quorum's high watermark is not stored.
 
     Args:
-        log_dirs: one or several log directories, of one node or of many (the newest log is read).
+        logs: one or several log directories, of one node or of many (the newest log is read).
         end_offset: only records below it; None: all.
         limits: how much may be allocated for one batch.
 
@@ -296,7 +296,7 @@ def read_metadata(
     """
     if end_offset is not None:
         require_integer("end_offset", end_offset, 0)
-    replicas = Replicas(*log_dirs, limits=limits)
+    replicas = Replicas(*logs, limits=limits)
     (log,) = replicas.of_topic(METADATA_TOPIC)[:1]
     return _replayed(log, end_offset, replicas.omissions)
 
@@ -337,13 +337,13 @@ def partition_count(replicas: Replicas, topic: str, omissions: Omissions) -> int
 
 
 def records_to_carry(
-    *log_dirs: str | os.PathLike[str], end_offset: int | None = None, limits: Limits = Limits()
+    *logs: str | os.PathLike[str], end_offset: int | None = None, limits: Limits = Limits()
 ) -> list[object]:
     """The newest record of each ACL, quota, SCRAM user and delegation token, with its secrets.
 
     Raises as `read_metadata`.
     """
-    (log,) = Replicas(*log_dirs, limits=limits).of_topic(METADATA_TOPIC)[:1]
+    (log,) = Replicas(*logs, limits=limits).of_topic(METADATA_TOPIC)[:1]
     state, _, _ = _replayed_state(log, end_offset, Omissions())
     return list(state.current_records.values())
 

@@ -11,6 +11,7 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Record
 from kodec.log.directories.gaps import explain_gap
+from kodec.log.directories.losses import require_end
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import Marker, marker_of
 from kodec.log.directories.segment import Segment
@@ -37,7 +38,7 @@ def batches_of(log: PartitionLog, omissions: Omissions, start: int | None = None
     """
     try:
         yield from _readable(log, omissions, log.start_offset if start is None else start)
-        log.require_end(omissions)
+        require_end(log, omissions)
     except FileNotFoundError:
         text = "deleted since the log directory was listed"
         omissions.lose(log.path, text, Cause.ABSENT)

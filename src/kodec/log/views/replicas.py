@@ -32,10 +32,10 @@ class Replicas:
     Raises: NotALog for a path that is not a log directory; OSError.
     """
 
-    def __init__(self, *log_dirs: str | os.PathLike[str], limits: Limits = Limits()) -> None:
-        if not log_dirs:
+    def __init__(self, *logs: str | os.PathLike[str], limits: Limits = Limits()) -> None:
+        if not logs:
             raise ValueError("give a log directory")
-        for path in log_dirs:
+        for path in logs:
             resolved = resolve(path)
             if isinstance(resolved, PartitionPath):
                 raise NotALog(
@@ -43,7 +43,7 @@ class Replicas:
                 )
             if not isinstance(resolved, LogDirectoryPath):
                 raise NotALog(f"{path}: not a log directory, which holds folders named like orders-0")
-        self.directories = [LogDirectory(path, limits=limits) for path in log_dirs]
+        self.directories = [LogDirectory(path, limits=limits) for path in logs]
         self.omissions = Omissions()
         for directory in self.directories:
             self.omissions.extend(directory.left_out)

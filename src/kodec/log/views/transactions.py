@@ -121,7 +121,7 @@ class TransactionStates:
 
 
 def read_transactions(
-    *log_dirs: str | os.PathLike[str],
+    *logs: str | os.PathLike[str],
     topics: Topics = None,
     now: int | None = None,
     limits: Limits = Limits(),
@@ -131,7 +131,7 @@ def read_transactions(
     Memory use depends on the transactional ids and producers, not on the logs.
 
     Args:
-        log_dirs: one or several log directories, of one broker or of many.
+        logs: one or several log directories, of one broker or of many.
         topics: only partitions of these; None for all.
         now: in ms since 1970-01-01 UTC, to find what is overdue; the clock's time where it is not given.
         limits: how much may be allocated for one batch.
@@ -150,7 +150,7 @@ def read_transactions(
         [('transactions-0', 82, 'overdue')]
     """
     topics = chosen_names("topics", topics)
-    replicas = Replicas(*log_dirs, limits=limits)
+    replicas = Replicas(*logs, limits=limits)
     for topic in topics or ():
         replicas.of_topic(topic)
     omissions = replicas.omissions
@@ -266,14 +266,14 @@ def _transactional_id(
     )
 
 
-def producers_of(*log_dirs: str | os.PathLike[str], transactional_id: str) -> frozenset[int]:
+def producers_of(*logs: str | os.PathLike[str], transactional_id: str) -> frozenset[int]:
     """The producer ids that `__transaction_state` has for a transactional id, including former ones.
 
     Compaction has deleted older states; so the ids of long ago may be missing. Raises NotALog if the topic
     is in none of the log directories; OSError; FormatError for damage in it.
     """
     producer_ids: set[int] = set()
-    for log in Replicas(*log_dirs).of_topic(TRANSACTIONS_TOPIC):
+    for log in Replicas(*logs).of_topic(TRANSACTIONS_TOPIC):
         for record in log.records():
             key, value = decode(TRANSACTIONS_TOPIC, record)
             contents = (None if part is None else part.message for part in (key, value))

@@ -93,10 +93,10 @@ class OffsetTranslations:
 
 
 def translate_offsets(
-    *log_dirs: str | os.PathLike[str],
+    *logs: str | os.PathLike[str],
     source: str,
     target: str,
-    target_dirs: Collection[str | os.PathLike[str]] | str | os.PathLike[str] = (),
+    target_logs: Collection[str | os.PathLike[str]] | str | os.PathLike[str] = (),
     groups: Collection[str] | str | None = None,
     topics: Topics = None,
     identity: bool = False,
@@ -115,9 +115,9 @@ def translate_offsets(
     MirrorMaker wrote while it ran.
 
     Args:
-        log_dirs: log directories of the source cluster, of one broker or of many; or of the target cluster.
+        logs: log directories of the source cluster, of one broker or of many; or of the target cluster.
         source, target: the clusters' aliases in MirrorMaker's configuration.
-        target_dirs: log directories of the target cluster, for its checkpoints, and for the syncs where
+        target_logs: log directories of the target cluster, for its checkpoints, and for the syncs where
             `offset-syncs.topic.location` is `target`.
         groups, topics: only these; None for all. `topics` are names in the source cluster.
         identity: whether topics keep their names (`IdentityReplicationPolicy`).
@@ -146,8 +146,8 @@ def translate_offsets(
         raise ArgumentError("separator='': expected text")
     selected_groups, selected_topics = chosen_names("groups", groups), chosen_names("topics", topics)
     names = _Names(source, target, identity, separator)
-    directories = [target_dirs] if isinstance(target_dirs, (str, os.PathLike)) else list(target_dirs)
-    replicas = Replicas(*log_dirs, limits=limits)
+    directories = [target_logs] if isinstance(target_logs, (str, os.PathLike)) else list(target_logs)
+    replicas = Replicas(*logs, limits=limits)
     target_replicas = Replicas(*directories, limits=limits) if directories else None
     omissions = replicas.omissions
     syncs = _first(replicas, names.syncs(target))
@@ -176,7 +176,7 @@ def translate_offsets(
         store = _Store()
         for key, value in _pairs(syncs, omissions, _sync):
             store.add((key.topic, key.partition), _Sync(value.upstream_offset, value.offset))
-        state = read_groups(*log_dirs, groups=selected_groups, topics=selected_topics, limits=limits)
+        state = read_groups(*logs, groups=selected_groups, topics=selected_topics, limits=limits)
         omissions.extend(state.omissions)
         rows = [
             _translated(committed, store, checkpoints, names.renamed(committed.topic))

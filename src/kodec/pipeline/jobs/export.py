@@ -44,6 +44,7 @@ from kodec.runtime.errors import ArgumentError
 from kodec.stores.storage import readable
 
 __all__ = [
+    "ExportOptions",
     "ExportSummary",
     "FileWriter",
     "PartitionSummary",
@@ -344,117 +345,163 @@ class ExportWork:
         return TaskResult(folder, summaries, omissions)
 
 
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """Which records are exported, and to what files.
+
+    Attributes:
+        topics, partitions, offsets, timestamps, isolation, keys: as of `kodec.read_records`.
+        include_internal: internal topics too, where `topics` is None.
+        on_error: "skip" leaves out what is damaged or unknown, and offsets that are missing;
+            "skip-unreachable" also files and folders that cannot be read. Both are listed in the summary,
+            and in ``_SUCCESS``, which is empty if nothing is lost.
+        format, compression: of the files, one of `kodec.pipeline.files.COMPRESSIONS` (None: the first).
+        key_format, value_format: how CSV and JSON Lines show bytes; with `avro`, `protobuf` and `json-schema`
+            Parquet and Arrow IPC have beside the bytes the columns valueTyped, valueSchema and valueReason: a
+            struct of `reader_schema`, or of the newest version of the subject TOPIC-value, or JSON where
+            there is neither.
+        registry, framing, reader_schema: as of `kodec find`.
+        guard_formulas: in CSV, an apostrophe stands before text that a spreadsheet would take as a formula.
+        include_headers, include_decoded: columns of headers, and of the messages of Kafka's own topics.
+        overwrite: replace an earlier export.
+        resume: take over the tasks that a run which was stopped had finished, where their segments are as
+            they were, and keep those of this one if it is stopped too.
+        task_bytes: the log that a task reads, like 64m.
+        threads: of this process; None: one per core.
+
+    Example: see `export`.
+    """
+
+    topics: Topics = None
+    partitions: Partitions = None
+    offsets: Bounds = None
+    timestamps: TimeBounds = None
+    isolation: Isolation = "read_uncommitted"
+    keys: Keys = None
+    include_internal: bool = False
+    on_error: OnError = "raise"
+    format: str = "parquet"
+    compression: str | None = None
+    key_format: ValueFormat = "auto"
+    value_format: ValueFormat = "auto"
+    registry: str | None = None
+    framing: Framing = "auto"
+    reader_schema: str | os.PathLike[str] | None = None
+    guard_formulas: bool = False
+    include_headers: bool = True
+    include_decoded: bool = False
+    overwrite: bool = False
+    resume: bool = False
+    task_bytes: str | None = None
+    threads: int | None = None
+
+    def selection(self) -> Selection:
+        """The records that are selected. Raises ArgumentError."""
+        return Selection.of(
+            self.topics, self.partitions, self.offsets, self.timestamps, self.isolation, self.keys
+        )
+
+
+def _source(options: ExportOptions, logs: Path) -> Options:
+    """What the tasks read. Raises ArgumentError."""
+    return (
+        Options(
+            paths=(logs,),
+            include_headers=options.include_headers,
+            include_internal=options.include_internal,
+            include_decoded=options.include_decoded,
+            task_bytes=None
+            if options.task_bytes is None
+            else size_of("maxPartitionBytes", str(options.task_bytes)),
+        )
+        .with_on_error(options.on_error)
+        .with_selection(options.selection())
+    )
+
+
+def _values(options: ExportOptions, logs: str | os.PathLike[str]) -> ValueRequest | None:
+    """What decodes keys and values; None where they stay bytes. Raises ArgumentError, UnknownSchema."""
+    if not {options.key_format, options.value_format} & {*TYPED}:
+        return None
+    reader = None if options.reader_schema is None else str(Path(options.reader_schema).absolute())
+    values = ValueRequest((open_location(logs).absolute(),), options.registry, options.framing, reader)
+    if values.decoder().source is None and {options.key_format, options.value_format} & {"avro", "protobuf"}:
+        raise UnknownSchema(f"{logs} has no topic {SCHEMAS_TOPIC}: give registry")
+    if not options.include_headers:
+        raise ArgumentError("headers may name the schemas of values: they cannot be left out")
+    return values
+
+
 def export(
     logs: str | os.PathLike[str],
     to: str | os.PathLike[str],
+    options: ExportOptions = ExportOptions(),
     *,
     engine: Engine = "spark",
     master: str = "local[*]",
-    format: str = "parquet",
-    compression: str | None = None,
-    key_format: ValueFormat = "auto",
-    value_format: ValueFormat = "auto",
-    registry: str | None = None,
-    framing: Framing = "auto",
-    reader_schema: str | os.PathLike[str] | None = None,
-    guard_formulas: bool = False,
-    topics: Topics = None,
-    partitions: Partitions = None,
-    offsets: Bounds = None,
-    timestamps: TimeBounds = None,
-    isolation: Isolation = "read_uncommitted",
-    keys: Keys = None,
-    include_internal: bool = False,
-    include_headers: bool = True,
-    include_decoded: bool = False,
-    on_error: OnError = "raise",
-    overwrite: bool = False,
-    resume: bool = False,
-    task_bytes: str | None = None,
-    threads: int | None = None,
     config: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> ExportSummary:
     """Write the records of a log directory to files, in folders ``topic=T/partition=N``.
 
-    The files have the columns of the `kafka-log` source, with headers unless `include_headers` is false, and
-    with `include_decoded` the messages of Kafka's own topics by name; within a folder file names sort as
-    offsets do. All is written next to `to` and renamed to it at the end, with an empty file ``_SUCCESS``: a
-    run that fails leaves `to` as it was. On a cluster `to` and `logs` must be on a file system that the
-    driver and all workers share.
+    The files have the columns of the `kafka-log` source; within a folder file names sort as offsets do. All
+    is written next to `to` and renamed to it at the end, with an empty file ``_SUCCESS``: a run that fails
+    leaves `to` as it was. On a cluster `to` and `logs` must be on a file system that the driver and all
+    workers share.
 
-    Args: engine="local" runs in threads of this process, without Spark; master is Spark's master URL, for
-    where no session runs yet; format and compression of the files, one of `kodec.pipeline.files.COMPRESSIONS`
-    (None: the first); key_format, value_format: how CSV and JSON Lines show bytes; with `avro`, `protobuf`
-    and `json-schema` Parquet and Arrow IPC have beside the bytes the columns valueTyped, valueSchema and
-    valueReason: a struct of `reader_schema`, or of the newest version of the subject TOPIC-value, or JSON
-    where there is neither; registry, framing, reader_schema: as of `kodec find`; guard_formulas: in CSV, an
-    apostrophe stands before text that a spreadsheet would take as a formula; topics, partitions, offsets,
-    timestamps, isolation, keys: as of `kodec.read_records`, and include_internal adds internal topics where
-    topics is None; on_error="skip" leaves out what is damaged or unknown, and offsets that are missing, and
-    "skip-unreachable" also files and folders that cannot be read: both are listed in the summary, and in
-    ``_SUCCESS``, which is empty if nothing is lost; overwrite replaces what is in `to`; resume takes over
-    the tasks that a run which was stopped had finished, where their segments are as they were, and keeps
-    those of this one if it is stopped too; task_bytes is the log that a task reads, like 64m; threads are
-    those of this process (None: one per core); config holds settings for a session that is started here,
-    and stopped; progress takes lines of text.
+    Args:
+        options: which records, and what files.
+        engine: "local" runs in threads of this process, without Spark.
+        master: Spark's master URL, for where no session runs yet.
+        config: settings for a session that is started here, and stopped.
+        progress: takes lines of text.
 
     Returns: a row for each topic-partition.
     Raises: with on_error="raise" FormatError at corrupt bytes, and `kodec.pipeline.plan.DataLoss` for
     offsets that are missing; FileExistsError if `to` is a file, is not empty and overwrite is false, or
-    holds files that are not of an export; ValueError for bad arguments, and if `to` is `logs`, in it,
+    holds files that are not of an export; ValueError for bad options, and if `to` is `logs`, in it,
     in a broker's log directory, or above it; OSError if files cannot be listed or written;
     MissingDependency if there is no Java; PySparkException if a task fails otherwise.
 
     Example:
-        >>> from kodec.pipeline import export
-        >>> summary = export("/data/kafka-logs", "parquet", engine="local", topics=["orders"])
-        >>> summary.records, [(each.partition, each.records) for each in summary.partitions]
+        >>> from kodec.pipeline import ExportOptions, export
+        >>> orders = ExportOptions(topics="orders")
+        >>> summary = export("/data/kafka-logs", "parquet", orders, engine="local")
+        >>> summary.records, [(row.partition, row.records) for row in summary.partitions]
         (1200, [(0, 421), (1, 415), (2, 364)])
     """
     started = time.monotonic()
     say = progress or (lambda text: None)
-    LogReadOptions(on_error=on_error)
-    values: ValueRequest | None = None
-    if {key_format, value_format} & {*TYPED}:
-        reader = None if reader_schema is None else str(Path(reader_schema).absolute())
-        values = ValueRequest((open_location(logs).absolute(),), registry, framing, reader)
-        if values.decoder().source is None and {key_format, value_format} & {"avro", "protobuf"}:
-            raise UnknownSchema(f"{logs} has no topic {SCHEMAS_TOPIC}: give registry")
-        if not include_headers:
-            raise ArgumentError("headers may name the schemas of values: they cannot be left out")
-    form = FileFormat.of(format, compression, key_format, value_format, values, guard_formulas=guard_formulas)
-    selection = Selection.of(topics, partitions, offsets, timestamps, isolation, keys)
-    target, opened = prepared(logs, to, overwrite)
-    options = (
-        Options(
-            paths=(opened,),
-            include_headers=include_headers,
-            include_internal=include_internal,
-            include_decoded=include_decoded,
-            task_bytes=None if task_bytes is None else size_of("maxPartitionBytes", str(task_bytes)),
-        )
-        .with_on_error(on_error)
-        .with_selection(selection)
+    LogReadOptions(on_error=options.on_error)
+    form = FileFormat.of(
+        options.format,
+        options.compression,
+        options.key_format,
+        options.value_format,
+        _values(options, logs),
+        guard_formulas=options.guard_formulas,
     )
+    options.selection()
+    target, opened = prepared(logs, to, options.overwrite)
+    source = _source(options, opened)
     omissions = Omissions()
-    listed = list_segments(options, omissions)
-    threads = threads or cores()
-    if engine == "local" and task_bytes is None:
+    listed = list_segments(source, omissions)
+    threads = options.threads or cores()
+    if engine == "local" and source.task_bytes is None:
         # a thread each, but no tasks that are hardly worth a file
         enough = sum(part.segment.size for part in listed) // _LEAST_TASK
-        options = replace(options, min_tasks=max(1, min(threads, enough)))
-    tasks = tasks_of(options, listed)
+        source = replace(source, min_tasks=max(1, min(threads, enough)))
+    tasks = tasks_of(source, listed)
     say(_what_there_is(listed, len(tasks)))
     with (
-        staged(target, options.paths, resume=resume) as staging,
+        staged(target, source.paths, resume=options.resume) as staging,
         workers(
             "export", engine=engine, master=master, config=config, progress=progress, threads=threads
         ) as crew,
     ):
-        results = crew.run(ExportWork(options, form, staging), tasks)
+        results = crew.run(ExportWork(source, form, staging), tasks)
         # Again: others may have written there while the tasks ran.
-        require_free(target, overwrite=overwrite, ours=is_of_an_export)
+        require_free(target, overwrite=options.overwrite, ours=is_of_an_export)
         written = publish_export(staging, target, results, omissions)
     return ExportSummary(target, written, len(tasks), time.monotonic() - started, omissions)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kodec.log.batches.records import Limits
+from kodec.log.directories.losses import report_gap, require_end
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import SegmentFiles, TopicPartition, left_out_of
@@ -82,7 +83,7 @@ class _Survey:
 
 
 def inventory(
-    *paths: str | os.PathLike[str],
+    *logs: str | os.PathLike[str],
     topics: Topics = None,
     check_crc: bool = False,
     engine: Engine = "spark",
@@ -97,7 +98,7 @@ def inventory(
     is deleted meanwhile is left out; a folder that cannot be listed is in the account, and the others follow.
 
     Args:
-        paths, topics: as in `verify`.
+        logs, topics: as in `verify`.
         check_crc: verify all checksums.
         limits: how much may be allocated for one batch.
         others: as in `export`.
@@ -115,9 +116,9 @@ def inventory(
     say = progress or (lambda text: None)
     omissions = Omissions()
     names = Selection.of(topics).topics
-    require_topics(names, *paths)
-    logs = [log for path in paths for log in _logs(open_location(path), names, limits, omissions)]
-    listed = [(log, files) for log, segments in logs for files in segments]
+    require_topics(names, *logs)
+    opened = [log for path in logs for log in _logs(open_location(path), names, limits, omissions)]
+    listed = [(log, files) for log, segments in opened for files in segments]
     # Workers need not have this working directory.
     pieces = [replace(files, log=files.log.absolute()) for _, files in listed]
     say(f"{len(pieces)} segments")
@@ -134,11 +135,11 @@ def inventory(
             rows.append(InventoryRow(None if log is None else log.topic_partition, facts, gap))
             if gap and log is not None:
                 _report_gap(log, facts, gap, omissions)
-    for log, _ in logs:
+    for log, _ in opened:
         if log is not None and not isinstance(log.path, StorePath):
             with log:
                 try:
-                    log.require_end(omissions)
+                    require_end(log, omissions)
                 except (FormatError, OSError) as error:
                     # that of a segment is in its row
                     omissions.failed(log.path, error)
@@ -148,7 +149,7 @@ def inventory(
 def _report_gap(log: PartitionLog, facts: SegmentFacts, gap: int, omissions: Omissions) -> None:
     if gap > 0:
         with log:
-            log.report_gap(facts.path, None, facts.base_offset - gap, facts.base_offset - 1, omissions)
+            report_gap(log, facts.path, None, facts.base_offset - gap, facts.base_offset - 1, omissions)
         return
     text = f"it begins {-gap} offsets before the end of the segment before it"
     omissions.add(Omission(Cause.DAMAGED, facts.path, text, first_offset=facts.base_offset))

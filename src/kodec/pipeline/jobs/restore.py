@@ -226,8 +226,9 @@ def restore(
     a task fails otherwise.
 
     Example:
-        >>> from kodec.pipeline import export, restore
-        >>> _ = export("/data/kafka-logs", "parquet", engine="local", topics=["orders"])
+        >>> from kodec.pipeline import ExportOptions, export, restore
+        >>> orders = ExportOptions(topics="orders")
+        >>> _ = export("/data/kafka-logs", "parquet", orders, engine="local")
         >>> summary = restore("parquet", "logs", engine="local")
         >>> [(str(each.topic_partition), each.records) for each in summary.partitions]
         [('orders-0', 421), ('orders-1', 415), ('orders-2', 364)]
@@ -278,8 +279,9 @@ def check_restore(
     Raises: as `restore`.
 
     Example:
-        >>> from kodec.pipeline import check_restore, export
-        >>> _ = export("/data/kafka-logs", "parquet", engine="local", topics="orders", overwrite=True)
+        >>> from kodec.pipeline import ExportOptions, check_restore, export
+        >>> orders = ExportOptions(topics="orders", overwrite=True)
+        >>> _ = export("/data/kafka-logs", "parquet", orders, engine="local")
         >>> [(str(each.topic_partition), each.records) for each in check_restore("parquet", "new")]
         [('orders-0', 421), ('orders-1', 415), ('orders-2', 364)]
     """

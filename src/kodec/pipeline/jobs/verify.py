@@ -132,7 +132,7 @@ def _as_given(problem: Problem, check: Check) -> Problem:
 
 
 def verify(
-    *paths: str | os.PathLike[str],
+    *logs: str | os.PathLike[str],
     topics: Topics = None,
     engine: Engine = "spark",
     master: str = "local[*]",
@@ -148,7 +148,7 @@ def verify(
     segments of a topic-partition are one task; those of a large one are read separately, and the driver
     combines the results and opens the snapshots. The log of a live broker is not divided.
 
-    Args: paths are log directories, topic-partitions' folders or segments, on a file system that the driver
+    Args: logs are log directories, topic-partitions' folders or segments, on a file system that the driver
     and all workers share; topics as of `kodec.repair.verify`; `step` is called with the bytes read since the
     last call, by any of several threads (engine="local" alone); `found` with each problem, when its
     topic-partition is checked; the rest as of `export`.
@@ -166,8 +166,8 @@ def verify(
     started = time.monotonic()
     say = progress or (lambda text: None)
     names = Selection.of(topics).topics
-    require_topics(names, *paths)
-    plans = [plan_checks(path, names) for path in paths]
+    require_topics(names, *logs)
+    plans = [plan_checks(path, names) for path in logs]
     parts = _parts([_absolute(check) for _, checks in plans for check in checks], engine)
     segments = sum(part.segments for part in parts)
     say(f"{sum(part.check.kind == 'partition' for part in parts)} topic-partitions, {segments} segments")
