@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from kodec.runtime import compression
 from kodec.runtime.system import POSIX
 
 # As wide as they need, as in a pipe: xdist reports about its processes how wide the terminal is.
@@ -81,3 +82,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
             return folder if folder in TOGETHER else path
 
     return Together(config, log)
+
+
+@pytest.fixture
+def own_codecs() -> Generator[None]:
+    """The codecs that a test registers are forgotten after it."""
+    yield
+    compression._registered.clear()

@@ -107,6 +107,7 @@ def examples() -> list[Any]:
 
 
 @pytest.mark.parametrize("name", examples())
+@pytest.mark.usefixtures("own_codecs")
 def test_example_of_a_public_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = inspect.getdoc(docstrings.public_names()[name][1]) or ""
     for path, here in FILES.items():

@@ -3,26 +3,40 @@
 One file per codec, registered by its presence: docs/changes-by-example.md adds one. Names are those of the
 schemas, and ``lz4_legacy``: the LZ4 frames inside messages of magic 0, whose header checksum is wrong
 (KIP-57). A file has the codec of its name, and variants whose names go on with `_`. It is imported when it is
-first used.
+first used. `register_codec` adds one from outside.
 """
 
 from __future__ import annotations
 
+import re
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from kodec.runtime.compression.codec import Codec, joined
-from kodec.runtime.errors import EncodeError, LimitExceeded, Truncated, Unsupported
+from kodec.runtime.compression.codec import Codec, joined, over_limit
+from kodec.runtime.errors import ArgumentError, EncodeError, LimitExceeded, Truncated, Unsupported
 
-__all__ = ["AT_ONCE", "CODECS", "Codec", "compress", "decompress", "may_be_large", "pieces"]
+__all__ = [
+    "AT_ONCE",
+    "CODECS",
+    "Codec",
+    "compress",
+    "decompress",
+    "may_be_large",
+    "pieces",
+    "register_codec",
+    "registered_codecs",
+]
 
 
 if TYPE_CHECKING:
     CODECS: Mapping[str, Codec]
-    """Every codec by name, with its levels: those of KIP-390 (Kafka 3.8)."""
+    """Every codec by name, with its levels: those of KIP-390 (Kafka 3.8); registered ones come to it."""
+
+_registered: dict[str, Codec] = {}
 
 
 @cache
@@ -37,9 +51,13 @@ def _listed(file: str) -> tuple[Codec, ...]:
     return getattr(import_module(f"{__name__}.{file}"), "CODECS", ())
 
 
-@cache
 def _codec(name: str) -> Codec | None:
     """The codec of this name; None if there is none."""
+    return _own(name) or _registered.get(name)
+
+
+@cache
+def _own(name: str) -> Codec | None:
     file = name.partition("_")[0]
     listed = _listed(file) if file in _files() else ()
     return next((codec for codec in listed if codec.name == name), None)
@@ -53,7 +71,42 @@ def __getattr__(name: str) -> object:
 
 @cache
 def _every() -> Mapping[str, Codec]:
-    return MappingProxyType({codec.name: codec for file in sorted(_files()) for codec in _listed(file)})
+    own = {codec.name: codec for file in sorted(_files()) for codec in _listed(file)}
+    return MappingProxyType(ChainMap(_registered, own))
+
+
+def register_codec(codec: Codec) -> None:
+    """Let schemas name a codec of one's own: as a value of the enum to which `-codec` refers.
+
+    The schema has its number, as of every codec. Compiling, reading, writing and Spark's source of files use
+    it then, within the limits of all codecs. Code in other languages, and native kernels, refuse it or leave
+    it to Python. It cannot come to Kafka's own formats, whose schemas have numbers for Kafka's codecs only.
+
+    Args:
+        codec: whose name no codec of kodec's has; another one of that name is replaced. Spark's workers
+            receive it pickled.
+
+    Raises: ArgumentError for a name that a schema cannot have, or that kodec's own codecs have.
+
+    Example:
+        >>> import bz2, kodec
+        >>> def decompress(data, limit): return bz2.BZ2Decompressor().decompress(bytes(data), limit + 1)
+        >>> def compress(data, level): return bz2.compress(data, level)
+        >>> codec = kodec.Codec("bzip2", decompress, compress, levels=(range(1, 10),), default_level=9)
+        >>> kodec.register_codec(codec)
+        >>> from kodec.runtime.compression import compress, decompress
+        >>> decompress("bzip2", compress("bzip2", b"abc"), limit=3)
+        b'abc'
+    """
+    name = codec.name
+    if not re.fullmatch("[a-z][a-z0-9_]*", name) or _own(name) is not None:
+        raise ArgumentError(f"{name!r} is a codec of kodec itself, or no name of a value in a schema")
+    _registered[name] = codec
+
+
+def registered_codecs() -> tuple[Codec, ...]:
+    """The codecs that are registered in this process, for another one."""
+    return tuple(_registered.values())
 
 
 AT_ONCE = 16 << 20
@@ -77,7 +130,10 @@ def decompress(codec: str, data: bytes | memoryview, *, limit: int) -> bytes:
     """
     entry = _found(codec, data)
     if limit <= AT_ONCE or entry.pieces is None:
-        return entry.decompress(data, limit)
+        content = entry.decompress(data, limit)
+        if len(content) > limit:
+            raise over_limit(codec, limit=limit)
+        return content
     try:
         return entry.decompress(data, AT_ONCE)
     except LimitExceeded:
@@ -91,7 +147,7 @@ def pieces(codec: str, data: bytes | memoryview, *, limit: int) -> Iterator[byte
     """What `decompress` returns, in pieces of a few MiB where the codec has such; raises as it does."""
     entry = _found(codec, data)
     if entry.pieces is None:
-        return iter((entry.decompress(data, limit),))
+        return iter((decompress(codec, data, limit=limit),))
     return entry.pieces(data, limit)
 
 

@@ -15,7 +15,7 @@ _FEW = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """One way to compress.
+    """One way to compress. `kodec.register_codec` adds one.
 
     Attributes:
         name: what `compress` and `decompress` call it: as in the schema's enum, but for variants of one
@@ -29,6 +29,8 @@ class Codec:
         expansion: the most bytes that one compressed byte can become; None if that is unknown.
         levels: the levels that may be asked for, as ranges; empty if the codec has none.
         default_level: the level that stands for None; None if the codec has none.
+
+    Example: see `register_codec`.
     """
 
     name: str

@@ -40,6 +40,7 @@ else:
         "kodec.log.writing.config": "LogConfig",
         "kodec.log.writing.directory_writer": "LogDirectoryWriter",
         "kodec.log.writing.writer": "LogWriter",
+        "kodec.runtime.compression": "Codec register_codec",
         "kodec.stores.context": "Context Notes",
         "kodec.stores.storage": "Files Status register_store",
     }

@@ -23,12 +23,14 @@ from kodec.log.tables.table import encode_table, read_batch_table, read_table, s
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.directory_writer import LogDirectoryWriter
 from kodec.log.writing.writer import LogWriter
+from kodec.runtime.compression import Codec, register_codec
 from kodec.stores.context import Context, Notes
 from kodec.stores.storage import Files, Status, register_store
 
 __all__ = [
     "Batch",
     "BatchReader",
+    "Codec",
     "Context",
     "ControlRecord",
     "ControlRecordType",
@@ -61,6 +63,7 @@ __all__ = [
     "read_batches",
     "read_records",
     "read_table",
+    "register_codec",
     "register_store",
     "scan_batch_table",
     "scan_polars",

@@ -13,6 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import kodec
+from kodec.kaitai import register
 from kodec.kaitai.source import KaitaiDataSource, KaitaiReader
 from kodec.runtime.errors import KodecError, Truncated
 from tests.log.unreadable import unlisted
@@ -204,3 +206,24 @@ def test_a_list_of_files_leaves_out_no_folder(pattern: str, files: Path) -> None
         assert len(rows(source(files, pattern))[1]) == 1010
         (files / "data" / "back").symlink_to(files / "data")
         assert len(rows(source(files, pattern))[1]) == 1010
+
+
+def test_a_codec_of_ones_own_goes_to_the_workers(spark: Any, tmp_path: Path, own_codecs: None) -> None:
+    body = bytes(reversed(struct.pack(">4I", *range(4))))
+    (tmp_path / "one.bin").write_bytes(b"\7\x10" + body)
+    (tmp_path / "pack.ksy").write_text(
+        "{meta: {id: pack, endian: le}, enums: {packing: {0: none, 7: backwards}}, seq: ["
+        "{id: kind, type: u1, enum: packing}, {id: len_body, type: u1, -derive: length_of(body)},"
+        "{id: body, size: len_body, -codec: kind, -inner: table,"
+        " type: {switch-on: kind, cases: {'packing::none': table}}}],"
+        "types: {table: {seq: [{id: rows, type: row, repeat: eos}]}, row: {seq: [{id: n, type: u4be}]}}}"
+    )
+    # a function of no module goes to other processes by value
+    codec = kodec.Codec(
+        "backwards", lambda data, limit: bytes(data)[::-1], lambda data, level: bytes(data)[::-1]
+    )
+    kodec.register_codec(codec)
+    register(spark)
+    frame = spark.read.format("kaitai").option("schema", str(tmp_path / "pack.ksy"))
+    rows = frame.option("rows", "body.table.rows").load(str(tmp_path / "one.bin")).collect()
+    assert [row.n for row in rows] == [0, 1, 2, 3]

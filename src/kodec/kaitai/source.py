@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from kodec.formats.schema import Format, load_schema
 from kodec.formats.several import files_of
 from kodec.pipeline.reading import freeze_imports_once
 from kodec.pipeline.spark_schema import arrow_type, spark_type
+from kodec.runtime.compression import Codec, register_codec, registered_codecs
 from kodec.runtime.errors import ArgumentError, KodecError
 from kodec.runtime.near import meant
 from kodec.stores.storage import files_below, readable
@@ -79,6 +80,8 @@ class KaitaiDataSource(DataSource):
     Example: see `register`.
     """
 
+    codecs: tuple[Codec, ...] = ()
+
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
 
@@ -89,6 +92,7 @@ class KaitaiDataSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns, as the schema file describes them. Raises: ArgumentError; SchemaError."""
+        _register_codecs(self.codecs)
         options = _options(self.options)
         settings = _settings(options)
         columns = _format(options).schema_of(
@@ -104,6 +108,7 @@ class KaitaiDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader for the columns of `schema`, which may be fewer than there are."""
+        _register_codecs(self.codecs)  # `schema` was called in another process
         return KaitaiReader(schema, _options(self.options))
 
 
@@ -112,6 +117,7 @@ class KaitaiReader(DataSourceReader):
 
     def __init__(self, schema: StructType, options: dict[str, str]) -> None:
         self.options = options
+        self.codecs = registered_codecs()
         self.settings = _settings(options)
         self.names = schema.names
         format = _format(options)
@@ -165,6 +171,7 @@ class KaitaiReader(DataSourceReader):
         """The rows of one part."""
         assert isinstance(partition, FilePartition)
         freeze_imports_once()
+        _register_codecs(self.codecs)
         format = _of_plan(self.plan)
         part = None if partition.part == (0, -1) else partition.part
         try:
@@ -189,6 +196,11 @@ class KaitaiReader(DataSourceReader):
             else:
                 arrays.append(batch.column(name).cast(kind))
         return pa.RecordBatch.from_arrays(arrays, names=list(self.types))
+
+
+def _register_codecs(codecs: Iterable[Codec]) -> None:
+    for codec in codecs:
+        register_codec(codec)
 
 
 def _options(options: Mapping[str, str]) -> dict[str, str]:
@@ -291,7 +303,8 @@ def _types(format: Format, settings: _Settings, names: list[str]) -> dict[str, p
 def register(spark: SparkSession) -> SparkSession:
     """Make ``spark.read.format("kaitai")`` work in this session; the same session is returned.
 
-    The workers need the same version of kodec as the driver.
+    The workers need the same version of kodec as the driver. Codecs that are registered before
+    (`kodec.register_codec`) go to them too.
 
     Args:
         spark: a running session.
@@ -311,5 +324,7 @@ def register(spark: SparkSession) -> SparkSession:
         >>> spark.read.format("kaitai").option("schema", str(schema)).load(str(data)).count()
         3
     """
-    cast("Any", spark).dataSource.register(KaitaiDataSource)
+    # Spark makes sources in processes of its own: a class that is not a module's goes there with its codecs
+    with_codecs = type("WithCodecs", (KaitaiDataSource,), {"codecs": registered_codecs()})
+    cast("Any", spark).dataSource.register(with_codecs if registered_codecs() else KaitaiDataSource)
     return spark
