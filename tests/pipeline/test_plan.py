@@ -10,7 +10,7 @@ import pytest
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import SegmentFiles, TopicPartition
-from kodec.pipeline import export
+from kodec.pipeline import ExportOptions, export
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import DataLoss, SourceSegment, found_logs, list_segments, pack, tasks_of
 from tests.data import DATA
@@ -261,7 +261,8 @@ def test_paths_mean_what_they_mean_elsewhere(case: Case, tmp_path: Path) -> None
 def test_records_that_only_remote_storage_has(on_error: OnError, tmp_path: Path) -> None:
     """Without its tier a topic is not whole, as its log start offset shows."""
     logs = DATA / "tiered-4.3.1/logs"
-    ask = partial(export, logs, tmp_path / "out", engine="local", topics=["tiered"], on_error=on_error)
+    options = ExportOptions(topics=["tiered"], on_error=on_error)
+    ask = partial(export, logs, tmp_path / "out", options, engine="local")
     if on_error != "skip-unreachable":
         with pytest.raises(DataLoss, match=r"offsets 0 to 167 .*--tier"):
             ask()
