@@ -12,6 +12,9 @@ from hypothesis import settings
 from kodec.runtime import compression
 from kodec.runtime.system import POSIX
 
+pytest.register_assert_rewrite("tests.golden")
+from tests.golden import Golden  # noqa: E402
+
 # As wide as they need, as in a pipe: xdist reports about its processes how wide the terminal is.
 os.environ.pop("COLUMNS", None)
 
@@ -89,3 +92,16 @@ def own_codecs() -> Generator[None]:
     """The codecs that a test registers are forgotten after it."""
     yield
     compression._registered.clear()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--golden`: the texts of tests become what they are now."""
+    parser.addoption("--golden", action="store_true", help="write the texts in tests/golden anew")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Generator[Golden]:
+    """Compares texts with those of a file, which `pytest --golden` writes."""
+    texts = Golden(request)
+    yield texts
+    texts.close()
