@@ -322,7 +322,7 @@ USUAL: dict[str, tuple[str | dict[str, str], str, str, str]] = {
     "missing encoding": ("seq:\n- {id: a, type: str, size: 3}\n", "5:17", "the text has no encoding", "meta/encoding"),
     "utf-32": ("seq:\n- {id: a, type: str, size: 4, encoding: utf-32}\n", "5:17", "encoding `utf-32`", "UTF-32LE or UTF-32BE"),
     "a key that needs layouts": ("seq:\n- {id: a, type: u1, -default: 3}\n- {id: b, type: strz, encoding: UTF-8}\n", "6:17", "`strz` is not supported", "`-default` in line 5 is only for layouts"),
-    "versions of null": ("seq:\n- {id: a, type: u1, -versions: 2+}\n", "5:21", "unknown extension key `-versions`", "did you mean `-nullable-versions`?"),
+    "versions of null": ("seq:\n- {id: a, type: u1, -versions: 2+}\n", "5:21", "unknown extension key `-versions`", "`-nullable: 2+` for those in which it may be null"),
     "misspelled encoding": ("seq:\n- {id: a, type: str, size: 4, encoding: UFT-8}\n", "5:17", "encoding `UFT-8`", "`UTF-8`"),
     "ks-version of the future": ({"x.ksy": "meta: {id: x, ks-version: 99}\n"}, "1:27", "needs a newer Kaitai Struct", "0.11"),
     "ks-version that is none": ({"x.ksy": "meta: {id: x, ks-version: 0.7f}\n"}, "1:27", "`ks-version: 0.7f` is not a version", "0.11"),
