@@ -231,7 +231,7 @@ def _mapping(kind: str) -> dict[str, Any]:
         plain = {"allOf": [shape]} if "$ref" in shape else shape
         properties[key] = {**plain, "description": text}
     for key in sorted(keys.older):
-        text = f"{OLDER[key]}; `kodec upgrade-schemas` rewrites it."
+        text = f"Older key: {OLDER[key]}. `kodec upgrade-schemas` rewrites it."
         properties[key] = {"deprecated": True, "description": text}
     others = "|".join(sorted(key[1:] for key in OWN | OLDER.keys()))
     found: dict[str, Any] = {

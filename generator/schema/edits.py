@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import yaml
 
@@ -64,22 +64,21 @@ class Edits:
         _, end = self._lines_of(name, value)
         self._span(self._at(name.end_mark), self.starts[end], f": {new}\n")
 
-    def add(self, node: Node, after: Scalar, key: str, value: str | dict[str, str]) -> None:
-        """A new entry behind another."""
+    def add(self, node: Node, after: Scalar, entries: Mapping[str, str | Mapping[str, str]]) -> None:
+        """New entries behind another."""
         name, old = self._entries(node)[self._index(node, after)]
         if self._is_flow(node):
-            new = (
-                value if isinstance(value, str) else f"{{{', '.join(f'{k}: {v}' for k, v in value.items())}}}"
-            )
             at = self._at(old.end_mark)
-            self._span(at, at, f", {key}: {new}")
+            self._span(at, at, "".join(f", {key}: {_flow(value)}" for key, value in entries.items()))
             return
-        indent = " " * name.start_mark.column
-        lines = [f"{indent}{key}: {value}\n"]
-        if isinstance(value, dict):
-            lines = [f"{indent}{key}:\n", *(f"{indent}  {k}: {v}\n" for k, v in value.items())]
+        indent, lines = " " * name.start_mark.column, ""
+        for key, value in entries.items():
+            if isinstance(value, str):
+                lines += f"{indent}{key}: {value}\n"
+            else:
+                lines += f"{indent}{key}:\n" + "".join(f"{indent}  {k}: {v}\n" for k, v in value.items())
         at = self.starts[self._lines_of(name, old)[1]]
-        self._span(at, at, "".join(lines))
+        self._span(at, at, lines)
 
     def _gone(self, key: tuple[int, int], removed: set[int]) -> Iterator[tuple[int, int, str]]:
         """The spans of removed entries of one mapping."""
@@ -149,6 +148,12 @@ class Edits:
             if line.strip() and not line.lstrip().startswith("#"):
                 last = end
         return start, last
+
+
+def _flow(value: str | Mapping[str, str]) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{{{', '.join(f'{key}: {each}' for key, each in value.items())}}}"
 
 
 def _key(place: Place) -> tuple[int, int]:

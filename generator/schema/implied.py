@@ -12,7 +12,7 @@
 | `-tags` in the element of a list | the type with that list is a tagged section |
 | no `doc` of a version or a tagged section | "Version of the message.", the first paragraph of the type |
 | `-codec: x` on a `switch-on: x` | compressed content has the type of the case `none` |
-| the size of a nullable field, and all sizes in sections and unwrapped types | `-derive` |
+| the size of a nullable or compressed field, and sizes in sections and unwrapped types | `-derive` |
 
 A key of the model that was written out stands at the place of the key that decides it.
 """
@@ -27,6 +27,7 @@ from kodec.generator.problems import Place, Problems, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.files import Unit, collect
 from kodec.generator.schema.inlined import inline, stands_for_instance
+from kodec.generator.schema.keys import OLDER
 from kodec.generator.schema.load import Node, Scalar, copied
 from kodec.generator.schema.owners import Leaf, Owner, conjuncts, parsed, put, sign_of_null, target_of
 from kodec.generator.schema.versions import OPEN, VersionRange
@@ -43,9 +44,28 @@ _RANGE = re.compile(r"none\Z|\d+(\+|-\d+)?\Z")
 
 def written_out(units: Mapping[str, Unit], problems: Problems) -> dict[str, Unit]:
     """Copies of the units with every implied key; the units themselves do not change."""
+    for unit in units.values():
+        _note_older(unit, problems)
     copies = {ident: _copied(unit) for ident, unit in units.items()}
     _write_out(copies, problems)
     return copies
+
+
+def _note_older(unit: Unit, problems: Problems) -> None:
+    """Note the first older key of a file, and gather all."""
+    places: dict[str, Place] = {}
+    todo = [unit.root]
+    while todo:
+        node = todo.pop()
+        for key in node.keys.keys() & OLDER.keys():
+            place = node.keys[key]
+            places[str(key)] = min(place, places.get(str(key), place))
+        todo += [*node.items, *node.map.values()]
+    problems.older.setdefault(unit.root.place.file, set()).update(places)
+    if places:
+        key = min(places, key=lambda key: places[key])
+        hint = f"{OLDER[key]}; `kodec upgrade-schemas` rewrites the file"
+        problems.note(places[key], unit.id, f"`{key}` is an older key", hint)
 
 
 def every_key(units: Mapping[str, Unit]) -> dict[str, WrittenOut]:
@@ -134,7 +154,8 @@ class WrittenOut:
                 self._field(owner, spec)
                 leaves = owner.leaves(spec) or []
                 forms = self.forms[owner.name]
-                self._derive(spec, owner, [each for each in leaves if computed or each.name in forms])
+                always = computed or "-codec" in spec.map
+                self._derive(spec, owner, [each for each in leaves if always or each.name in forms])
             self._docs(owner)
         for enum in self.unit.enums.values():
             for item in enum.map.values():
@@ -251,7 +272,7 @@ class WrittenOut:
             return
         if older := node.map.keys() & {"-since", "-until"}:
             key = min(map(str, older))
-            self.bad(node.map[key], path, f"`{key}` and `-versions` say the same", f"leave `{key}` out")
+            self.bad(node.map[key], path, f"`{key}` and `-versions` mean the same", f"leave `{key}` out")
             return
         self._since(node, found, VersionRange(0, OPEN), given)
 

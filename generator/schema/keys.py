@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
-__all__ = ["IGNORED", "KEYS", "NEWEST", "OLDER", "OWN", "Keys"]
+from kodec.generator.wire import INTRINSICS
+
+__all__ = ["IGNORED", "KEYS", "NEWEST", "OLDER", "OWN", "Keys", "newer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +79,37 @@ OWN = frozenset(key for keys in KEYS.values() for key in keys.own)
 """All of our extension keys."""
 
 OLDER = {
-    "-wire": "Older form of `-primitive`, `-unwrap` and, of a section, `-tags`",
-    "-tail": "Older form of `-trailing-bytes: move`",
-    "-topic": "Older form of `-message: {topic}`",
-    "-flexible": "Older form of `-message: {flexible}`",
-    "-since": "Older form of `if` alone or, of a tag or an enum value, `-versions`",
-    "-until": "Older form of `if` alone or, of a tag or an enum value, `-versions`",
-    "-nullable-versions": "Older form of `-nullable: 2+`",
-    "-inner": "Older form of `-codec: {type}`",
+    "-wire": "write `-primitive`, `-unwrap` or, of a section, `-tags`",
+    "-tail": "write `-trailing-bytes: move`",
+    "-topic": "write `-message: {topic}`",
+    "-flexible": "write `-message: {flexible}`",
+    "-since": "write `if` alone or, of a tag or an enum value, `-versions`",
+    "-until": "write `if` alone or, of a tag or an enum value, `-versions`",
+    "-nullable-versions": "write `-nullable: 2+`",
+    "-inner": "write `-codec: {type}`",
 }
-"""Older keys, which schemas may go on using, with what is written in place of each."""
+"""Older keys, which schemas may go on using, with what to write in place of each."""
+
+_INTRINSIC = "|".join(INTRINSICS)
+_NEWER = {
+    "-wire": (
+        (rf"-wire: ({_INTRINSIC})`", r"-primitive: \1`"),
+        ("-wire: tags`", "-tags`"),
+        ("-wire[^`]*`", "-unwrap`"),
+    ),
+    "-tail": (("-tail`", "-trailing-bytes`"),),
+    "-nullable-versions": (("-nullable-versions`", "-nullable`"),),
+    "-inner": (("-inner[^`]*`", "-codec`"),),
+}
+
+
+def newer(text: str, older: Container[str]) -> str:
+    """A message as one about the newer keys, in a file that has these older ones."""
+    for key, pairs in _NEWER.items():
+        for pattern, shown in pairs if key not in older else ():
+            text = re.sub(f"`{pattern}", f"`{shown}", text)
+    return text
+
 
 IGNORED = re.compile(r"-((webide|imhex|vendor)(-.*)?|affected-by|license)\Z")
 """Extension keys of other tools, wherever they stand. Under `meta` any key may be another tool's."""

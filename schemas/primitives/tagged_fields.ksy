@@ -29,7 +29,6 @@ types:
         doc: Number of the field, unique within its section.
       - id: len_data
         type: unsigned_varint
-        -derive: length_of(data)
         doc: Length of `data`, in bytes.
       - id: data
         size: len_data.value

@@ -196,7 +196,7 @@ WRONG: dict[str, tuple[str, str, str, str, str]] = {
     "codec is no enum": ("seq:\n- {id: c, type: u1}\n- {id: a, size-eos: true, -codec: c, -inner: q}\ntypes:\n  q: {seq: []}\n", "6:35", "x.a", "`-codec` must name an enum field", "attributes.compression"),
     "codec without none": ("seq:\n- {id: c, type: u1, enum: e}\n- {id: a, size-eos: true, -codec: c, -inner: q}\ntypes:\n  q: {seq: []}\nenums:\n  e: {1: gzip}\n", "6:35", "x.a", "needs a value `none`", ""),
     "codec not last": ("seq:\n- {id: c, type: u1, enum: e}\n- {id: a, size: 3, -codec: c, -inner: q}\n- {id: b, type: u1}\ntypes:\n  q: {seq: []}\nenums:\n  e: {0: none}\n", "6:3", "x.a", "must be the last of its type", ""),
-    "codec without inner": ("seq:\n- {id: c, type: u1, enum: e}\n- {id: a, size-eos: true, -codec: c}\nenums:\n  e: {0: none}\n", "6:3", "x.a", "`-codec` and `-inner` go together", ""),
+    "codec without inner": ("seq:\n- {id: c, type: u1, enum: e}\n- {id: a, size-eos: true, -codec: c}\nenums:\n  e: {0: none}\n", "6:35", "x.a", "`-codec` needs the type of the content", "switch-on"),
     "unknown column": ("-row: {columns: [a, bee]}\nseq:\n- {id: a, type: u1}\n- {id: be, type: u1}\n", "4:1", "x", "unknown column `bee`", "be"),
     "peeks overlap": ("seq: []\ninstances:\n  a: {pos: _io.pos, type: u2}\n  b: {pos: _io.pos + 1, type: u2}\n", "7:6", "x.b", "peeked numbers overlap", "once"),
     "peeks of two byte orders": ("seq: []\ninstances:\n  a: {pos: _io.pos, type: u2}\n  b: {pos: _io.pos + 2, type: u2le}\n", "6:6", "x.a", "one byte order", ""),

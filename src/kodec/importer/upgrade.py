@@ -181,7 +181,7 @@ class _File:
                 body = [each for each in fields if each.get("size") is not None]
                 if len(body) != 1 or not self._has(body[0], "size"):
                     return
-                self.edits.add(body[0], "size", "-tags", "{}")
+                self.edits.add(body[0], "size", {"-tags": "{}"})
             self.edits.remove(owner.node, "-wire")
             return
 
@@ -191,10 +191,9 @@ class _File:
         values = {key[1:]: edits.source(node, key) for key in older}
         message = node.get("-message")
         if older and message is None:
-            edits.add(node, older[-1], "-message", values)
+            edits.add(node, older[-1], {"-message": values})
         elif older and message is not None and message.map:
-            for key, value in reversed(values.items()):
-                edits.add(message, list(message.map)[-1], key, value)
+            edits.add(message, list(message.map)[-1], values)
         for key in older:
             edits.remove(node, key)
         field = owner.field("version")
@@ -225,7 +224,7 @@ class _File:
             plain = [case.value for key, case in cases.map.items() if str(key).endswith("::none")]
             if plain != [inner]:
                 if codec.map:
-                    edits.add(codec, list(codec.map)[-1], "type", edits.source(spec, "-inner"))
+                    edits.add(codec, list(codec.map)[-1], {"type": edits.source(spec, "-inner")})
                 else:
                     edits.change(spec, "-codec", f"{{field: {edits.source(spec, '-codec')}, type: {inner}}}")
             edits.remove(spec, "-inner")
@@ -273,7 +272,8 @@ class _File:
                 kind = "presence_of"
                 whole = owner.whole(null.left)
                 numbers = (owner.leaves_of(whole) if whole is not None else None) or []
-            for each in numbers if computed or null is not None else ():
+            always = computed or null is not None or "-codec" in spec.map
+            for each in numbers if always else ():
                 number = owner.field(each.name)
                 if number is None or not self._has(number, "-derive"):
                     continue
@@ -299,19 +299,13 @@ class _File:
             node for node, name in fields if not self._has(node, "-orig-id") and name != NAMES[style](name)
         ]
         named = [node for node in types if plain and _is(node, NAMES["PascalCase"](ids[id(node)]))]
-        whole = plain and bool(named)
-        if len(follow) + len(named) <= 2 * len(others) + 2:
+        if len(follow) + len(named) <= 2 * len(others) + 2 or not all(node.map for node in others):
             return
         for node in [*follow, *named]:
             self.edits.remove(node, "-orig-id")
         for node in others:
-            self.edits.add(node, "id", "-orig-id", "''")
-        root = self.unit.root
-        last = "meta"
-        if whole:
-            self.edits.add(root, last, "-names", style)
-        else:
-            self.edits.add(root, last, "-names", {"fields": style})
+            self.edits.add(node, "id", {"-orig-id": "''"})
+        self.edits.add(self.unit.root, "meta", {"-names": style if plain and named else {"fields": style}})
 
     def _named_fields(self) -> Iterator[tuple[Node, str]]:
         """The fields and tags that `-names` names, with their ids."""
