@@ -108,6 +108,7 @@ class WrittenOut:
         self.owners = [Owner(unit, name, node) for name, node in unit.types.items() if node.map]
         self.forms: Mapping[str, frozenset[str]] = {}
         self.elements: set[str] = set()
+        self._sections: dict[str, str] = {}
 
     def bad(self, at: Node, path: str, text: str, hint: str = "") -> None:
         self.problems.add(at.place, path, text, hint)
@@ -152,9 +153,8 @@ class WrittenOut:
             computed = owner.node.get("-wire") is not None or owner.name in elements
             for spec in owner.fields:
                 self._field(owner, spec)
-                leaves = owner.leaves(spec) or []
-                forms = self.forms[owner.name]
-                always = computed or "-codec" in spec.map
+                always, forms = computed or "-codec" in spec.map, self.forms[owner.name]
+                leaves = (owner.leaves(spec) or []) if always or forms else []
                 self._derive(spec, owner, [each for each in leaves if always or each.name in forms])
             self._docs(owner)
         for enum in self.unit.enums.values():
@@ -179,6 +179,12 @@ class WrittenOut:
 
     def section(self, owner: Owner) -> str:
         """The element of a tagged section; empty for any other type."""
+        found = self._sections.get(owner.name)
+        if found is None:
+            self._sections[owner.name] = found = self._element(owner)
+        return found
+
+    def _element(self, owner: Owner) -> str:
         for spec in owner.fields:
             kind = spec.get("type")
             if spec.get("repeat") is None or kind is None or not isinstance(kind.value, str):
@@ -367,7 +373,7 @@ class WrittenOut:
                 self._name(owner.node, owner.name.rpartition("::")[2], styles["types"], given)
             for spec in owner.fields if "fields" in styles else ():
                 ident = spec.get("id")
-                if ident is not None and self.is_named(owner.name, str(ident.value)):
+                if ident is not None and self.is_named(owner, spec):
                     self._name(spec, str(ident.value), styles["fields"], ident)
                 tags = spec.get("-tags") or _NONE
                 for number, tag in tags.map.items():
@@ -386,17 +392,15 @@ class WrittenOut:
         keys = self.unit.types[name].map.keys() & {"-wire", "-unwrap", "-primitive"}
         return not keys and name not in self.elements
 
-    def is_named(self, name: str, ident: str) -> bool:
+    def is_named(self, owner: Owner, spec: Node) -> bool:
         """Whether a field has data of its own: counts, constants, versions and sections have not."""
-        owner = Owner(self.unit, name, self.unit.types[name])
-        spec = owner.field(ident)
-        if spec is None or not self.is_named_type(name):
+        if "id" not in spec.map or not self.is_named_type(owner.name):
             return False
         valid = spec.get("valid")
         constant = valid is not None and (not isinstance(valid.value, dict) or valid.map.keys() == {"eq"})
         if constant or spec.map.keys() & {"-derive", "contents"}:
             return False
-        if owner.versions and ident == owner.version_field:
+        if owner.versions and spec.map["id"].value == owner.version_field:
             return False
         kind = spec.get("type")
         if kind is None or not isinstance(kind.value, str):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 
 from kodec.generator.problems import Place
 from kodec.generator.schema import expr as ex
@@ -34,8 +36,13 @@ def parsed(node: Node | None) -> ex.Expr | None:
         return None
     if not isinstance(node.value, str):
         return ex.Literal(node.value)
+    return _parsed(node.value)
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> ex.Expr | None:
     with suppress(ex.ExprError):
-        return ex.parse(node.value)
+        return ex.parse(text)
     return None
 
 
@@ -137,7 +144,7 @@ class Owner:
             return None if node is None else parsed(node.get("value"))
 
         for _ in range(len(values)):
-            if expr is None or sum(1 for _ in ex.walk(expr)) > _MOST_PARTS:
+            if expr is None or sum(1 for _ in islice(ex.walk(expr), _MOST_PARTS + 1)) > _MOST_PARTS:
                 return None
             if not ex.names(expr) & values.keys():
                 break

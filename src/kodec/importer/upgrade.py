@@ -309,9 +309,10 @@ class _File:
 
     def _named_fields(self) -> Iterator[tuple[Node, str]]:
         """The fields and tags that `-names` names, with their ids."""
-        for owner in self.owners:
+        for owner, whole in zip(self.owners, self.written.owners, strict=True):
+            named = {each.map["id"].value for each in whole.fields if self.written.is_named(whole, each)}
             for spec in owner.fields:
-                if "id" in spec.map and self.written.is_named(owner.name, str(spec.map["id"].value)):
+                if "id" in spec.map and spec.map["id"].value in named:
                     yield spec, str(spec.map["id"].value)
                 for tag in (spec.get("-tags") or _NONE).map.values():
                     yield tag, str(tag.map["id"].value if tag.map else tag.value)
