@@ -354,7 +354,8 @@ class WrittenOut:
             number = owner.field(each.name)
             if number is not None and number.get("-derive") is None:
                 plus = f" + {each.plus}" if each.plus and not presence else ""
-                put(number, "-derive", f"{kind}({spec.map['id'].value}){plus}", spec)
+                at = spec.get("repeat-expr" if repeated else "if" if presence else "size") or spec
+                put(number, "-derive", f"{kind}({spec.map['id'].value}){plus}", at)
 
     # -- names -----------------------------------------------------------------------------------
 
