@@ -75,10 +75,11 @@ class SchemaError(KodecError):
 
 @dataclass(slots=True)
 class Problems:
-    """The problems found so far, and notes, which stop nothing."""
+    """The problems found so far, and notes, which stop nothing. `older` are the older keys of each file."""
 
     found: list[SchemaProblem] = field(default_factory=list)
     notes: list[SchemaProblem] = field(default_factory=list)
+    older: dict[str, set[str]] = field(default_factory=dict)
 
     def add(self, place: Place, path: str, text: str, hint: str = "") -> None:
         self.found.append(SchemaProblem(place, path, text, hint))

@@ -20,7 +20,7 @@ PAGE = ROOT / "docs/evolving.md"
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 FILES = {"yaml": "formats/reading.ksy", "toml": "pyproject.toml"}
 WRONG = (
-    "  - id: humidity\n    type: u1\n    if: version >= 1\n    -since: 1\n",
+    "  - id: humidity\n    type: u1\n    if: version >= 1\n",
     "  - id: humidity\n    type: u1\n",
 )
 

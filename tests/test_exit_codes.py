@@ -74,6 +74,7 @@ CALLS = {
     "conform": "conform --vectors IN -- true",
     "handoff": "handoff --schemas SCHEMAS --to OUT --name kit",
     "import-kafka": "import-kafka IN --to OUT",
+    "upgrade-schemas": "upgrade-schemas --schemas SCHEMAS",
     "language-server": "language-server",
 }
 LOG_VERBS = [

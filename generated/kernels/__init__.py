@@ -2,7 +2,7 @@
 """Native kernels made from the schemas, where they are built."""
 
 SOURCES = {
-    "record_batch": "4c37e3d2717a94db",
-    "message_set": "eac1c36ff6e1c1a1",
+    "record_batch": "284d6af92e946ed7",
+    "message_set": "1f05736813deabe3",
 }
 """The `SOURCE` of each kernel that is built of what the schemas say now."""

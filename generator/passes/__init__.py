@@ -30,6 +30,7 @@ from kodec.generator.passes.sizes import check_sizes
 from kodec.generator.passes.streamed import check_streamed
 from kodec.generator.plan.layouts import Layouts
 from kodec.generator.problems import Place, Problems, SchemaProblem
+from kodec.generator.schema.keys import newer
 from kodec.generator.schema.model import Model, Schema, Struct
 
 __all__ = ["check", "layouts_needed", "read_from_streams", "run_passes"]
@@ -95,6 +96,10 @@ def check(model: Model, problems: Problems, *, streams: bool = False) -> Model:
         streamed |= {schema.id for schema in schemas}
     left = prune_invalid(model, problems.found)
     problems.found += rows.found
+    problems.found = [
+        replace(each, text=newer(each.text, problems.older.get(each.place.file, ())))
+        for each in problems.found
+    ]
     return Model(
         tuple(replace(each, streamed=True) if each.id in streamed else each for each in left.schemas)
     )

@@ -10,6 +10,8 @@ from kodec.generator.problems import Place, Problems, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.fields import Fields
 from kodec.generator.schema.files import IDENT, Unit, load_unit
+from kodec.generator.schema.implied import written_out
+from kodec.generator.schema.inlined import stands_for_instance
 from kodec.generator.schema.keys import NEWEST
 from kodec.generator.schema.load import Node, word_of
 from kodec.generator.schema.model import (
@@ -109,8 +111,11 @@ def load_units(
 
 def model_of(units: dict[str, Unit], problems: Problems) -> Model:
     """The model of files."""
+    units = written_out(units, problems)
     builder = Builder(units, problems)
-    schemas = [builder.schema(unit) for unit in units.values()]
+    # a number in several forms is written out where fields have it, and has no module
+    all_schemas = [(builder.schema(unit), unit) for unit in units.values()]
+    schemas = [schema for schema, unit in all_schemas if not stands_for_instance(unit.root)]
     modules: dict[str, Schema] = {}
     for schema in schemas:
         other = modules.setdefault(schema.module, schema)
@@ -130,6 +135,7 @@ class Builder(Fields):
         self.known(meta, "meta", "meta")
         self._ks_version(meta)
         structs = tuple(self._struct(name, node) for name, node in unit.types.items())
+        structs = tuple(each for each in structs if not stands_for_instance(unit.types[each.name]))
         enums = tuple(self._enum(name, node) for name, node in unit.enums.items())
         return Schema(
             unit.id,
@@ -220,6 +226,8 @@ class Builder(Fields):
             return None
         self.known(child, "-message", path)
         kind, number = self.words(child, "kind"), self.number(child, "number", path)
+        if child.map and child.map.keys() <= {"topic", "flexible"}:
+            return None
         if not kind or number is None:
             self.bad(child, path, "`-message` needs `kind` and `number`", "{kind: request, number: 3}")
             return None

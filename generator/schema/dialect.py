@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kodec.generator.schema.keys import KEYS, OWN
+from kodec.generator.schema.implied import NAMES
+from kodec.generator.schema.keys import KEYS, OLDER, OWN
 from kodec.generator.schema.model import ARROW_TYPE
-from kodec.generator.schema.type_roles import TRANSPARENT
 from kodec.generator.wire import ENCODINGS, INTRINSICS
 
 __all__ = ["dialect"]
@@ -83,11 +83,11 @@ _ANYWHERE: Mapping[str, tuple[_Shape, str]] = {
         "Enums: a name for each number.",
     ),
     "to-string": (_TEXT, "For other tools: how to show it."),
-    "-wire": (_words(*INTRINSICS, *TRANSPARENT, "tags"), "The primitive that the type is, or stands for."),
+    "-names": (_or(_words(*NAMES), _ref("-names")), "The style of the names in the format's documents."),
+    "-primitive": (_words(*INTRINSICS), "The primitive that the type is."),
+    "-unwrap": (_NAME, "The field or instance that the type stands for."),
     "-row": (_or(_FLAG, _ref("-row")), "One value is one row of a table."),
     "-versions": (_or(_TEXT, _ref("-versions")), "The versions of the message: `0-4`."),
-    "-flexible": (_TEXT, "The flexible versions: `4+`, or `none`."),
-    "-topic": (_TEXT, "The topic that such records are in."),
     "-message": (_ref("-message"), "The identity of the message in other parts of the format."),
     "-roles": (_map(_TEXT, _IDENT), "What its fields mean to programs: a field, or `a.b`, for each role."),
     # of a field or an instance
@@ -112,19 +112,18 @@ _ANYWHERE: Mapping[str, tuple[_Shape, str]] = {
         _or({"type": "string"}, _ref("-derive"), _list(_ref("-derive"))),
         "What the writer computes and the reader checks: length_of(x), count_of(x), crc32c(a..b), max(x.y).",
     ),
-    "-tail": (_words("moves"), "Undescribed bytes after it stay after it when it grows."),
+    "-trailing-bytes": (_words("move"), "Undescribed bytes after it stay after it when it grows."),
     "-default": (_EXPR, "The value written if none is given, and returned if the field is absent."),
-    "-nullable": (_EXPR, "When the field is null; agrees with `if`."),
-    "-nullable-versions": (_TEXT, "The versions in which null is allowed: `2+`; by default all."),
-    "-since": (_WHOLE, "The first version with the field."),
-    "-until": (_WHOLE, "The last version with the field."),
+    "-nullable": (
+        _or(_EXPR, _ref("-nullable")),
+        "The field may be null, in all versions or in some (`2+`): where the part of `if` about it is false.",
+    ),
     "-ignorable": (_FLAG, "In versions without the field its value is dropped, not refused."),
     "-tags": (_map(_or(_NAME, _ref("tag")), _NUMBER), "The typed tags of a tagged section, by number."),
     "-codec": (
         _or({"type": "string"}, _ref("-codec")),
         "The enum field with the codec of the compressed bytes.",
     ),
-    "-inner": ({"type": "string"}, "The type of the compressed content."),
     "-column": (
         _or(_words(False), {"type": "string"}, _ref("-column")),
         "The column of a table: its name, or name, type and value; false hides it.",
@@ -164,6 +163,15 @@ _IN: Mapping[tuple[str, str], tuple[_Shape, str]] = {
     ("-derive", "unpack"): (_words("deflate", "zlib", "gzip"), "How the bytes are decompressed first."),
     ("-derive", "into"): (_NAME, "The value instance of the field's type that has the value."),
     ("-derive", "when"): (_EXPR, "The condition under which it is checked."),
+    ("-nullable", "if"): (_EXPR, "When the field is null."),
+    ("-nullable", "versions"): (_TEXT, "The versions in which null is allowed: `2+`."),
+    ("-names", "types"): (_words(*NAMES), "The style of the names of types."),
+    ("-names", "fields"): (_words(*NAMES), "The style of the names of fields and tags."),
+    ("-codec", "type"): ({"type": "string"}, "The type of the content; by default that of the case `none`."),
+    ("-message", "topic"): (_TEXT, "The topic that such records are in."),
+    ("-message", "flexible"): (_TEXT, "The flexible versions: `4+`, or `none`."),
+    ("tag", "-versions"): (_TEXT, "The versions that have it: `3+`."),
+    ("enum value", "-versions"): (_TEXT, "The versions that have it: `3+`."),
     ("-codec", "field"): (_EXPR, "The enum field with the codec."),
     ("-codec", "replace"): (
         _map({"type": "string"}),
@@ -197,7 +205,6 @@ _REQUIRED = {
     "switch": ["switch-on", "cases"],
     "-derive": ["value"],
     "-codec": ["field"],
-    "-message": ["kind", "number"],
 }
 
 
@@ -223,10 +230,14 @@ def _mapping(kind: str) -> dict[str, Any]:
         # draft 7 ignores other keys next to a reference
         plain = {"allOf": [shape]} if "$ref" in shape else shape
         properties[key] = {**plain, "description": text}
+    for key in sorted(keys.older):
+        text = f"Older key: {OLDER[key]}. `kodec upgrade-schemas` rewrites it."
+        properties[key] = {"deprecated": True, "description": text}
+    others = "|".join(sorted(key[1:] for key in OWN | OLDER.keys()))
     found: dict[str, Any] = {
         "type": "object",
         "properties": properties,
-        "patternProperties": {f"^-(?!({'|'.join(sorted(key[1:] for key in OWN))})$)": {}},
+        "patternProperties": {f"^-(?!({others})$)": {}},
         "additionalProperties": False,
     }
     if kind in _REQUIRED:

@@ -278,8 +278,11 @@ class Fields(Types):
 
     def _codec(self, node: Node, scope: str, path: str) -> Codec | None:
         child, inner = node.get("-codec"), node.get("-inner")
-        if (child is None) != (inner is None):
-            self.bad(node, path, "`-codec` and `-inner` go together")
+        if inner is not None and child is None:
+            self.bad(inner, path, "`-inner` needs `-codec`")
+        if child is not None and inner is None:
+            hint = "a `switch-on` with a case for `none`, or -codec: {field: x, type: y}"
+            self.bad(child, path, "`-codec` needs the type of the content", hint)
         if child is None or inner is None:
             return None
         by_node: Node | None = child

@@ -13,7 +13,7 @@ from kodec.generator.problems import Place, Problems
 from kodec.generator.schema.load import Node, load_file, word_of
 from kodec.generator.schema.overlay import apply_overlay, overlay_beside
 
-__all__ = ["IDENT", "Unit", "found_in", "imported", "listed_imports", "load_unit", "opaque"]
+__all__ = ["IDENT", "Unit", "collect", "found_in", "imported", "listed_imports", "load_unit", "opaque"]
 
 IDENT = re.compile(r"[a-z][a-z0-9_]*\Z")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -119,7 +119,7 @@ def load_unit(
             needs.append(imported(name, each))
     types: dict[str, Node] = {}
     enums: dict[str, Node] = {}
-    _collect(root, ident.value, types, enums, problems)
+    collect(root, ident.value, types, enums, problems)
     for overlay in (overlay_beside(file), overlays.get(ident.value)):
         if overlay is not None:
             beside = overlay.parent == file.parent
@@ -137,9 +137,10 @@ def listed_imports(meta: Node) -> list[Node]:
     return [listed] if isinstance(listed.value, str) else listed.items
 
 
-def _collect(
+def collect(
     node: Node, name: str, types: dict[str, Node], enums: dict[str, Node], problems: Problems
 ) -> None:
+    """Add the types and enums of a type to `types` and `enums`, by their full names."""
     types[name] = node
     for key, into in (("enums", enums), ("types", None)):
         children = node.get(key)
@@ -156,4 +157,4 @@ def _collect(
             elif into is not None:
                 into[full] = value
             else:
-                _collect(value, full, types, enums, problems)
+                collect(value, full, types, enums, problems)

@@ -19,7 +19,7 @@ import yaml
 from kodec.generator.problems import Place, Problems, cut
 from kodec.generator.schema.hints import of_yaml
 
-__all__ = ["Node", "Scalar", "as_yaml", "composed", "load_text", "word_of"]
+__all__ = ["Node", "Scalar", "as_yaml", "composed", "copied", "load_text", "word_of"]
 
 Scalar = str | int | float | bool | None
 
@@ -77,6 +77,14 @@ class Node:
 
     def get(self, key: Scalar) -> Node | None:
         return self.map.get(key)
+
+
+def copied(node: Node) -> Node:
+    """A copy that can be changed without the other."""
+    if isinstance(node.value, dict):
+        values = {key: copied(child) for key, child in node.map.items()}
+        return Node(values, node.place, dict(node.keys))
+    return Node([copied(item) for item in node.items], node.place, {}) if node.items else node
 
 
 @lru_cache(maxsize=256)

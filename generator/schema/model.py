@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kodec.generator.problems import Place
+from kodec.generator.problems import Place, SchemaError, SchemaProblem
 from kodec.generator.schema.expr import Attr, Binary, Expr, Literal, Name, text_of
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.text import NO_TEXT, Text
@@ -537,6 +537,14 @@ class Model:
 
     def schema(self, ident: str) -> Schema:
         return self._schemas[ident]
+
+    def schema_at(self, path: str) -> Schema:
+        """The schema of a file. Raises SchemaError for one that is written out where fields have its type."""
+        for schema in self.schemas:
+            if schema.path == path:
+                return schema
+        text = "its type stands for a number, and is written out where fields have it: it has no module"
+        raise SchemaError([SchemaProblem(Place(path, 1, 1), "", text)])
 
     def schema_of(self, name: str) -> Schema:
         return self._schemas[name.partition("::")[0]]

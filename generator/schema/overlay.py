@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kodec.generator.problems import Place, Problems, nearest
-from kodec.generator.schema.keys import OWN
+from kodec.generator.schema.keys import OLDER, OWN
 from kodec.generator.schema.load import Node, load_file
 
 __all__ = ["BUNDLED", "SUFFIX", "apply_overlay", "overlay_beside", "overlay_files"]
@@ -94,7 +94,7 @@ def _add(root: Node, ident: str, path: str, added: Node, place: Place, problems:
         problems.add(added.place, path, "the keys to add must be a mapping", "{-derive: crc32(a..b)}")
         return
     for key, value in added.map.items():
-        if str(key).startswith("-") and key not in OWN:
+        if str(key).startswith("-") and key not in OWN | OLDER.keys():
             problems.add(added.keys[key], path, f"unknown extension key `{key}`", nearest(str(key), OWN))
         elif not str(key).startswith("-"):
             problems.add(

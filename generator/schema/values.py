@@ -10,7 +10,7 @@ from kodec.generator.problems import Place, Problems, cut, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.files import IDENT, Unit
 from kodec.generator.schema.hints import like_ident, misspelled, of_word
-from kodec.generator.schema.keys import IGNORED, KEYS, OWN, Keys
+from kodec.generator.schema.keys import IGNORED, KEYS, OLDER, OWN, Keys
 from kodec.generator.schema.load import Node, Scalar, word_of
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.text import NO_TEXT, Text, not_text
@@ -59,12 +59,16 @@ class Values:
     @staticmethod
     def _meant(name: str, known: Keys, kind: str) -> str:
         """A hint for a key that is surely one of ours: misspelled, or in a place where it means nothing."""
-        if name in OWN:
+        if name in OWN | OLDER.keys():
+            if name == "-versions" and "if" in known:
+                return "`if` for its own versions, `-nullable: 2+` for those in which it may be null"
             places = [each for each, keys in KEYS.items() if name in keys]
             return f"`{name}` is a key of a {' or a '.join(places)}; {nearest(name, known.own)}".removesuffix(
                 "; "
             )
-        return misspelled(name, [*known.plain, *known.own, *(OWN if name.startswith("-") else ())])
+        return misspelled(
+            name, [*known.plain, *known.own, *known.older, *(OWN if name.startswith("-") else ())]
+        )
 
     def text(self, node: Node, key: str) -> str | None:
         child = node.get(key)

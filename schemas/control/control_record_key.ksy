@@ -1,14 +1,7 @@
 meta:
   id: control_record_key
   title: Kafka control record key
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
   endian: be
 doc: |
   Key of a control record: a record in a batch whose `attributes.is_control` is
@@ -18,8 +11,7 @@ doc-ref: https://kafka.apache.org/documentation/#controlbatch Control Batches
 seq:
   - id: version
     type: s2
-    valid:
-      min: 0
+    valid: {min: 0}
     -default: 0
     doc: |
       Version of the key. Only 0 has been used; Kafka reads any higher version

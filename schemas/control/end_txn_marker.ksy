@@ -1,14 +1,7 @@
 meta:
   id: end_txn_marker
   title: Kafka EndTxnMarker (value of a control record)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
   endian: be
 doc: |
   Value of the control record that ends a transaction (KIP-98). The record's key
@@ -18,8 +11,7 @@ doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/c
 seq:
   - id: version
     type: s2
-    valid:
-      min: 0
+    valid: {min: 0}
     -default: 0
     doc: |
       Version of the value. Only 0 has been used; Kafka reads any higher version

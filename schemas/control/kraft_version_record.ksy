@@ -1,20 +1,11 @@
 meta:
   id: kraft_version_record
   title: Kafka KRaftVersionRecord (value of a control record)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
-  imports:
-    - ../primitives/tagged_fields
+  imports: [../primitives/tagged_fields]
   endian: be
 -orig-id: KRaftVersionRecord
--versions: 0
--flexible: 0+
+-message: {flexible: 0+}
 doc: |
   Value of the control record that sets the feature level `kraft.version`
   (KIP-853).
@@ -23,15 +14,11 @@ seq:
   - id: version
     -orig-id: Version
     type: s2
-    valid:
-      min: 0
-      max: 0
+    valid: {min: 0, max: 0}
     -default: 0
     doc: Version of the message. Kafka always reads the value as version 0.
   - id: kraft_version
     -orig-id: KRaftVersion
     type: s2
     doc: The feature level. From level 1, the set of voters can change.
-  - id: tagged_fields
-    type: tagged_fields
-    doc: Optional fields. None is defined; unknown ones are kept.
+  - {id: tagged_fields, type: tagged_fields}

@@ -1,20 +1,11 @@
 meta:
   id: snapshot_footer_record
   title: Kafka SnapshotFooterRecord (value of a control record)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
-  imports:
-    - ../primitives/tagged_fields
+  imports: [../primitives/tagged_fields]
   endian: be
--orig-id: SnapshotFooterRecord
--versions: 0
--flexible: 0+
+-names: PascalCase
+-message: {flexible: 0+}
 doc: |
   Value of the control record that ends a KRaft snapshot (KIP-630). A snapshot
   without it is incomplete.
@@ -23,11 +14,7 @@ seq:
   - id: version
     -orig-id: Version
     type: s2
-    valid:
-      min: 0
-      max: 0
+    valid: {min: 0, max: 0}
     -default: 0
     doc: Version of the message. Kafka always reads the value as version 0.
-  - id: tagged_fields
-    type: tagged_fields
-    doc: Optional fields. None is defined; unknown ones are kept.
+  - {id: tagged_fields, type: tagged_fields}

@@ -1,20 +1,12 @@
 meta:
   id: cruise_control_metric
   title: Cruise Control metric of a broker, topic or partition
-  application: Cruise Control
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
   encoding: UTF-8
   endian: be
--orig-id: CruiseControlMetric
+-names: camelCase
 -row: true
--topic: __CruiseControlMetrics
--message:
-  kind: cruise-control
-  number: 0
+-message: {kind: cruise-control, number: 0, topic: __CruiseControlMetrics}
 doc: |
   Value of a record that Cruise Control's reporter in a broker writes. The key
   is the name of the topic for metrics of topics, and the id of the broker for
@@ -22,11 +14,9 @@ doc: |
 doc-ref: https://github.com/linkedin/cruise-control/blob/main/cruise-control-metrics-reporter/src/main/java/com/linkedin/kafka/cruisecontrol/metricsreporter/metric/MetricSerde.java MetricSerde
 seq:
   - id: metric_class
-    -orig-id: metricClass
     type: u1
     enum: metric_class
-    -valid:
-      max: 2
+    -valid: {max: 2}
     -column: false
     doc: What the metric belongs to.
   - id: version
@@ -36,50 +26,37 @@ seq:
     -column: false
     doc: Version of the value.
   - id: metric_type
-    -orig-id: metricType
     type: u1
     enum: raw_metric_type
     -column: false
     doc: What is measured.
   - id: time
-    -orig-id: time
     type: s8
-    -column:
-      type: int64
     doc: When it was measured, in milliseconds since 1970-01-01 UTC.
   - id: broker_id
-    -orig-id: brokerId
     type: s4
-    -column:
-      type: int32
     doc: Id of the broker.
   - id: len_topic
     type: s4
-    valid:
-      min: 0
+    valid: {min: 0}
     if: metric_class != metric_class::broker_metric
     -derive: length_of(topic)
     -column: false
     doc: Length of `topic` in bytes.
   - id: topic
-    -orig-id: topic
     size: len_topic
     type: str
     if: metric_class != metric_class::broker_metric
     -column: false
     doc: Name of the topic; empty in metrics of brokers.
   - id: partition
-    -orig-id: partition
     type: s4
     if: metric_class == metric_class::partition_metric
     -default: -1
     -column: false
     doc: Number of the partition; -1 in other metrics.
   - id: value
-    -orig-id: value
     type: f8
-    -column:
-      type: double
     doc: The measured value.
 enums:
   metric_class:

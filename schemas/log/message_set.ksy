@@ -49,8 +49,6 @@ types:
       - id: offset
         type: s8
         -default: 0
-        -column:
-          type: int64
         doc: |
           Offset of the message; in a wrapper, the offset of the last inner
           message. Not covered by the CRC.
@@ -115,22 +113,18 @@ types:
       - id: len_key
         -orig-id: key_length
         type: s4
-        -derive: length_of(key)
         -column: false
         doc: Length of `key`, in bytes. Any negative length means null.
       - id: key
         size: len_key
         if: len_key >= 0
-        -nullable: len_key == -1
-        -column:
-          type: binary
+        -nullable: true
         doc: The key, or null; always null in a wrapper. Null and empty differ.
       - id: len_value
         -orig-id: value_length
         type: s4
         valid:
           expr: _ >= 0 or attributes.compression == compression::none
-        -derive: length_of(value)
         -column: false
         doc: |
           Length of `value`, in bytes. Any negative length means null, which
@@ -138,15 +132,13 @@ types:
       - id: value
         size: len_value
         if: len_value >= 0
-        -nullable: len_value == -1
+        -nullable: true
         -codec:
           field: attributes.compression
           replace:
             lz4: lz4_legacy
           when: magic == 0
-        -inner: message_set
-        -column:
-          type: binary
+          type: message_set
         doc: |
           The value, or null. Null and empty differ. If the compression is not
           `none`, the value is a compressed `message_set`.

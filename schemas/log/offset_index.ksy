@@ -35,8 +35,6 @@ types:
       - id: relative_offset
         -orig-id: relativeOffset
         type: s4
-        -column:
-          type: int32
         doc: |
           Last offset of the batch at `ofs_batch`, minus the segment's base
           offset. Brokers before Kafka 3.8 wrote the last offset of all batches

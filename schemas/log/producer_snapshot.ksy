@@ -10,6 +10,8 @@ meta:
   license: Apache-2.0
   ks-version: '0.10'
   endian: be
+-names:
+  fields: PascalCase
 doc: |
   State of the idempotent and transactional producers (KIP-98) of a partition at
   the offset that names the file. The broker writes it when it rolls a segment
@@ -49,41 +51,26 @@ types:
       about its last batch are -1 (`offset_delta` is 0).
     seq:
       - id: producer_id
-        -orig-id: ProducerId
         type: s8
-        -column:
-          type: int64
         doc: Id of the producer.
       - id: producer_epoch
         -orig-id: Epoch
         type: s2
-        -column:
-          type: int16
         doc: Current epoch of the producer.
       - id: last_sequence
-        -orig-id: LastSequence
         type: s4
         -default: -1
-        -column:
-          type: int32
         doc: Sequence number of its last record; -1 means none.
       - id: last_offset
-        -orig-id: LastOffset
         type: s8
         -default: -1
-        -column:
-          type: int64
         doc: Offset of its last record; -1 means none.
       - id: offset_delta
-        -orig-id: OffsetDelta
         type: s4
         -default: 0
-        -column:
-          type: int32
         doc: |
           Last offset of its last batch, minus the first offset of that batch.
       - id: timestamp
-        -orig-id: Timestamp
         type: s8
         -default: -1
         -column:
@@ -92,18 +79,12 @@ types:
           Largest timestamp of its last batch, in milliseconds since 1970-01-01
           UTC; -1 means none.
       - id: coordinator_epoch
-        -orig-id: CoordinatorEpoch
         type: s4
         -default: -1
-        -column:
-          type: int32
         doc: |
           Epoch of the transaction coordinator that wrote its last marker; -1
           means none.
       - id: current_txn_first_offset
-        -orig-id: CurrentTxnFirstOffset
         type: s8
         -default: -1
-        -column:
-          type: int64
         doc: First offset of its open transaction; -1 means none.

@@ -84,28 +84,22 @@ types:
       - id: len_key
         -orig-id: keyLength
         type: varint
-        -derive: length_of(key)
         -column: false
         doc: Length of `key`, in bytes. Any negative length means null.
       - id: key
         size: len_key.value
         if: len_key.value >= 0
-        -nullable: len_key == -1
-        -column:
-          type: binary
+        -nullable: true
         doc: The key, or null. Null and empty differ.
       - id: len_value
         -orig-id: valueLength
         type: varint
-        -derive: length_of(value)
         -column: false
         doc: Length of `value`, in bytes. Any negative length means null.
       - id: value
         size: len_value.value
         if: len_value.value >= 0
-        -nullable: len_value == -1
-        -column:
-          type: binary
+        -nullable: true
         doc: |
           The value, or null. Null and empty differ. In a compacted topic, null
           deletes the key.
@@ -121,8 +115,6 @@ types:
         type: header
         repeat: expr
         repeat-expr: num_headers.value
-        -column:
-          type: 'list<struct<key: string, value: binary>>'
         doc: |
           Headers in the producer's order; keys may repeat. May be empty, never
           null.
@@ -145,11 +137,10 @@ types:
       - id: len_value
         -orig-id: headerValueLength
         type: varint
-        -derive: length_of(value)
         doc: Length of `value`, in bytes. Any negative length means null.
       - id: value
         -orig-id: Value
         size: len_value.value
         if: len_value.value >= 0
-        -nullable: len_value == -1
+        -nullable: true
         doc: The header's value, or null. Null and empty differ.

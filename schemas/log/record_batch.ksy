@@ -13,6 +13,8 @@ meta:
     - record
   endian: be
   bit-endian: be
+-names:
+  fields: camelCase
 doc: |
   The message format of Apache Kafka 0.11 and later, on disk and on the wire: a
   header of 61 bytes, then the records. If `attributes.compression` is not
@@ -44,7 +46,6 @@ doc-ref: https://kafka.apache.org/documentation/#recordbatch Record Batch
   records: records
 seq:
   - id: base_offset
-    -orig-id: baseOffset
     type: s8
     -default: 0
     doc: |
@@ -61,7 +62,6 @@ seq:
       Length of everything after this field, in bytes: the rest of the header
       (49) and the records. The whole batch is 12 bytes longer.
   - id: partition_leader_epoch
-    -orig-id: partitionLeaderEpoch
     type: s4
     -default: -1
     doc: |
@@ -95,7 +95,6 @@ seq:
       removes the last records, so it can be larger than the last record's
       `offset_delta`; a batch without records keeps it too.
   - id: base_timestamp
-    -orig-id: baseTimestamp
     type: s8
     -default: -1
     doc: |
@@ -114,17 +113,14 @@ seq:
       the timestamp of every record. -1 means none. A batch without records
       keeps it.
   - id: producer_id
-    -orig-id: producerId
     type: s8
     -default: -1
     doc: Id of the idempotent or transactional producer (KIP-98); -1 means none.
   - id: producer_epoch
-    -orig-id: producerEpoch
     type: s2
     -default: -1
     doc: Epoch of that producer; -1 means none.
   - id: base_sequence
-    -orig-id: baseSequence
     type: s4
     -default: -1
     doc: |
@@ -147,7 +143,6 @@ seq:
         'compression::none': record_list
     if: num_records != 0
     -codec: attributes.compression
-    -inner: record_list
     doc: |
       The records if the compression is `none`; otherwise compressed bytes,
       which after decompression are a `record_list`. Kafka does not read bytes
@@ -179,12 +174,10 @@ types:
           If set, the records are control records, which consumers do not return
           to applications. Their keys are of type `control_record_key`.
       - id: is_transactional
-        -orig-id: isTransactional
         type: b1
         -default: false
         doc: If set, the batch is part of a transaction.
       - id: timestamp_type
-        -orig-id: timestampType
         type: b1
         enum: timestamp_type
         -default: create_time
@@ -195,7 +188,7 @@ types:
         -default: none
         doc: Compression of the records. 5 to 7 are not used.
   record_list:
-    -wire: list
+    -unwrap: entries
     doc: The records of a batch after decompression.
     seq:
       - id: entries

@@ -41,8 +41,6 @@ types:
       - id: relative_offset
         -orig-id: relativeOffset
         type: s4
-        -column:
-          type: int32
         doc: |
           Last offset of the batch with that timestamp, minus the segment's base
           offset. Leaders before Kafka 3.7 could write the offset of the message

@@ -43,28 +43,20 @@ types:
       - id: producer_id
         -orig-id: ProducerId
         type: s8
-        -column:
-          type: int64
         doc: Id of the producer whose transaction was aborted.
       - id: first_offset
         -orig-id: FirstOffset
         type: s8
-        -column:
-          type: int64
         doc: |
           Offset of the transaction's first record, which may be in an earlier
           segment.
       - id: last_offset
         -orig-id: LastOffset
         type: s8
-        -column:
-          type: int64
         doc: Offset of the abort marker.
       - id: last_stable_offset
         -orig-id: LastStableOffset
         type: s8
-        -column:
-          type: int64
         doc: |
           Last stable offset when the marker was written: the first offset of
           the oldest transaction that was still open, otherwise `last_offset +

@@ -1,22 +1,11 @@
 meta:
   id: consumer_group_metadata_key
   title: Kafka ConsumerGroupMetadataKey (key in __consumer_offsets)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
-  imports:
-    - ../primitives/text
+  imports: [../primitives/text]
   endian: be
--orig-id: ConsumerGroupMetadataKey
--topic: __consumer_offsets
--message:
-  kind: coordinator-key
-  number: 3
+-names: PascalCase
+-message: {kind: coordinator-key, number: 3, topic: __consumer_offsets}
 doc: >-
   Key of a consumer group of KIP-848, whose assignment the broker computes. A
   null value means that the group was deleted or has become a classic group.
@@ -24,10 +13,8 @@ doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/r
 seq:
   - id: record_type
     type: s2
-    valid:
-      eq: 3
+    valid: 3
     doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
-    -orig-id: GroupId
     type: text(false)
     doc: Id of the consumer group.

@@ -1,22 +1,11 @@
 meta:
   id: group_metadata_key
   title: Kafka GroupMetadataKey (key in __consumer_offsets)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
-  imports:
-    - ../primitives/text
+  imports: [../primitives/text]
   endian: be
--orig-id: GroupMetadataKey
--topic: __consumer_offsets
--message:
-  kind: coordinator-key
-  number: 2
+-names: camelCase
+-message: {kind: coordinator-key, number: 2, topic: __consumer_offsets}
 doc: >-
   Key of a classic consumer group, whose leader computes the assignment. A null
   value means that the group was deleted; its offsets have separate records.
@@ -24,10 +13,8 @@ doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/r
 seq:
   - id: record_type
     type: s2
-    valid:
-      eq: 2
+    valid: 2
     doc: Record type, which determines the schemas of the key and the value.
   - id: group
-    -orig-id: group
     type: text(false)
     doc: Id of the group, `group.id` of its members.

@@ -1,32 +1,19 @@
 meta:
   id: share_group_metadata_key
   title: Kafka ShareGroupMetadataKey (key in __consumer_offsets)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
-  imports:
-    - ../primitives/text
+  imports: [../primitives/text]
   endian: be
--orig-id: ShareGroupMetadataKey
--topic: __consumer_offsets
--message:
-  kind: coordinator-key
-  number: 11
+-names: PascalCase
+-message: {kind: coordinator-key, number: 11, topic: __consumer_offsets}
 doc: >-
   Key of a share group (KIP-932). A null value means that the group was deleted.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupMetadataKey.json ShareGroupMetadataKey
 seq:
   - id: record_type
     type: s2
-    valid:
-      eq: 11
+    valid: 11
     doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
-    -orig-id: GroupId
     type: text(false)
     doc: Id of the share group.

@@ -1,22 +1,11 @@
 meta:
   id: share_group_target_assignment_member_key
   title: Kafka ShareGroupTargetAssignmentMemberKey (key in __consumer_offsets)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
-  imports:
-    - ../primitives/text
+  imports: [../primitives/text]
   endian: be
--orig-id: ShareGroupTargetAssignmentMemberKey
--topic: __consumer_offsets
--message:
-  kind: coordinator-key
-  number: 13
+-names: PascalCase
+-message: {kind: coordinator-key, number: 13, topic: __consumer_offsets}
 doc: >-
   Key of the target assignment of a share group member. A null value means that
   the member has left.
@@ -24,14 +13,11 @@ doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/r
 seq:
   - id: record_type
     type: s2
-    valid:
-      eq: 13
+    valid: 13
     doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
-    -orig-id: GroupId
     type: text(false)
     doc: Id of the share group.
   - id: member_id
-    -orig-id: MemberId
     type: text(false)
     doc: Id of the member that the partitions are assigned to.

@@ -1,22 +1,11 @@
 meta:
   id: share_group_target_assignment_metadata_key
   title: Kafka ShareGroupTargetAssignmentMetadataKey (key in __consumer_offsets)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
-  imports:
-    - ../primitives/text
+  imports: [../primitives/text]
   endian: be
--orig-id: ShareGroupTargetAssignmentMetadataKey
--topic: __consumer_offsets
--message:
-  kind: coordinator-key
-  number: 12
+-names: PascalCase
+-message: {kind: coordinator-key, number: 12, topic: __consumer_offsets}
 doc: >-
   Key of the epoch of a share group's target assignment. A null value means that
   there is no target assignment.
@@ -24,10 +13,8 @@ doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/r
 seq:
   - id: record_type
     type: s2
-    valid:
-      eq: 12
+    valid: 12
     doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
-    -orig-id: GroupId
     type: text(false)
     doc: Id of the share group.

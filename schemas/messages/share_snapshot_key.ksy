@@ -1,23 +1,11 @@
 meta:
   id: share_snapshot_key
   title: Kafka ShareSnapshotKey (key in __share_group_state)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
-  imports:
-    - ../primitives/text
-    - ../primitives/uuid
+  imports: [../primitives/text, ../primitives/uuid]
   endian: be
--orig-id: ShareSnapshotKey
--topic: __share_group_state
--message:
-  kind: coordinator-key
-  number: 0
+-names: PascalCase
+-message: {kind: coordinator-key, number: 0, topic: __share_group_state}
 doc: >-
   Key of the complete state of a share partition: a partition as one share group
   reads it. A null value deletes the state.
@@ -25,18 +13,14 @@ doc-ref: https://github.com/apache/kafka/blob/4.4.0/share-coordinator/src/main/r
 seq:
   - id: record_type
     type: s2
-    valid:
-      eq: 0
+    valid: 0
     doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
-    -orig-id: GroupId
     type: text(false)
     doc: Id of the share group.
   - id: topic_id
-    -orig-id: TopicId
     type: uuid
     doc: Id of the topic.
   - id: partition
-    -orig-id: Partition
     type: s4
     doc: Number of the partition.

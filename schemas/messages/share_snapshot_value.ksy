@@ -1,146 +1,96 @@
 meta:
   id: share_snapshot_value
   title: Kafka ShareSnapshotValue (value in __share_group_state)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
   imports:
+    - ../primitives/count
+    - ../primitives/int32_value
     - ../primitives/tagged_fields
     - ../primitives/unsigned_varint
   endian: be
--orig-id: ShareSnapshotValue
--versions: 0
--flexible: 0+
--topic: __share_group_state
+-names: PascalCase
 -message:
   kind: coordinator-value
   number: 0
+  topic: __share_group_state
+  flexible: 0+
 doc: >-
   Complete state of a share partition (KIP-932): which records are completed,
   and how often the others were delivered. Updates follow it until the next
   snapshot.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/share-coordinator/src/main/resources/common/message/ShareSnapshotValue.json ShareSnapshotValue
 seq:
-  - id: version
-    type: s2
-    valid:
-      min: 0
-      max: 0
-    doc: Version of the message.
+  - {id: version, type: s2, valid: {min: 0, max: 0}}
   - id: snapshot_epoch
-    -orig-id: SnapshotEpoch
     type: s4
     doc: >-
       Number of the snapshot, from 0. The updates that follow it have the same
       number.
   - id: state_epoch
-    -orig-id: StateEpoch
     type: s4
     doc: >-
       Epoch that the group coordinator set when it initialized the state.
       Requests with a lower epoch are rejected.
   - id: leader_epoch
-    -orig-id: LeaderEpoch
     type: s4
     doc: >-
       Leader epoch of the partition, as its leader last sent it; -1 if no leader
       has written yet. Requests with a lower epoch are rejected.
   - id: start_offset
-    -orig-id: StartOffset
     type: s8
     doc: >-
       First offset that the group has not completed; -1 if the group has not
       read yet, and `share.auto.offset.reset` will determine it.
   - id: create_timestamp
-    -orig-id: CreateTimestamp
     type: s8
     doc: >-
       Time at which the state of this share partition was created, in
       milliseconds since 1970-01-01 UTC.
   - id: write_timestamp
-    -orig-id: WriteTimestamp
     type: s8
     doc: >-
       Time at which this snapshot was written, in milliseconds since 1970-01-01
       UTC.
-  - id: num_state_batches_plus_one
-    type: unsigned_varint
-    -valid:
-      expr: _.value >= 1
-    -derive: count_of(state_batches) + 1
-    doc: Number of elements of `state_batches`, plus one.
+  - {id: num_state_batches, type: count(true)}
   - id: state_batches
-    -orig-id: StateBatches
     type: state_batch
     repeat: expr
-    repeat-expr: num_state_batches_plus_one.value - 1
+    repeat-expr: num_state_batches.value
     doc: >-
       Ranges of offsets from `start_offset`, each with one state. Offsets
       outside these ranges have not been delivered yet.
-  - id: tagged_fields
-    type: message_tags
-    doc: Optional fields, known and unknown.
+  - {id: tagged_fields, type: message_tags}
 types:
   state_batch:
-    -orig-id: StateBatch
     doc: A range of offsets with the same state and delivery count.
     seq:
       - id: first_offset
-        -orig-id: FirstOffset
         type: s8
         doc: First offset of the range.
       - id: last_offset
-        -orig-id: LastOffset
         type: s8
         doc: Last offset of the range, inclusive.
       - id: delivery_state
-        -orig-id: DeliveryState
         type: s1
         doc: >-
           State of the records: 0 available, 2 acknowledged, 4 archived.
           Acquired (1) is never stored.
       - id: delivery_count
-        -orig-id: DeliveryCount
         type: s2
         doc: Number of times the records were delivered.
-      - id: tagged_fields
-        type: tagged_fields
-        doc: Optional fields. None is defined; unknown ones are kept.
-  int32_value:
-    -wire: value
-    doc: 'Value of a tagged field: one number.'
-    seq:
-      - id: value
-        type: s4
-        doc: The number.
+      - {id: tagged_fields, type: tagged_fields}
   message_tags:
-    -wire: tags
-    doc: The tagged-field section.
+    doc: Optional fields, known and unknown.
     seq:
-      - id: num_fields
-        type: unsigned_varint
-        -derive: count_of(fields)
-        doc: Number of tagged fields that follow.
+      - {id: num_fields, type: unsigned_varint}
       - id: fields
         type: message_tag
         repeat: expr
         repeat-expr: num_fields.value
-        doc: The tagged fields, in ascending order of their tags.
   message_tag:
-    doc: One optional field.
     seq:
-      - id: tag
-        type: unsigned_varint
-        doc: Number of the field, unique within its section.
-      - id: len_body
-        type: unsigned_varint
-        -derive: length_of(body)
-        doc: Length of `body`, in bytes.
+      - {id: tag, type: unsigned_varint}
+      - {id: len_body, type: unsigned_varint}
       - id: body
         size: len_body.value
         type:
@@ -150,9 +100,7 @@ types:
         -tags:
           0:
             id: delivery_complete_count
-            -orig-id: DeliveryCompleteCount
             -default: -1
             doc: >-
               Number of offsets from `start_offset` that need no further
               delivery; -1 means unknown. Since Kafka 4.2 (KIP-1226).
-        doc: The field's value. The values of unknown tags are kept as bytes.

@@ -2,22 +2,11 @@ meta:
   id: streams_group_current_member_assignment_key
   title: >-
     Kafka StreamsGroupCurrentMemberAssignmentKey (key in __consumer_offsets)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
-  imports:
-    - ../primitives/text
+  imports: [../primitives/text]
   endian: be
--orig-id: StreamsGroupCurrentMemberAssignmentKey
--topic: __consumer_offsets
--message:
-  kind: coordinator-key
-  number: 22
+-names: PascalCase
+-message: {kind: coordinator-key, number: 22, topic: __consumer_offsets}
 doc: >-
   Key of the current assignment of a streams group member. A null value means
   that the member has left.
@@ -25,14 +14,11 @@ doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/r
 seq:
   - id: record_type
     type: s2
-    valid:
-      eq: 22
+    valid: 22
     doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
-    -orig-id: GroupId
     type: text(false)
     doc: Id of the streams group.
   - id: member_id
-    -orig-id: MemberId
     type: text(false)
     doc: Id of the member that the tasks are assigned to.

@@ -2,101 +2,58 @@ meta:
   id: streams_group_target_assignment_member_value
   title: >-
     Kafka StreamsGroupTargetAssignmentMemberValue (value in __consumer_offsets)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
   imports:
+    - ../primitives/count
     - ../primitives/tagged_fields
     - ../primitives/text
-    - ../primitives/unsigned_varint
   endian: be
--orig-id: StreamsGroupTargetAssignmentMemberValue
--versions: 0
--flexible: 0+
--topic: __consumer_offsets
+-names: PascalCase
 -message:
   kind: coordinator-value
   number: 21
+  topic: __consumer_offsets
+  flexible: 0+
 doc: >-
   Target assignment of a streams group member: the tasks that it will run once
   their current owners have revoked them.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTargetAssignmentMemberValue.json StreamsGroupTargetAssignmentMemberValue
 seq:
-  - id: version
-    type: s2
-    valid:
-      min: 0
-      max: 0
-    doc: Version of the message.
-  - id: num_active_tasks_plus_one
-    type: unsigned_varint
-    -valid:
-      expr: _.value >= 1
-    -derive: count_of(active_tasks) + 1
-    doc: Number of elements of `active_tasks`, plus one.
+  - {id: version, type: s2, valid: {min: 0, max: 0}}
+  - {id: num_active_tasks, type: count(true)}
   - id: active_tasks
-    -orig-id: ActiveTasks
     type: task_ids
     repeat: expr
-    repeat-expr: num_active_tasks_plus_one.value - 1
+    repeat-expr: num_active_tasks.value
     doc: Tasks whose records the member will process.
-  - id: num_standby_tasks_plus_one
-    type: unsigned_varint
-    -valid:
-      expr: _.value >= 1
-    -derive: count_of(standby_tasks) + 1
-    doc: Number of elements of `standby_tasks`, plus one.
+  - {id: num_standby_tasks, type: count(true)}
   - id: standby_tasks
-    -orig-id: StandbyTasks
     type: task_ids
     repeat: expr
-    repeat-expr: num_standby_tasks_plus_one.value - 1
+    repeat-expr: num_standby_tasks.value
     doc: >-
       Tasks of which the member will keep a copy of the state, to take over when
       another member fails.
-  - id: num_warmup_tasks_plus_one
-    type: unsigned_varint
-    -valid:
-      expr: _.value >= 1
-    -derive: count_of(warmup_tasks) + 1
-    doc: Number of elements of `warmup_tasks`, plus one.
+  - {id: num_warmup_tasks, type: count(true)}
   - id: warmup_tasks
-    -orig-id: WarmupTasks
     type: task_ids
     repeat: expr
-    repeat-expr: num_warmup_tasks_plus_one.value - 1
+    repeat-expr: num_warmup_tasks.value
     doc: Tasks whose state the member will restore before they move to it.
-  - id: tagged_fields
-    type: tagged_fields
-    doc: Optional fields. None is defined; unknown ones are kept.
+  - {id: tagged_fields, type: tagged_fields}
 types:
   task_ids:
-    -orig-id: TaskIds
     doc: Tasks of one subtopology.
     seq:
       - id: subtopology_id
-        -orig-id: SubtopologyId
         type: text(true)
         doc: Id of the subtopology in the group's topology.
-      - id: num_partitions_plus_one
-        type: unsigned_varint
-        -valid:
-          expr: _.value >= 1
-        -derive: count_of(partitions) + 1
-        doc: Number of elements of `partitions`, plus one.
+      - {id: num_partitions, type: count(true)}
       - id: partitions
-        -orig-id: Partitions
         type: s4
         repeat: expr
-        repeat-expr: num_partitions_plus_one.value - 1
+        repeat-expr: num_partitions.value
         doc: >-
           Numbers of the tasks: a task reads the partition with its number from
           each input topic.
-      - id: tagged_fields
-        type: tagged_fields
-        doc: Optional fields. None is defined; unknown ones are kept.
+      - {id: tagged_fields, type: tagged_fields}

@@ -2,22 +2,11 @@ meta:
   id: streams_group_target_assignment_metadata_key
   title: >-
     Kafka StreamsGroupTargetAssignmentMetadataKey (key in __consumer_offsets)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
-  imports:
-    - ../primitives/text
+  imports: [../primitives/text]
   endian: be
--orig-id: StreamsGroupTargetAssignmentMetadataKey
--topic: __consumer_offsets
--message:
-  kind: coordinator-key
-  number: 20
+-names: PascalCase
+-message: {kind: coordinator-key, number: 20, topic: __consumer_offsets}
 doc: >-
   Key of the epoch of a streams group's target assignment. A null value means
   that there is no target assignment.
@@ -25,10 +14,8 @@ doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/r
 seq:
   - id: record_type
     type: s2
-    valid:
-      eq: 20
+    valid: 20
     doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
-    -orig-id: GroupId
     type: text(false)
     doc: Id of the streams group.

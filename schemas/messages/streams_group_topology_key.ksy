@@ -1,22 +1,11 @@
 meta:
   id: streams_group_topology_key
   title: Kafka StreamsGroupTopologyKey (key in __consumer_offsets)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
-  imports:
-    - ../primitives/text
+  imports: [../primitives/text]
   endian: be
--orig-id: StreamsGroupTopologyKey
--topic: __consumer_offsets
--message:
-  kind: coordinator-key
-  number: 23
+-names: PascalCase
+-message: {kind: coordinator-key, number: 23, topic: __consumer_offsets}
 doc: >-
   Key of the topology of a streams group. A null value means that the group has
   no topology.
@@ -24,10 +13,8 @@ doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/r
 seq:
   - id: record_type
     type: s2
-    valid:
-      eq: 23
+    valid: 23
     doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
-    -orig-id: GroupId
     type: text(false)
     doc: Id of the streams group.

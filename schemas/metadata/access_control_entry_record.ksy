@@ -1,65 +1,42 @@
 meta:
   id: access_control_entry_record
   title: Kafka AccessControlEntryRecord (record in __cluster_metadata)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
-  imports:
-    - ../primitives/tagged_fields
-    - ../primitives/text
-    - ../primitives/uuid
+  imports: [../primitives/tagged_fields, ../primitives/text, ../primitives/uuid]
   endian: be
--orig-id: AccessControlEntryRecord
+-names: PascalCase
 -versions: 0
--flexible: 0+
--topic: __cluster_metadata
--message:
-  kind: metadata
-  number: 18
+-message: {kind: metadata, number: 18, topic: __cluster_metadata, flexible: 0+}
 doc: An ACL was added.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/AccessControlEntryRecord.json AccessControlEntryRecord
 params:
-  - id: version
-    type: s2
-    doc: Version of the message.
+  - {id: version, type: s2}
 seq:
   - id: id
-    -orig-id: Id
     type: uuid
     doc: Random id of the ACL, which identifies it when it is removed.
   - id: resource_type
-    -orig-id: ResourceType
     type: s1
     doc: >-
       Type of the protected resource: 2 topic, 3 group, 4 cluster, 5
       transactional id, 6 delegation token, 7 user.
   - id: resource_name
-    -orig-id: ResourceName
     type: text(true)
     doc: >-
       Name of the protected resource, or the prefix of names; `*` means all. For
       the cluster, `kafka-cluster`.
   - id: pattern_type
-    -orig-id: PatternType
     type: s1
     doc: 'Pattern type: 3 literal, 4 prefixed.'
   - id: principal
-    -orig-id: Principal
     type: text(true)
     doc: >-
       Principal that the ACL applies to, such as `User:alice`; `User:*` means
       everybody.
   - id: host
-    -orig-id: Host
     type: text(true)
     doc: IP address of clients that the ACL applies to; `*` means any.
   - id: operation
-    -orig-id: Operation
     type: s1
     doc: >-
       Operation that is allowed or denied: 2 all, 3 read, 4 write, 5 create, 6
@@ -67,9 +44,6 @@ seq:
       alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens,
       15 two-phase commit.
   - id: permission_type
-    -orig-id: PermissionType
     type: s1
     doc: 'Permission: 2 deny, 3 allow.'
-  - id: tagged_fields
-    type: tagged_fields
-    doc: Optional fields. None is defined; unknown ones are kept.
+  - {id: tagged_fields, type: tagged_fields}

@@ -1,61 +1,33 @@
 meta:
   id: begin_transaction_record
   title: Kafka BeginTransactionRecord (record in __cluster_metadata)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
-  imports:
-    - ../primitives/nullable_text
-    - ../primitives/unsigned_varint
+  imports: [../primitives/nullable_text, ../primitives/unsigned_varint]
   endian: be
--orig-id: BeginTransactionRecord
+-names: camelCase
 -versions: 0
--flexible: 0+
--topic: __cluster_metadata
--message:
-  kind: metadata
-  number: 23
+-message: {kind: metadata, number: 23, topic: __cluster_metadata, flexible: 0+}
 doc: >-
   Begins a metadata transaction (KIP-868): the records up to its end take effect
   together, or not at all.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/BeginTransactionRecord.json BeginTransactionRecord
 params:
-  - id: version
-    type: s2
-    doc: Version of the message.
+  - {id: version, type: s2}
 seq:
-  - id: tagged_fields
-    type: message_tags
-    doc: Optional fields, known and unknown.
+  - {id: tagged_fields, type: message_tags}
 types:
   message_tags:
-    -wire: tags
-    doc: The tagged-field section.
+    doc: Optional fields, known and unknown.
     seq:
-      - id: num_fields
-        type: unsigned_varint
-        -derive: count_of(fields)
-        doc: Number of tagged fields that follow.
+      - {id: num_fields, type: unsigned_varint}
       - id: fields
         type: message_tag
         repeat: expr
         repeat-expr: num_fields.value
-        doc: The tagged fields, in ascending order of their tags.
   message_tag:
-    doc: One optional field.
     seq:
-      - id: tag
-        type: unsigned_varint
-        doc: Number of the field, unique within its section.
-      - id: len_body
-        type: unsigned_varint
-        -derive: length_of(body)
-        doc: Length of `body`, in bytes.
+      - {id: tag, type: unsigned_varint}
+      - {id: len_body, type: unsigned_varint}
       - id: body
         size: len_body.value
         type:
@@ -67,4 +39,3 @@ types:
             id: name
             -orig-id: Name
             doc: Purpose of the transaction, as text, or null.
-        doc: The field's value. The values of unknown tags are kept as bytes.

@@ -1,36 +1,18 @@
 meta:
   id: remove_delegation_token_record
   title: Kafka RemoveDelegationTokenRecord (record in __cluster_metadata)
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
-  imports:
-    - ../primitives/tagged_fields
-    - ../primitives/text
+  imports: [../primitives/tagged_fields, ../primitives/text]
   endian: be
--orig-id: RemoveDelegationTokenRecord
+-names: PascalCase
 -versions: 0
--flexible: 0+
--topic: __cluster_metadata
--message:
-  kind: metadata
-  number: 26
+-message: {kind: metadata, number: 26, topic: __cluster_metadata, flexible: 0+}
 doc: A delegation token was removed because it expired or on request.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/RemoveDelegationTokenRecord.json RemoveDelegationTokenRecord
 params:
-  - id: version
-    type: s2
-    doc: Version of the message.
+  - {id: version, type: s2}
 seq:
   - id: token_id
-    -orig-id: TokenId
     type: text(true)
     doc: Id of the token.
-  - id: tagged_fields
-    type: tagged_fields
-    doc: Optional fields. None is defined; unknown ones are kept.
+  - {id: tagged_fields, type: tagged_fields}

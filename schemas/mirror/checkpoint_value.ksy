@@ -1,25 +1,16 @@
 meta:
   id: checkpoint_value
   title: Kafka MirrorMaker CheckpointValue
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - log
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
-  imports:
-    - ../primitives/text
+  imports: [../primitives/text]
   endian: be
--orig-id: CheckpointValue
--versions: 0
--flexible: none
+-names: camelCase
 -row: true
--topic: '*.checkpoints.internal'
 -message:
   kind: mirror-value
   number: 0
+  topic: '*.checkpoints.internal'
+  flexible: none
 doc: |
   Value of a checkpoint: the offset that the group has committed in the source
   cluster, and its translation.
@@ -27,26 +18,15 @@ doc-ref: https://github.com/apache/kafka/blob/4.1.0/connect/mirror-client/src/ma
 seq:
   - id: version
     type: s2
-    valid:
-      min: 0
-      max: 0
+    valid: {min: 0, max: 0}
     -column: false
     doc: Version of the value.
   - id: upstream_offset
-    -orig-id: upstreamOffset
     type: s8
-    -column:
-      type: int64
     doc: Offset in the source cluster.
   - id: offset
-    -orig-id: offset
     type: s8
-    -column:
-      type: int64
     doc: Offset in the target cluster.
   - id: metadata
-    -orig-id: metadata
     type: text(false)
-    -column:
-      type: string
     doc: Metadata of the commit. Never null.

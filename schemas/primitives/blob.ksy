@@ -1,17 +1,11 @@
 meta:
   id: blob
   title: Kafka BYTES and COMPACT_BYTES
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
   imports:
     - unsigned_varint
   endian: be
--wire: bytes
+-unwrap: value
 doc: |
   Bytes that cannot be null, after their length. Message versions before the
   first flexible version have the length as a 32-bit integer; flexible versions
@@ -27,14 +21,12 @@ seq:
     -valid:
       expr: _.value >= 1
     if: is_compact
-    -derive: length_of(value) + 1
     doc: Length of `value` in bytes, plus one. 0 would mean null.
   - id: len_classic
     type: s4
     valid:
       min: 0
     if: not is_compact
-    -derive: length_of(value)
     doc: Length of `value` in bytes. A negative length would mean null.
   - id: value
     size: len_value

@@ -1,14 +1,8 @@
 meta:
   id: bool8
   title: Kafka BOOLEAN
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
--wire: bool8
+-primitive: bool8
 doc: |
   A boolean in one byte: 0 is false, any other value is true. True is written as
   1.

@@ -1,17 +1,11 @@
 meta:
   id: nullable_blob
   title: Kafka NULLABLE_BYTES and COMPACT_NULLABLE_BYTES
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
   imports:
     - unsigned_varint
   endian: be
--wire: bytes
+-unwrap: value
 doc: |
   Bytes or null, after their length. Message versions before the first flexible
   version have the length as a 32-bit integer: any negative length means null,
@@ -26,17 +20,15 @@ seq:
   - id: len_plus_one
     type: unsigned_varint
     if: is_compact
-    -derive: length_of(value) + 1
     doc: Length of `value` in bytes, plus one. 0 means null.
   - id: len_classic
     type: s4
     if: not is_compact
-    -derive: length_of(value)
     doc: Length of `value` in bytes. Any negative length means null.
   - id: value
     size: len_value
     if: len_value >= 0
-    -nullable: len_value == -1
+    -nullable: true
     doc: The bytes, or null. Null and empty differ.
 instances:
   len_value:

@@ -1,28 +1,19 @@
 meta:
   id: tagged_fields
   title: Kafka tagged-field section
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
   imports:
     - unsigned_varint
--wire: tags
 doc: |
-  The optional fields at the end of every structure of a flexible message
-  version. This is the section of a structure that defines no tags: all its
-  fields are unknown, and are kept as bytes so that they can be written back
-  unchanged.
-doc-ref: >-
-  https://cwiki.apache.org/confluence/display/KAFKA/KIP-482%3A+The+Kafka+Protocol+should+Support+Optional+Tagged+Fields
-  KIP-482
+  Optional fields. None is defined; unknown ones are kept.
+
+  They stand at the end of every structure of a flexible message version. This
+  is the section of a structure that defines no tags: all its fields are
+  unknown, and are kept as bytes so that they can be written back unchanged.
+doc-ref: https://cwiki.apache.org/confluence/display/KAFKA/KIP-482%3A+The+Kafka+Protocol+should+Support+Optional+Tagged+Fields KIP-482
 seq:
   - id: num_fields
     type: unsigned_varint
-    -derive: count_of(fields)
     doc: Number of tagged fields that follow; 0 if there are none.
   - id: fields
     type: tagged_field
@@ -38,8 +29,8 @@ types:
         doc: Number of the field, unique within its section.
       - id: len_data
         type: unsigned_varint
-        -derive: length_of(data)
         doc: Length of `data`, in bytes.
       - id: data
         size: len_data.value
+        -tags: {}
         doc: The field's value, encoded. Never null.

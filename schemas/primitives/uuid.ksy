@@ -1,14 +1,8 @@
 meta:
   id: uuid
   title: Kafka UUID
-  application: Apache Kafka
-  xref:
-    wikidata: Q16235208
-  tags:
-    - serialization
   license: Apache-2.0
-  ks-version: '0.10'
--wire: uuid
+-primitive: uuid
 doc: |
   A UUID as 16 bytes, most significant byte first. All zeros means "no value".
   As text, Kafka writes topic and directory IDs in URL-safe base64 without

@@ -8,7 +8,7 @@ meta:
     - serialization
   license: Apache-2.0
   ks-version: '0.10'
--wire: zigzag64
+-primitive: zigzag64
 doc: |
   Signed 64-bit integer, zigzag-encoded, in 1 to 10 groups of 7 bits, least
   significant group first. The high bit of a byte means that another group

@@ -36,7 +36,7 @@ seq:
     doc: The responses. May be empty, never null.
 types:
   part_list:
-    -wire: list
+    -unwrap: entries
     doc: The responses, one per requested partition.
     seq:
       - id: entries

@@ -14,7 +14,8 @@ meta:
     - tagged_fields
   endian: be
 -versions: 0-3
--flexible: 2+
+-message:
+  flexible: 2+
 doc: Every kind of value, alone and in lists, in versions that have it differently.
 params:
   - id: version
@@ -23,8 +24,8 @@ seq:
   - {id: magic, type: s1, valid: {eq: 7}}
   - {id: small, type: u1}
   - {id: tiny, type: s1, -default: -1}
-  - {id: short, type: u2, if: version >= 1, -since: 1}
-  - {id: signed_short, type: s2, if: version <= 2, -until: 2, -ignorable: true, -default: 5}
+  - {id: short, type: u2, if: version >= 1}
+  - {id: signed_short, type: s2, if: version <= 2, -ignorable: true, -default: 5}
   - {id: word, type: u4}
   - {id: signed_word, type: s4}
   - {id: long, type: u8}
@@ -52,31 +53,29 @@ seq:
   - {id: walks, type: varlong, repeat: expr, repeat-expr: num_walks}
   - id: num_keys
     type: s4
-    -derive: count_of(keys)
   - id: keys
     type: uuid
     repeat: expr
     repeat-expr: num_keys
     if: num_keys >= 0
-    -nullable: num_keys == -1
+    -nullable: true
   - id: num_names_plus_one
     type: unsigned_varint
-    -derive: count_of(names) + 1
   - id: names
     type: nullable_text(version >= 2)
     repeat: expr
     repeat-expr: num_names_plus_one.value - 1
     if: num_names_plus_one.value >= 1
-    -nullable: num_names_plus_one.value == 0
+    -nullable: true
     -default: empty
   - {id: num_branches, type: s2, valid: {min: 0}, -derive: count_of(branches)}
   - {id: branches, type: branch(version), repeat: expr, repeat-expr: num_branches}
   - {id: num_leaves, type: s4, valid: {min: 0}, -derive: count_of(leaves)}
   - {id: leaves, type: leaf, repeat: expr, repeat-expr: num_leaves}
   - {id: plain, type: leaf}
-  - {id: has_bough, type: s1, -derive: presence_of(bough)}
-  - {id: bough, type: branch(version), if: has_bough >= 0, -nullable: has_bough == -1}
-  - {id: tagged_fields, type: message_tags, if: version >= 2, -since: 2}
+  - {id: has_bough, type: s1}
+  - {id: bough, type: branch(version), if: has_bough >= 0, -nullable: true}
+  - {id: tagged_fields, type: message_tags, if: version >= 2}
 types:
   leaf:
     seq:
@@ -88,34 +87,33 @@ types:
         type: s2
     seq:
       - {id: label, type: text(version >= 2)}
-      - {id: age, type: s4, if: version >= 1, -since: 1, -default: 1}
+      - {id: age, type: s4, if: version >= 1, -default: 1}
       - {id: num_twigs, type: u1, -derive: count_of(twigs)}
       - {id: twigs, type: leaf, repeat: expr, repeat-expr: num_twigs}
-      - {id: tagged_fields, type: tagged_fields, if: version >= 2, -since: 2}
+      - {id: tagged_fields, type: tagged_fields, if: version >= 2}
   nullable_leaf:
-    -wire: value
+    -unwrap: value
     seq:
-      - {id: has_value, type: unsigned_varint, -derive: presence_of(value)}
-      - {id: value, type: leaf, if: has_value.value >= 1, -nullable: has_value.value == 0}
+      - {id: has_value, type: unsigned_varint}
+      - {id: value, type: leaf, if: has_value.value >= 1, -nullable: true}
   numbers_list:
-    -wire: list
+    -unwrap: items
     seq:
-      - {id: num_items_plus_one, type: unsigned_varint, -derive: count_of(items) + 1}
+      - {id: num_items_plus_one, type: unsigned_varint}
       - id: items
         type: s4
         repeat: expr
         repeat-expr: num_items_plus_one.value - 1
         if: num_items_plus_one.value - 1 >= 0
-        -nullable: num_items_plus_one.value - 1 == -1
+        -nullable: true
   message_tags:
-    -wire: tags
     seq:
-      - {id: num_fields, type: unsigned_varint, -derive: count_of(fields)}
+      - {id: num_fields, type: unsigned_varint}
       - {id: fields, type: message_tag, repeat: expr, repeat-expr: num_fields.value}
   message_tag:
     seq:
       - {id: tag, type: unsigned_varint}
-      - {id: len_body, type: unsigned_varint, -derive: length_of(body)}
+      - {id: len_body, type: unsigned_varint}
       - id: body
         size: len_body.value
         type:
@@ -129,7 +127,7 @@ types:
             300: f8
         -tags:
           0: {id: since, -default: -1}
-          1: {id: note, -since: 3, -ignorable: true}
+          1: {id: note, -versions: 3+, -ignorable: true}
           5: {id: gift}
           9: {id: marks, -default: 'null'}
           200: {id: last}

@@ -19,7 +19,7 @@ VERSIONS = "-versions: 0-2\nseq:\n- {id: version, type: s2, valid: {min: 0, max:
 
 # The text of `x.ksy` starts in line 4; line and column, then a part of the message.
 CASES = {
-    "compressed content whose size nobody computes": (CODEC % ("", "'e::none': x") + X, "7:17 `n` is the size of compressed content"),
+    "compressed content whose size nobody computes": (CODEC.replace("size: n", "size: n * 2") % ("", "'e::none': x") + X, "7:17 `n` is the size of compressed content"),
     "another type for what is not compressed": (CODEC % (", -derive: length_of(b)", "'e::none': y") + X, "7:84 `-inner: x` is not the type of the case `none`"),
     "no type for what is not compressed": (CODEC % (", -derive: length_of(b)", "'e::gzip': x") + X, "7:73 `-codec` needs a `switch-on` of the codec"),
     "a varint over a fixed number": ("seq: [{id: a, type: v}]\ntypes: {v: {-wire: uvarint32, seq: [{id: x, type: u4}], instances: {value: {value: x}}}}\n", "5:13 `-wire: uvarint32`: other compilers read another number"),

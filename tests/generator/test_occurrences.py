@@ -198,3 +198,12 @@ types:
         renamed({"a.ksy": text}, tmp_path, "a.ksy", text.index("  c: {") + 2, "d")
     with pytest.raises(Unsure, match="something else would change its meaning"):
         renamed({"a.ksy": text}, tmp_path, "a.ksy", text.index("d: {"), "c")
+
+
+def test_a_name_in_the_documents_does_not_follow_in_silence(tmp_path: Path) -> None:
+    text = "meta: {id: x}\n-names: camelCase\nseq:\n- {id: first_one, type: u1}\n"
+    with pytest.raises(Unsure, match=r"write the `-orig-id` of `first_one` first"):
+        renamed({"x.ksy": text}, tmp_path, "x.ksy", text.index("first_one"), "second")
+    text = text.replace("type: u1", "-orig-id: firstOne, type: u1")
+    (place,) = renamed({"x.ksy": text}, tmp_path, "x.ksy", text.index("first_one"), "second")
+    assert text[place.start : place.end] == "first_one"

@@ -143,12 +143,10 @@ NEW_FIELD = f"""\
   - id: epoch_by_test
     type: s4
     if: version >= {NEW}
-    -since: {NEW}
     -ignorable: true
     -default: -1
     doc: Epoch of the member that committed.
-  - id: tagged_fields
-    type: message_tags"""
+  - {{id: tagged_fields, type: message_tags,"""
 
 
 @pytest.fixture(scope="module")
@@ -161,9 +159,8 @@ def evolved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, s
     path = folder / "schemas" / "messages" / "offset_commit_value.ksy"
     text = path.read_text()
     for old, new in (
-        (f"-versions: 0-{NEWEST}", f"-versions: 0-{NEW}"),
-        (f"      max: {NEWEST}", f"      max: {NEW}"),
-        ("  - id: tagged_fields\n    type: message_tags", NEW_FIELD),
+        (f"valid: {{min: 0, max: {NEWEST}}}", f"valid: {{min: 0, max: {NEW}}}"),
+        ("  - {id: tagged_fields, type: message_tags,", NEW_FIELD),
         ("            0: uuid\n", "            0: uuid\n            99: str\n"),
         ("  endian: be\n", "  endian: be\n  encoding: UTF-8\n"),
         ("        -tags:\n", "        -tags:\n          99: named_by_test\n"),

@@ -74,18 +74,15 @@ def made(schemas: Path) -> Path:
 def test_a_definition_becomes_a_schema_that_generates(tmp_path: Path, schemas: Path) -> None:
     plan_import(jar(tmp_path, definition()), schemas).apply()
     text = made(schemas).read_text()
-    assert "prose" not in text and "-topic: __consumer_offsets" in text
+    assert "prose" not in text and "topic: __consumer_offsets" in text
     # what a message, a struct or a field means is for people to write: without `doc`, nobody has yet
     tree = tree_of(text, "made")
     assert "doc" not in tree and "doc" not in tree["types"]["member"]
-    assert {each["id"] for each in tree["seq"] if "doc" not in each} == {
-        "group_id",
-        "epoch",
-        "members",
-        "load",
-    }
+    assert not any("doc" in each for each in tree["seq"])
+    # and what other keys say is not written
+    assert "-names: PascalCase" in text and "-orig-id" not in text and "-derive" not in text
     assert "kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/GroupThingValue.json" in text
-    assert "-nullable-versions: 2-3" in text and "-tags:" in text
+    assert "-nullable: 2-3" in text and "-tags:" in text and len(text.splitlines()) < 80
     generate(schemas, tmp_path / "out_of_definitions")
     module = (tmp_path / "out_of_definitions" / "messages" / "group_thing_value.py").read_text()
     assert '"epoch": range(1, 4)' in module and 'KIND: ClassVar[str] = "coordinator-value"' in module
@@ -101,20 +98,28 @@ def test_a_second_import_changes_nothing(tmp_path: Path, schemas: Path) -> None:
 def test_what_people_wrote_stays(tmp_path: Path, schemas: Path) -> None:
     plan_import(jar(tmp_path, definition()), schemas).apply()
     text = made(schemas).read_text()
-    text = text.replace("  - id: epoch\n", "  - id: group_epoch\n")
     text = text.replace(
-        "-default: -1", "-default: -1\n    -column: false\n    doc: |\n      Said by\n      a person.\n"
+        "  - {id: epoch, type: s4, if: version >= 1, -ignorable: true, -default: -1}\n",
+        "  - id: group_epoch\n    -orig-id: Epoch\n    type: s4\n    if: version >= 1\n    -ignorable: true\n"
+        "    -default: -1\n    -column: false\n    doc: |\n      Said by\n      a person.\n",
     )
     # and wherever else an import leaves it to people: the message, a struct and a field of it, a tagged field
     for line, doc in {
         "doc-ref: https": "doc: Of the message.\n",
         "    params:\n": "    doc: Of a struct.\n",
-        "      - id: joined\n": "        doc: Of a field in it.\n",
     }.items():
         assert text.count(line) == 1
         text = text.replace(line, doc + line)
-    text = text.replace("            -since: 3\n", "            -since: 3\n            doc: Of a tag.\n")
-    text = text.replace("    doc: Version of the message.", "    -default: 1\n    doc: Ours.", 1)
+    text = text.replace(
+        "            -versions: 3+\n", "            -versions: 3+\n            doc: Of a tag.\n"
+    )
+    joined = "{id: joined, type: bool8, if: version >= 2}"
+    version = "{id: version, type: s2, valid: {min: 0, max: 3}}"
+    assert joined in text and version in text
+    lines = "id: joined\n        type: bool8\n        if: version >= 2\n        doc: Of a field in it."
+    text = text.replace(joined, lines)
+    lines = "id: version\n    type: s2\n    valid: {min: 0, max: 3}\n    -default: 1\n    doc: Ours."
+    text = text.replace(version, lines)
     made(schemas).write_text(text)
     assert plan_import(jar(tmp_path, definition()), schemas).changes == ()
     newer = definition({"name": "Rack", "type": "string", "versions": "3+", "taggedVersions": "3+", "tag": 1})
@@ -126,7 +131,7 @@ def test_what_people_wrote_stays(tmp_path: Path, schemas: Path) -> None:
     ]  # fmt: skip
     assert "-column: false" in change.after and "-default: 1\n    doc: Ours." in change.after
     added = [line for line in change.diff().splitlines() if line.startswith("+")]
-    assert any("-orig-id: Rack" in line for line in added)
+    assert any("id: rack" in line for line in added)
 
 
 def test_the_verb_is_a_dry_run_at_first(
@@ -190,15 +195,15 @@ def test_comments_stay_at_their_lines(tmp_path: Path, schemas: Path) -> None:
     plan_import(jar(tmp_path, definition()), schemas).apply()
     text = made(schemas).read_text()
     written = {
-        "  - id: epoch\n": "  # why there is one\n  # at all\n  - id: epoch  # see KIP-848\n",
-        "    type: f8\n": "    type: f8  # of what?\n",
+        "  - {id: epoch, ": "  # why there is one\n  # at all\n  - {id: epoch, ",
+        "if: version <= 1}\n": "if: version <= 1}  # of what?\n",
         "\nseq:\n": "\nseq:\n  # the 'first' one\n",
     }
     for line, commented in written.items():
         assert text.count(line) == 1
         text = text.replace(line, commented)
-    doc = "    doc: |\n      Text with a # in it.\n      # and one at the start\n"
-    text = text.replace("    -default: -1\n", f"    -default: -1\n{doc}", 1) + "# the end\n"
+    doc = "doc: |\n  Text with a # in it.\n  # and one at the start\n"
+    text = text.replace("doc-ref: ", f"{doc}doc-ref: ", 1) + "# the end\n"
     made(schemas).write_text(text)
     newer = json.loads(definition().split("\n", 1)[1].replace('// one "more"', ""))
     # the message is longer by a field, and one that has a comment is gone
@@ -207,7 +212,7 @@ def test_comments_stay_at_their_lines(tmp_path: Path, schemas: Path) -> None:
         {"name": "Rack", "type": "string", "versions": "3+", "taggedVersions": "3+", "tag": 1}
     )
     (change,) = plan_import(jar(tmp_path, json.dumps(newer), "4.5.0"), schemas).changes
-    for line in ("  - id: epoch\n", "\nseq:\n"):
+    for line in ("  - {id: epoch, ", "\nseq:\n"):
         assert written[line] in change.after
     assert doc in change.after and change.after.endswith("# the end\n")
     assert change.lost == ("# of what?",)
@@ -216,9 +221,8 @@ def test_comments_stay_at_their_lines(tmp_path: Path, schemas: Path) -> None:
 
 def test_lost_comments_are_said(tmp_path: Path, schemas: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan_import(jar(tmp_path, definition()), schemas).apply()
-    made(schemas).write_text(
-        made(schemas).read_text().replace("    type: f8\n", "    type: f8  # of what?\n")
-    )
+    text = made(schemas).read_text()
+    made(schemas).write_text(text.replace("if: version <= 1}\n", "if: version <= 1}  # of what?\n"))
     text = definition().replace("float64", "int64")
     source = jar(tmp_path, text, "4.5.0")
     assert main(["import-kafka", str(source), "--schemas", str(schemas)]) == 3

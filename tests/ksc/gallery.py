@@ -17,7 +17,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import oracle
 
-from kodec.importer.text import text_of, tree_of
+from kodec.generator.problems import Problems
+from kodec.generator.schema.build import load_units
+from kodec.generator.schema.files import Unit
+from kodec.generator.schema.implied import written_out
+from kodec.importer.text import ordered, text_of, tree_of
 
 __all__ = ["FORMATS", "gallery"]
 
@@ -33,9 +37,11 @@ _KEPT = ("-orig-id",)
 def gallery(schemas: Path = oracle.SCHEMAS) -> dict[str, str]:
     """The files by their paths in the gallery. Raises: OSError; ValueError for a missing import."""
     names = {path.rpartition("/")[2]: path for path in FORMATS}
+    units = {unit.path: unit for unit in written_out(load_units(schemas, Problems()), Problems()).values()}
     found = {}
     for path in FORMATS:
         tree = tree_of((schemas / f"{path}.ksy").read_text("utf-8"), path)
+        tree = ordered(_with_names(tree, units[f"{path}.ksy"], tree["meta"]["id"]))
         own = set(tree.get("types", {}))
         tree = _own(_plain(tree), names.keys() - own)
         meta = tree["meta"]
@@ -46,6 +52,21 @@ def gallery(schemas: Path = oracle.SCHEMAS) -> dict[str, str]:
                 raise ValueError(f"{path}: imports {missing}, which are not in the gallery")
             meta["imports"] = [f"/{'/'.join(_named(names[each]))}" for each in places]
         found["/".join(_named(path)) + ".ksy"] = text_of(tree)
+    return found
+
+
+def _with_names(tree: dict[Any, Any], unit: Unit, name: str) -> dict[Any, Any]:
+    """With the names of fields that `-names` gives."""
+    seq = unit.types[name].get("seq")
+    fields = []
+    for field, node in zip(tree.get("seq", ()), seq.items if seq is not None else (), strict=True):
+        named = node.get("-orig-id")
+        fields.append(field if named is None else {**field, "-orig-id": named.value})
+    found = {**tree, "seq": fields} if fields else dict(tree)
+    if "types" in tree:
+        found["types"] = {
+            key: _with_names(each, unit, f"{name}::{key}") for key, each in tree["types"].items()
+        }
     return found
 
 

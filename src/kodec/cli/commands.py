@@ -60,6 +60,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "handoff": "Pack schemas for teams that write other languages",
         "language-server": "Serve editors: problems, completion, definitions in schemas",
         "import-kafka": "Write schemas from Kafka's own message definitions",
+        "upgrade-schemas": "Rewrite the older extension keys of schemas",
     },
 }
 

@@ -89,7 +89,7 @@ def collected(
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
             (Path(folder) / path).write_bytes(data)
         model = load(Path(folder))
-    return model, next(schema for schema in model.schemas if schema.path == name)
+    return model, model.schema_at(name)
 
 
 def _closure(

@@ -51,8 +51,8 @@ def violations(old: Path, new: Path) -> list[SchemaProblem]:
     pairs = [(schema, newer.get(schema.path)) for schema in before.schemas]
     if old.is_file():
         # the file, and of what it imports all that both have
-        root = next(schema for schema in before.schemas if schema.path == first)
-        other = next(schema for schema in after.schemas if schema.path == second)
+        root = before.schema_at(first)
+        other = after.schema_at(second)
         pairs = [(root, other), *(pair for pair in pairs if pair[0] != root and pair[1] is not None)]
     for schema, successor in pairs:
         if successor is None:

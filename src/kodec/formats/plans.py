@@ -66,7 +66,7 @@ def model_of_plan(path: Path, *, customized: bool) -> tuple[Model, Schema]:
     """The checked model of a plan, and its schema in it. Raises: as `opened`."""
     name, modules = opened(path, customized=customized)
     model = modules.model()
-    return model, next(schema for schema in model.schemas if schema.path == name)
+    return model, model.schema_at(name)
 
 
 def opened(path: Path, *, customized: bool = False, trusted: bool = False) -> tuple[str, Modules]:

@@ -165,7 +165,7 @@ class Format:
 
     @cached_property
     def _schema(self) -> Schema:
-        return next(schema for schema in self._model.schemas if schema.path == self._name)
+        return self._model.schema_at(self._name)
 
     @cached_property
     def module(self) -> ModuleType:

@@ -84,7 +84,8 @@ def make_kit(
     """
     model = load(schemas)
     name = name or schemas.resolve().name
-    sources = {schema.path: (schemas / schema.path).read_bytes() for schema in model.schemas}
+    read = (file for file in sorted(schemas.rglob("*.ksy")) if not file.name.startswith("."))
+    sources = {file.relative_to(schemas).as_posix(): file.read_bytes() for file in read}
     digest = hashlib.sha256(b"".join(b"%s\0%s\0" % (p.encode(), d) for p, d in sorted(sources.items())))
     version = version or digest.hexdigest()[:12]
     selected = languages() if targets is None else list(targets)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kodec.generator.schema.implied import NAMES
 from kodec.importer.definitions import MessageDef
 from kodec.importer.schemas import snake
 
@@ -19,27 +20,30 @@ _KEPT_WHERE_UNSAID = ("valid", "-valid")
 def names_in(tree: Tree, message: MessageDef) -> dict[tuple[str, str], str]:
     """The existing schema's names of fields, by the names of the definition."""
     structs = {snake(name): name for name in message.structs}
-    names = _names(tree, message.name)
+    names = _names(tree, message.name, tree)
     for ident, subtree in _mapping(tree, "types").items():
         name = str(subtree.get("-orig-id") or structs.get(str(ident), ident))
-        names |= _names(subtree, name)
+        names |= _names(tree, name, subtree)
     # tags stand in types of their own, which are named after the type that they belong to
     for ident, subtree in _mapping(tree, "types").items():
         owner = str(ident).removesuffix("_tag")
         struct = structs.get(owner, message.name)
         for field in _list(subtree, "seq"):
             for tag in _mapping(field, "-tags").values():
-                if isinstance(tag, dict) and "-orig-id" in tag:
-                    names[struct, str(tag["-orig-id"])] = str(tag["id"])
+                if name := _name(tree, tag if isinstance(tag, dict) else {"id": tag}):
+                    names[struct, name] = str(tag["id"] if isinstance(tag, dict) else tag)
     return names
 
 
-def _names(tree: Tree, struct: str) -> dict[tuple[str, str], str]:
-    return {
-        (struct, str(field["-orig-id"])): str(field["id"])
-        for field in _list(tree, "seq")
-        if "-orig-id" in field and "id" in field
-    }
+def _names(root: Tree, struct: str, tree: Tree) -> dict[tuple[str, str], str]:
+    fields = [field for field in _list(tree, "seq") if "id" in field]
+    return {(struct, name): str(field["id"]) for field in fields if (name := _name(root, field))}
+
+
+def _name(root: Tree, spec: Tree) -> str:
+    """The name of a field in the definition: its own, or one in the style of the schema."""
+    style = NAMES.get(root.get("-names", ""))
+    return str(spec.get("-orig-id", "" if style is None else style(str(spec["id"]))))
 
 
 def _mapping(tree: Any, key: str) -> dict[Any, Any]:
@@ -96,7 +100,7 @@ def _field(new: Tree, old: Tree) -> Tree:
     tree = dict(new)
     for key, value in old.items():
         keep = key in _KEPT_IN_FIELD or str(key).startswith("-webide-")
-        unsaid = key in _KEPT_WHERE_UNSAID and key not in new and "-derive" not in new
+        unsaid = key in _KEPT_WHERE_UNSAID and key not in new
         # the version in front is the format's own, whose default no definition has
         front = key == "-default" and new["id"] == "version"
         if keep or unsaid or front:

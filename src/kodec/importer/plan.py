@@ -15,7 +15,7 @@ from kodec.importer.comments import with_comments
 from kodec.importer.definitions import read_definitions
 from kodec.importer.merge import merged, names_in
 from kodec.importer.places import PROTOCOL, place_of
-from kodec.importer.schemas import schema_of, snake
+from kodec.importer.schemas import schema_of, shortened, snake
 from kodec.importer.text import ordered, text_of, tree_of
 from kodec.runtime.errors import StalePlan
 from kodec.runtime.plan import OnStep, Plan, StepReport, ignore
@@ -47,7 +47,7 @@ class SchemaChange:
             (self.before or "").splitlines(keepends=True),
             self.after.splitlines(keepends=True),
             str(self.path),
-            f"{self.path} (from the definition)",
+            f"{self.path} (new)",
         )
         return "".join(lines)
 
@@ -149,7 +149,7 @@ def plan_import(
         before = path.read_text("utf-8") if path.is_file() else None
         old = {} if before is None else tree_of(before, str(path))
         new = schema_of(message, destination, names_in(old, message))
-        tree = ordered(merged(new, old)) if old else ordered(new)
+        tree = ordered(shortened(merged(new, old) if old else new))
         if tree == old:
             unchanged += 1
         else:

@@ -7,14 +7,18 @@ Facts become keys. The meaning of a message, a struct or a field is left to a pe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kodec.generator.schema.versions import VersionRange
+from kodec.generator.schema.expr import Literal, text_of
+from kodec.generator.schema.implied import NAMES
+from kodec.generator.schema.inlined import version_test
+from kodec.generator.schema.owners import conjuncts
+from kodec.generator.schema.versions import OPEN, VersionRange
 from kodec.importer.definitions import BadDefinition, FieldDef, MessageDef, StructDef
 from kodec.importer.places import Place
 
-__all__ = ["Names", "schema_of", "snake"]
+__all__ = ["Names", "schema_of", "shortened", "snake"]
 
 Tree = dict[Any, Any]
 Names = Mapping[tuple[str, str], str]
@@ -34,7 +38,11 @@ _PRIMS = {
 _NUMBERS = tuple(kind for kind in _PRIMS.values() if kind not in ("uuid", "bool8"))
 _SIZED = {"string": "text", "bytes": "blob", "records": "blob"}
 _TAGS = "tagged_fields"
-_IMPORTED = ("blob", "bool8", "nullable_blob", "nullable_text", _TAGS, "text", "unsigned_varint", "uuid")
+_LIBRARY = "uuid int8_value int32_value int64_value nullable_int32_list nullable_uuid_list uuid_list"
+_COMMON = (
+    "blob bool8 count nullable_blob nullable_count nullable_text tagged_fields text unsigned_varint uuid"
+)
+_IMPORTED = frozenset(f"{_COMMON} {_LIBRARY}".split())
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -128,15 +136,15 @@ class _Maker:
             if name != message.name:
                 self._type(name)
         tree: Tree = {"meta": self._meta()}
-        if message.name != self.id:
-            tree["-orig-id"] = message.name
-        if destination.frame != "number":
+        tree["-names"] = style_of(message)
+        tree["-orig-id"] = message.name
+        if destination.frame == "given":
             tree["-versions"] = _range(message.valid)
-            tree["-flexible"] = _range(message.flexible)
+        tree["-message"] = {} if message.number is None else {"kind": message.kind, "number": message.number}
         if destination.topic:
-            tree["-topic"] = destination.topic
-        if message.number is not None:
-            tree["-message"] = {"kind": message.kind, "number": message.number}
+            tree["-message"]["topic"] = destination.topic
+        if destination.frame != "number":
+            tree["-message"]["flexible"] = _range(message.flexible)
         tree["doc-ref"] = destination.link or "https://kafka.apache.org/protocol.html"
         if params:
             tree["params"] = params
@@ -151,11 +159,7 @@ class _Maker:
         meta: Tree = {
             "id": self.id,
             "title": f"Kafka {self.message.name} ({self.destination.what})",
-            "application": "Apache Kafka",
-            "xref": {"wikidata": "Q16235208"},
-            "tags": ["log", "serialization"],
             "license": "Apache-2.0",
-            "ks-version": "0.10",
         }
         if self.imports:
             meta["imports"] = [f"../primitives/{name}" for name in sorted(self.imports)]
@@ -168,21 +172,19 @@ class _Maker:
             if message.number is None:
                 raise self.bad("a key without a number")
             doc = "Record type, which determines the schemas of the key and the value."
-            return [{"id": "record_type", "type": "s2", "valid": {"eq": message.number}, "doc": doc}], []
+            return [{"id": "record_type", "type": "s2", "valid": message.number, "doc": doc}], []
         if self.destination.frame == "given":
-            return [], [{"id": "version", "type": "s2", "doc": "Version of the message."}]
+            return [], [{"id": "version", "type": "s2"}]
         if self.destination.frame == "own":
             return [], []
-        field: Tree = {"id": "version", "type": "s2", "valid": {"min": valid.first, "max": valid.last}}
-        return [field | {"doc": "Version of the message."}], []
+        return [{"id": "version", "type": "s2", "valid": {"min": valid.first, "max": valid.last}}], []
 
     def _type(self, name: str) -> None:
         struct = self._struct(name)
-        tree: Tree = {"-orig-id": name} if name != self._id(name) else {}
+        tree: Tree = {"-orig-id": name}
         if name in self.varies:
             tree["-versions"] = _range(self.reach[name])
-        if name in self.varies:
-            tree["params"] = [{"id": "version", "type": "s2", "doc": "Version of the message."}]
+            tree["params"] = [{"id": "version", "type": "s2"}]
         tree["seq"] = self._seq(struct)
         self.types[self._id(name)] = tree
 
@@ -234,15 +236,14 @@ class _Maker:
             used.add(name)
         return ids
 
-    def _when(self, struct: StructDef, valid: VersionRange) -> tuple[str, Tree]:
-        """The condition on the version, with `-since` and `-until`; nothing if there is none."""
-        reach = self.reach[struct.name]
-        since, until = valid.first > reach.first, valid.last < reach.last
-        keys: Tree = ({"-since": valid.first} if since else {}) | ({"-until": valid.last} if until else {})
-        if since and until:
-            both = f"version >= {valid.first} and version <= {valid.last}"
-            return (f"version == {valid.first}" if valid.first == valid.last else both), keys
-        return f"version >= {valid.first}" if since else f"version <= {valid.last}" if until else "", keys
+    def _when(self, struct: StructDef, valid: VersionRange) -> str:
+        """The condition on the version; empty if every version of the struct is meant."""
+        test = version_test("version", self.reach[struct.name], valid)
+        return (
+            ""
+            if test == Literal(True)
+            else " and ".join(text_of(each).strip("()") for each in conjuncts(test))
+        )
 
     def _flag(self, struct: StructDef, field: FieldDef) -> str:
         """Whether text and bytes are compact, as an expression of the version."""
@@ -254,20 +255,20 @@ class _Maker:
 
     def _ordered(self, tree: Tree) -> Tree:
         order = (
-            "id", "-orig-id", "type", "valid", "-valid", "repeat", "repeat-expr", "if", "-since", "-until",
-            "-ignorable", "-derive", "-default", "-nullable", "-nullable-versions", "doc",
+            "id", "-orig-id", "type", "valid", "repeat", "repeat-expr", "if", "-ignorable", "-default",
+            "-nullable",
         )  # fmt: skip
         return {key: tree[key] for key in order if key in tree}
 
     def _field(self, struct: StructDef, field: FieldDef, ids: Mapping[str, str]) -> Iterator[Tree]:
         valid_versions = self._valid_versions(struct.name, field)
-        condition, versions = self._when(struct, valid_versions)
+        condition = self._when(struct, valid_versions)
         ident = ids[field.name]
-        tree: Tree = {"id": ident, "-orig-id": field.name, **versions}
+        tree: Tree = {"id": ident, "-orig-id": field.name}
         if condition:
             tree["if"] = condition
-        if field.ignorable and tree.keys() & {"if", "-since", "-until"}:
-            tree["-ignorable"] = True
+            if field.ignorable:
+                tree["-ignorable"] = True
         if ident == "version" and self.destination.frame == "own" and struct is self.message.root:
             valid = self.message.valid
             tree["valid"] = {"min": valid.first, "max": valid.last}
@@ -280,17 +281,11 @@ class _Maker:
             tree["type"] = self._struct_type(field.type)
             if nullable:
                 mark = self._free(f"has_{ident}", ids)
-                yield self._ordered(
-                    {
-                        "id": mark,
-                        "type": "s1",
-                        **{key: tree[key] for key in ("if", "-since", "-until") if key in tree},
-                        "-derive": f"presence_of({ident})",
-                        "doc": f"Whether `{ident}` is present: 1, or a negative number if it is null.",
-                    }
-                )
+                yield self._ordered({"id": mark, "type": "s1"} | ({"if": condition} if condition else {})) | {
+                    "doc": f"Whether `{ident}` is present: 1, or a negative number if it is null."
+                }
                 tree["if"] = _both(condition, f"{mark} >= 0")
-                tree["-nullable"] = f"{mark} == -1"
+                tree.setdefault("-nullable", True)
             yield self._ordered(tree)
             return
         tree["type"] = self._plain_type(struct, field, nullable)
@@ -322,47 +317,25 @@ class _Maker:
     def _array(
         self, struct: StructDef, field: FieldDef, tree: Tree, ids: Mapping[str, str], valid: VersionRange
     ) -> Iterator[Tree]:
-        """The count in its form or forms, then the elements."""
+        """The count, then the elements."""
         ident = tree["id"]
         nullable = bool(field.nullable.intersect(valid))
         flexible = self.message.flexible.intersect(valid)
-        classic = VersionRange(valid.first, flexible.first - 1 if flexible else valid.last)
-        counts: list[tuple[str, str]] = []
-        for versions, compact in ((classic, False), (flexible, True)):
-            if not versions:
-                continue
-            condition, keys = self._when(struct, versions)
-            name = self._free(f"num_{ident}_plus_one" if compact else f"num_{ident}", ids)
-            plus = ", plus one" if compact else ""
-            null = "" if not nullable else " 0 means null." if compact else " Any negative number means null."
-            count: Tree = {"id": name, "type": "unsigned_varint" if compact else "s4", **keys}
-            if condition:
-                count["if"] = condition
-            if not nullable:
-                count |= {"-valid": {"expr": "_.value >= 1"}} if compact else {"valid": {"min": 0}}
-            count["-derive"] = f"count_of({ident})" + (" + 1" if compact else "")
-            count["doc"] = f"Number of elements of `{ident}`{plus}.{null}"
-            yield self._ordered(count)
-            counts.append((name, condition))
-            if compact:
-                self.imports.add("unsigned_varint")
-        number = self._number(counts, bool(classic), bool(flexible))
+        compact = "true" if flexible == valid else f"version >= {flexible.first}" if flexible else "false"
+        name = self._free(f"num_{ident}", ids)
+        yield self._count(name, nullable, compact, tree.get("if", ""))
         tree["type"] = self._element(struct, field)
         tree["repeat"] = "expr"
-        tree["repeat-expr"] = number
+        tree["repeat-expr"] = f"{name}.value"
         if nullable:
-            tree["if"] = _both(tree.get("if", ""), f"{number} >= 0")
-            tree["-nullable"] = f"{number} == -1"
+            tree["if"] = _both(tree.get("if", ""), f"{name}.value >= 0")
+            tree.setdefault("-nullable", True)
         yield self._ordered(tree)
 
-    def _number(self, counts: list[tuple[str, str]], classic: bool, flexible: bool) -> str:
-        """How many elements there are, as an expression: of ksc's types for every language."""
-        if classic and flexible:
-            first = self.message.flexible.first
-            (plain, _), (compact, _) = counts
-            more = f"({compact}.value - (1).as<s8>).as<s4>"
-            return f"(version >= {first} ? {more} : {plain}.as<s4>).as<s4>"
-        return f"{counts[0][0]}.value - 1" if flexible else counts[0][0]
+    def _count(self, name: str, nullable: bool, compact: str, condition: str = "") -> Tree:
+        kind = "nullable_count" if nullable else "count"
+        self.imports.add(kind)
+        return {"id": name, "type": f"{kind}({compact})"} | ({"if": condition} if condition else {})
 
     def _free(self, name: str, ids: Mapping[str, str]) -> str:
         """The name, or a longer one where a field has it."""
@@ -405,21 +378,20 @@ class _Maker:
 
     def _nulls(self, field: FieldDef, valid: VersionRange) -> Tree:
         nullable = field.nullable.intersect(valid)
-        return {"-nullable-versions": _range(nullable)} if nullable and nullable != valid else {}
+        return {"-nullable": _range(nullable)} if nullable and nullable != valid else {}
 
     # -- tagged fields ----------------------------------------------------------------------------
 
     def _section(
         self, struct: StructDef, tagged: list[FieldDef], ids: Mapping[str, str], flexible: VersionRange
     ) -> Tree:
-        condition, versions = self._when(struct, flexible)
-        tree: Tree = {"id": _TAGS, **versions}
+        condition = self._when(struct, flexible)
+        tree: Tree = {"id": _TAGS}
         if condition:
             tree["if"] = condition
         if not tagged:
             self.imports.add(_TAGS)
-            doc = "Optional fields. None is defined; unknown ones are kept."
-            return self._ordered(tree | {"type": _TAGS, "doc": doc})
+            return self._ordered(tree | {"type": _TAGS})
         stem = "message" if struct.name == self.message.name else self._id(struct.name)
         self.imports.add("unsigned_varint")
         cases: Tree = {}
@@ -433,49 +405,20 @@ class _Maker:
             if cases[field.tag] in _NUMBERS:
                 # ksc 0.11 writes C++ and Go that do not compile where a choice of a stated size holds numbers
                 cases[field.tag] = self._boxed(field.type)
+        fields = {"id": "fields", "type": f"{stem}_tag", "repeat": "expr", "repeat-expr": "num_fields.value"}
         self.types[f"{stem}_tags"] = {
-            "-wire": "tags",
-            "doc": "The tagged-field section.",
-            "seq": [
-                {
-                    "id": "num_fields",
-                    "type": "unsigned_varint",
-                    "-derive": "count_of(fields)",
-                    "doc": "Number of tagged fields that follow.",
-                },
-                {
-                    "id": "fields",
-                    "type": f"{stem}_tag",
-                    "repeat": "expr",
-                    "repeat-expr": "num_fields.value",
-                    "doc": "The tagged fields, in ascending order of their tags.",
-                },
-            ],
+            "doc": "Optional fields, known and unknown.",
+            "seq": [{"id": "num_fields", "type": "unsigned_varint"}, fields],
         }
-        self.types[f"{stem}_tag"] = {
-            "doc": "One optional field.",
-            "seq": [
-                {
-                    "id": "tag",
-                    "type": "unsigned_varint",
-                    "doc": "Number of the field, unique within its section.",
-                },
-                {
-                    "id": "len_body",
-                    "type": "unsigned_varint",
-                    "-derive": "length_of(body)",
-                    "doc": "Length of `body`, in bytes.",
-                },
-                {
-                    "id": "body",
-                    "size": "len_body.value",
-                    "type": {"switch-on": "tag.value.as<s4>", "cases": cases},
-                    "-tags": tags,
-                    "doc": "The field's value. The values of unknown tags are kept as bytes.",
-                },
-            ],
+        body = {
+            "id": "body",
+            "size": "len_body.value",
+            "type": {"switch-on": "tag.value.as<s4>", "cases": cases},
+            "-tags": tags,
         }
-        return self._ordered(tree | {"type": f"{stem}_tags", "doc": "Optional fields, known and unknown."})
+        numbers = [{"id": name, "type": "unsigned_varint"} for name in ("tag", "len_body")]
+        self.types[f"{stem}_tag"] = {"seq": [*numbers, body]}
+        return self._ordered(tree | {"type": f"{stem}_tags"})
 
     def _tag(
         self, struct: StructDef, field: FieldDef, ids: Mapping[str, str], flexible: VersionRange
@@ -484,10 +427,9 @@ class _Maker:
         if valid.first < flexible.first:
             raise self.bad(f"`{field.name}` is a tagged field of versions that are not flexible")
         tree: Tree = {"id": ids[field.name], "-orig-id": field.name}
-        if valid.first > flexible.first:
-            tree["-since"] = valid.first
-        if valid.last < flexible.last:
-            tree["-until"] = valid.last
+        if valid != flexible:
+            last = OPEN if valid.last == flexible.last else valid.last
+            tree["-versions"] = _range(VersionRange(valid.first if valid.first > flexible.first else 0, last))
         if field.ignorable:
             tree["-ignorable"] = True
         return tree | self._default(field, valid) | self._nulls(field, valid)
@@ -502,20 +444,19 @@ class _Maker:
         kind = self._id(field.type)
         if nullable:
             self.types[f"nullable_{kind}"] = {
-                "-wire": "value",
+                "-unwrap": "value",
                 "doc": f"Value of a tagged field: a `{kind}`, or null.",
                 "seq": [
                     {
                         "id": "has_value",
                         "type": "unsigned_varint",
-                        "-derive": "presence_of(value)",
                         "doc": "Whether `value` is present: 1, or 0 if it is null.",
                     },
                     {
                         "id": "value",
                         "type": kind,
                         "if": "has_value.value >= 1",
-                        "-nullable": "has_value.value == 0",
+                        "-nullable": True,
                         "doc": "The value, or null.",
                     },
                 ],
@@ -525,44 +466,66 @@ class _Maker:
     def _boxed(self, prim: str) -> str:
         """A type that stands for a number."""
         name = f"{prim}_value"
+        if name in _IMPORTED:
+            self.imports.add(name)
+            return name
         self.types[name] = {
-            "-wire": "value",
+            "-unwrap": "value",
             "doc": "Value of a tagged field: one number.",
             "seq": [{"id": "value", "type": _PRIMS[prim], "doc": "The number."}],
         }
         return name
 
     def _list(self, struct: StructDef, field: FieldDef, nullable: bool) -> str:
-        element = self._element(struct, field)
         plain = self._id(field.type) if field.type in self.message.structs else field.type
         name = f"{'nullable_' if nullable else ''}{plain}_list"
-        self.imports.add("unsigned_varint")
-        count: Tree = {
-            "id": "num_items_plus_one",
-            "type": "unsigned_varint",
-            "-valid": {"expr": "_.value >= 1"},
-            "-derive": "count_of(items) + 1",
-            "doc": f"Number of elements, plus one.{' 0 means null.' if nullable else ''}",
-        }
-        items: Tree = {
-            "id": "items",
-            "type": element,
-            "repeat": "expr",
-            "repeat-expr": "num_items_plus_one.value - 1",
-            "doc": "The elements.",
-        }
+        if name in _IMPORTED:
+            self.imports.add(name)
+            return name
+        items: Tree = {"id": "items", "type": self._element(struct, field), "repeat": "expr"}
+        items["repeat-expr"] = "num_items.value"
         if nullable:
-            del count["-valid"]
-            items |= {
-                "if": "num_items_plus_one.value - 1 >= 0",
-                "-nullable": "num_items_plus_one.value - 1 == -1",
-            }
+            items |= {"if": "num_items.value >= 0", "-nullable": True}
         self.types[name] = {
-            "-wire": "list",
+            "-unwrap": "items",
             "doc": "Value of a tagged field: a list with its length" + (", or null." if nullable else "."),
-            "seq": [count, self._ordered(items)],
+            "seq": [self._count("num_items", nullable, "true"), items | {"doc": "The elements."}],
         }
         return name
+
+
+def style_of(message: MessageDef) -> str:
+    """The style of the names of a message's fields."""
+    names = [field.name for struct in (message.root, *message.structs.values()) for field in struct.fields]
+    upper = sum(name[:1].isupper() for name in names)
+    return "PascalCase" if upper * 2 > len(names) else "camelCase"
+
+
+def shortened(tree: Tree) -> Tree:
+    """A schema without the names that `-names` gives."""
+    return _unnamed(tree, NAMES["PascalCase"](tree["meta"]["id"]), NAMES[tree["-names"]])
+
+
+def _unnamed(tree: Tree, name: str, style: Callable[[str], str]) -> Tree:
+    short = {key: value for key, value in tree.items() if (key, value) != ("-orig-id", name)}
+    if "seq" in tree:
+        short["seq"] = [_unnamed_field(spec, style) for spec in tree["seq"]]
+    if "types" in tree:
+        types = tree["types"].items()
+        short["types"] = {key: _unnamed(each, NAMES["PascalCase"](key), style) for key, each in types}
+    return short
+
+
+def _unnamed_field(spec: Tree, style: Callable[[str], str]) -> Tree:
+    spec = dict(spec)
+    valid = spec.get("valid", {})
+    constant = not isinstance(valid, dict) or valid.keys() == {"eq"}
+    if spec.get("-orig-id") == style(spec["id"]) and spec["id"] != "version" and not constant:
+        del spec["-orig-id"]
+    tags = {number: _unnamed_field(tag, style) for number, tag in spec.get("-tags", {}).items()}
+    if tags:
+        spec["-tags"] = {number: tag["id"] if tag.keys() == {"id"} else tag for number, tag in tags.items()}
+    return spec
 
 
 def _range(versions: VersionRange) -> str | int:

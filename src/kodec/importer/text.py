@@ -13,15 +13,15 @@ __all__ = ["ordered", "text_of", "tree_of"]
 
 WIDTH = 80
 _TYPE = (
-    "meta", "-orig-id", "-wire", "-versions", "-flexible", "-row", "-topic", "-message", "doc", "doc-ref",
+    "meta", "-names", "-orig-id", "-primitive", "-unwrap", "-versions", "-row", "-message", "doc", "doc-ref",
     "to-string", "params", "seq", "instances", "types", "enums",
 )  # fmt: skip
 _FIELD = (
     "id", "-orig-id", "pos", "value", "size", "size-eos", "type", "enum", "valid", "-valid", "contents",
-    "repeat", "repeat-expr", "repeat-until", "if", "-since", "-until", "-ignorable", "-derive",
-    "-default", "-nullable", "-nullable-versions", "-codec", "-inner", "-tags", "-column", "doc",
-    "doc-ref",
+    "repeat", "repeat-expr", "repeat-until", "if", "-ignorable", "-derive", "-default", "-nullable",
+    "-codec", "-tags", "-column", "doc", "doc-ref",
 )  # fmt: skip
+_SHORT = ("valid", "-valid", "-message", "-nullable")
 _PLAIN = re.compile(r"[A-Za-z0-9_(./][^#:\n\t]*(?:(?::(?! )|(?<! )#)[^#:\n\t]*)*\Z")
 _NO_TEXT = re.compile(r"(?i)(null|true|false|yes|no|on|off|0[xo]?[0-9a-f_]+|[0-9][0-9_]*([.e][0-9_+-]*)*)\Z")
 
@@ -66,19 +66,44 @@ def _mapping(tree: dict[Any, Any], indent: str) -> list[str]:
     lines: list[str] = []
     for key, value in tree.items():
         name = f"{indent}{key}:"
-        if isinstance(value, dict) and value:
+        if isinstance(value, dict) and (flow := _short(key, value)) and len(name) + len(flow) < WIDTH:
+            lines.append(f"{name} {flow}")
+        elif isinstance(value, dict) and value:
             lines += [name, *_mapping(value, indent + "  ")]
         elif isinstance(value, list) and value:
-            lines += [name, *_items(value, indent + "  ")]
+            plain = f"{name} [{', '.join(map(str, value))}]"
+            is_short = key == "imports" and len(plain) <= WIDTH
+            lines += [plain] if is_short else [name, *_items(value, indent + "  ")]
         else:
             lines += _scalar(name, value, indent)
     return lines
 
 
+def _short(key: Any, value: dict[Any, Any]) -> str:
+    """A rule or an identity in one line; empty for what has lines of its own."""
+    return _flow(value) if key in _SHORT else ""
+
+
+def _flow(value: dict[Any, Any]) -> str:
+    """A mapping in one line; empty if it has lists, texts for people, or signs that need quotes there."""
+    parts: list[str] = []
+    for name, each in value.items():
+        if isinstance(each, dict):
+            inner = _flow(each)
+            parts.append(f"{name}: {inner}" if inner and name in _SHORT else "")
+            continue
+        lines = [""] if isinstance(each, list) or name == "doc" else _scalar(f"{name}:", each, "")
+        parts.append("" if len(lines) > 1 or set(lines[0]) & set(",{}[]") else lines[0])
+    return f"{{{', '.join(parts)}}}" if all(parts) else ""
+
+
 def _items(items: list[Any], indent: str) -> list[str]:
     lines: list[str] = []
     for item in items:
-        if isinstance(item, dict):
+        if isinstance(item, dict) and (short := _flow(item)) and len(indent) + len(short) + 2 <= WIDTH:
+            # a field without a text
+            lines.append(f"{indent}- {short}")
+        elif isinstance(item, dict):
             inner = _mapping(item, indent + "  ")
             lines += [f"{indent}- {inner[0].lstrip()}", *inner[1:]]
         else:

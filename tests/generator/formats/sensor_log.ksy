@@ -76,7 +76,6 @@ types:
             'compression::none': reading_list
         if: num_readings > 0
         -codec: flags.compression
-        -inner: reading_list
         doc: The readings.
   flags:
     seq:
@@ -100,7 +99,7 @@ types:
           max: 15
         doc: Number of self checks that failed.
   reading_list:
-    -wire: list
+    -unwrap: readings
     seq:
       - id: readings
         type: reading
@@ -132,14 +131,13 @@ types:
         doc: Text of the message.
       - id: len_note
         type: varint
-        -derive: length_of(note)
         -column: false
         doc: Length of `note`, in bytes; -1 is none.
       - id: note
         size: len_note.value
         type: str
         if: len_note.value >= 0
-        -nullable: len_note.value == -1
+        -nullable: true
         doc: A remark, or null.
 enums:
   compression:

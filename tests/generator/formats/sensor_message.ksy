@@ -19,7 +19,6 @@ seq:
     type: u1
     enum: unit
     if: version >= 1
-    -since: 1
     -default: celsius
     doc: Unit of the values.
   - id: num_values
@@ -41,12 +40,10 @@ types:
       - id: raw
         type: s2
         if: version < 2
-        -until: 1
         doc: The value in tenths.
       - id: exact
         type: f4
         if: version >= 2
-        -since: 2
         doc: The value.
 enums:
   unit:

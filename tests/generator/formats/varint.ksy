@@ -8,7 +8,7 @@ meta:
     - serialization
   license: Apache-2.0
   ks-version: '0.10'
--wire: zigzag32
+-primitive: zigzag32
 doc: |
   Signed 32-bit integer, zigzag-encoded, in 1 to 5 groups of 7 bits, least
   significant group first. The high bit of a byte means that another group

@@ -60,7 +60,6 @@ seq:
       cases:
         'compression::none': reading_list
     -codec: flags.compression
-    -inner: reading_list
     doc: The readings.
 types:
   flags:
@@ -85,7 +84,7 @@ types:
           max: 15
         doc: Number of self checks that failed.
   reading_list:
-    -wire: list
+    -unwrap: readings
     seq:
       - id: readings
         type: reading
@@ -185,8 +184,8 @@ types:
       - {id: code, type: u2, enum: sky, -default: clear}
       - {id: len_note, type: u1, -derive: length_of(note)}
       - {id: note, type: str, size: len_note}
-      - {id: len_remark, type: s2be, -derive: length_of(remark), -column: false}
-      - {id: remark, size: len_remark, if: len_remark >= 0, -nullable: len_remark == -1}
+      - {id: len_remark, type: s2be, -column: false}
+      - {id: remark, size: len_remark, if: len_remark >= 0, -nullable: true}
       - {id: extra, type: s4, if: is_wet, -default: -7}
       - {id: gust, type: f8be, if: level > 7, -default: 0.5}
       - {id: chill, type: f4, if: level > 3, -default: -2.25}
@@ -209,8 +208,8 @@ types:
       - {id: rest, type: b7}
       - {id: len_name, type: u1, -derive: length_of(name)}
       - {id: name, type: str, size: len_name}
-      - {id: len_raw, type: s1, -derive: length_of(raw)}
-      - {id: raw, size: len_raw, if: len_raw >= 0, -nullable: len_raw == -1}
+      - {id: len_raw, type: s1}
+      - {id: raw, size: len_raw, if: len_raw >= 0, -nullable: true}
 enums:
   compression:
     0: none

@@ -10,7 +10,6 @@ meta:
   ks-version: '0.10'
   imports:
     - unsigned_varint
--wire: tags
 doc: |
   The optional fields at the end of every structure of a flexible message
   version. This is the section of a structure that defines no tags: all its
@@ -22,7 +21,6 @@ doc-ref: >-
 seq:
   - id: num_fields
     type: unsigned_varint
-    -derive: count_of(fields)
     doc: Number of tagged fields that follow; 0 if there are none.
   - id: fields
     type: tagged_field
@@ -42,4 +40,5 @@ types:
         doc: Length of `body`, in bytes.
       - id: body
         size: len_body.value
+        -tags: {}
         doc: The field's value, encoded. Never null.

@@ -8,7 +8,7 @@ meta:
     - serialization
   license: Apache-2.0
   ks-version: '0.10'
--wire: uuid
+-primitive: uuid
 doc: |
   A UUID as 16 bytes, most significant byte first. All zeros means "no value".
   As text, Kafka writes topic and directory IDs in URL-safe base64 without

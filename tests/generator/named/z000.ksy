@@ -13,7 +13,6 @@ seq:
   size: z002 - 41
   type: {switch-on: z004.z015, cases: {'z041::none': z042}}
   -codec: z004.z015
-  -inner: z042
 types:
   z040:
     seq:
@@ -26,7 +25,7 @@ types:
     - {id: z015, type: b2, enum: z041}
     - {id: z016, type: b8, valid: {max: 15}}
   z042:
-    -wire: list
+    -unwrap: z017
     seq:
     - {id: z017, type: z043, repeat: eos}
   z043:
@@ -46,8 +45,8 @@ types:
     - {id: z027, size: 3}
     - {id: z028, type: u1, -derive: length_of(z029)}
     - {id: z029, type: str, size: z028}
-    - {id: z030, type: s2be, -derive: length_of(z031), -column: false}
-    - {id: z031, size: z030, if: z030 >= 0, -nullable: z030 == -1}
+    - {id: z030, type: s2be, -column: false}
+    - {id: z031, size: z030, if: z030 >= 0, -nullable: true}
     - {id: z032, type: s4, if: z023, -default: -7}
     - {id: z033, type: z045}
     - {id: z036, type: u1, -derive: count_of(z037), -column: false}

@@ -1,10 +1,11 @@
 meta: {id: z200, imports: [unsigned_varint, tagged_fields, uuid, part/part], endian: be, bit-endian: be, encoding: UTF-8}
 -versions: {field: z201, range: 0-2}
--flexible: 1+
+-message:
+  flexible: 1+
 params: [{id: z201, type: s2}]
 seq:
 - {id: z202, type: u2, -default: 7}
-- {id: z203, type: u1, enum: z241, if: z201 >= 1, -since: 1, -default: z251}
+- {id: z203, type: u1, enum: z241, if: z201 >= 1, -default: z251}
 - {id: z204, type: uuid}
 - {id: z205, type: z242(z202)}
 - {id: z206, type: unsigned_varint, -derive: count_of(z207) + 1, valid: {expr: _.value >= 1}}
@@ -15,7 +16,7 @@ seq:
 - {id: z298, type: 'part::inner'}
 - {id: z299, type: part}
 - {id: z211, type: z246, repeat: expr, repeat-expr: 2}
-- {id: z212, type: z248, if: z201 >= 1, -since: 1}
+- {id: z212, type: z248, if: z201 >= 1}
 types:
   z242:
     params: [{id: z215, type: u2}]
@@ -74,18 +75,17 @@ types:
     - {id: z229, type: u1}
     - {id: z230, type: s2}
   z231:
-    -wire: value
+    -unwrap: value
     seq:
     - {id: value, type: s4}
   z248:
-    -wire: tags
     seq:
-    - {id: z233, type: unsigned_varint, -derive: count_of(z234)}
+    - {id: z233, type: unsigned_varint}
     - {id: z234, type: z249, repeat: expr, repeat-expr: z233.value}
   z249:
     seq:
     - {id: tag, type: unsigned_varint}
-    - {id: len_body, type: unsigned_varint, -derive: length_of(body)}
+    - {id: len_body, type: unsigned_varint}
     - id: body
       size: len_body.value
       type: {switch-on: tag.value.as<s4>, cases: {0: z231, 1: uuid}}

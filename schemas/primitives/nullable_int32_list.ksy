@@ -1,0 +1,19 @@
+meta:
+  id: nullable_int32_list
+  title: Kafka list of a tagged field, of int32
+  license: Apache-2.0
+  imports:
+    - nullable_count
+  endian: be
+-unwrap: items
+doc: 'Value of a tagged field: a list with its length, or null.'
+doc-ref: https://cwiki.apache.org/confluence/display/KAFKA/KIP-482%3A+The+Kafka+Protocol+should+Support+Optional+Tagged+Fields KIP-482
+seq:
+  - {id: num_items, type: nullable_count(true)}
+  - id: items
+    type: s4
+    repeat: expr
+    repeat-expr: num_items.value
+    if: num_items.value >= 0
+    -nullable: true
+    doc: The elements.
