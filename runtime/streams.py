@@ -716,7 +716,7 @@ class _Writing(Settling):
     def calculate(self) -> None:
         """Compute what follows from bytes that are there now."""
         for node in self.calculated:
-            for field, value, _, _ in node._unkept(node._calculate):
+            for field, value in node._unkept(lambda: [(each[0], each[1]()) for each in node._calculate()]):  # noqa: B023  # called here
                 name, _, member = field.partition(".")
                 # what is absent stays so
                 if member and (inner := getattr(node, name)) is not None:
@@ -2251,21 +2251,26 @@ class StreamNode(_Base):
             data = made
         return len(data) if function == "length_of" else CHECKSUMS[function](data)
 
-    def _calculate(self) -> Iterable[tuple[str, Any, bool, str]]:
+    def _calculate(self) -> Iterable[tuple[str, Callable[[], Any], bool, str]]:
         return ()
 
     def _check(self) -> None:
         """Compare what follows from bytes with what was read. Raises: CrcMismatch, Malformed."""
         assert self._io is not None
         opt = self._io.state.opt
-        if not (opt.check_crc or opt.verify):
-            return
-        for name, value, checksum, verify in self._unkept(self._calculate):
-            have: Any = self
-            for part in name.split("."):
-                have = None if have is None else getattr(have, part)
-            if have is None or verify == "no" or not (opt.check_crc if checksum else opt.verify):
+        if opt.check_crc or opt.verify:
+            self._unkept(lambda: self._compare(opt))
+
+    def _compare(self, opt: ReadOptions) -> None:
+        for field, value_of, checksum, verify in self._calculate():
+            if verify == "no" or not (opt.check_crc if checksum else opt.verify):
                 continue
+            have: Any = self
+            for part in field.split("."):
+                have = None if have is None else getattr(have, part)
+            if have is None:
+                continue
+            value, name = value_of(), field.partition(".")[0]
             if have == value or (verify == "at_least" and have >= value):
                 continue
             if checksum and isinstance(value, int):
@@ -2290,11 +2295,11 @@ class StreamNode(_Base):
                     return groups
         raise self._wrong(member, "no groups of bits are this number", number)
 
-    def _unkept(self, compute: Callable[[], Iterable[T]]) -> list[T]:
+    def _unkept(self, compute: Callable[[], T]) -> T:
         """What is computed, without the instances that were read for it: nobody asked for them."""
         before = dict(self._values or {})
         try:
-            return list(compute())
+            return compute()
         finally:
             if self._values is not None and self._values != before:
                 self._values = before
