@@ -1762,7 +1762,10 @@ class StreamNode(_Base):
             node._keep()
 
     def __eq__(self, other: object) -> bool:
-        """Whether both are of one class and have the same fields, however deep these are."""
+        """Whether both are of one class and have the same fields, however deep these are.
+
+        None equals what a writer computes for it.
+        """
         if other.__class__ is not self.__class__:
             return NotImplemented
         todo: list[tuple[Any, Any]] = [(self, other)]
@@ -1780,7 +1783,10 @@ class StreamNode(_Base):
                     continue
                 seen.add((id(first), id(second)))
                 names = [spec.name for spec in fields(first) if spec.compare]
-                todo += [(getattr(first, name), getattr(second, name)) for name in reversed(names)]
+                for name in reversed(names):
+                    pair = getattr(first, name), getattr(second, name)
+                    if name not in first._follows or None not in pair:
+                        todo.append(pair)
             elif len(first) != len(second):
                 return False
             else:
