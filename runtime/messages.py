@@ -97,10 +97,10 @@ def alike(first: Any, second: object, computed: tuple[str, ...]) -> bool:
 
     None equals what a writer computes for it.
     """
-    kind: Any = type(first)
-    if type(second) is not kind:
+    of_one_class = second.__class__ is first.__class__
+    if not of_one_class:
         return False
-    for each in fields(kind):
+    for each in fields(first):
         one, two = getattr(first, each.name), getattr(second, each.name)
         if each.compare and one != two and (each.name not in computed or None not in (one, two)):
             return False
