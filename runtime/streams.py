@@ -1007,10 +1007,20 @@ class ByteSink:
             raise EncodeError(name, "negative position", have=pos)
         return ByteSink(self.state, owner=self.owner, base=pos)
 
-    def put_at(self, name: str, node: StreamNode, solve: Solve | None = None, of: str = "") -> None:
+    def put_at(
+        self,
+        name: str,
+        node: StreamNode,
+        solve: Solve | None = None,
+        of: str = "",
+        *,
+        align: int = 0,
+        fill: int = 0,
+    ) -> None:
         """Put an instance, written to what `seek` gave, at its position.
 
-        `of` are the fields that this is computed of, where it is not known how to change them.
+        `of` are the fields that this is computed of, where it is not known how to change them. Where `align`
+        is not 0, one that is chosen is a multiple of it, and `fill` is in front of it.
         """
         self.align()
         owner = self.owner
@@ -1021,6 +1031,7 @@ class ByteSink:
         stop += len(self.after)
         read = None if node._places is None else node._places.get(name)
         placed = _Placed(self.base, self.out, self._unnamed, name, solve, read, of, len(self.after))
+        placed.align, placed.fill = align, fill
         if read is not None and placed.blank(self.state):
             if read[0] != self.base:
                 # where it was read is as good as any other place
@@ -1309,9 +1320,24 @@ class ByteSink:
         return self.done
 
     def _described(self, start: int, known: bytes, value: StreamNode) -> bool:
-        """Whether bytes after what was read in sequence are those of instances, or zeros between them."""
+        """Whether bytes after what was read in sequence are those of instances, or fill the room between."""
         placed = [(each.read[0], each.read_stop) for each in self.placed if each.read is not None]
-        return _covered(start, known, placed) or _covered(start, known, value._ranges(known))
+        fills = bytes({0, *(each.fill for each in self.placed)})
+        return any(_covered(start, known, each, fills) for each in (placed, value._ranges(known)))
+
+    def _clear(self, out: bytearray, written: int, value: object) -> None:
+        """Leave nothing of what was read where an instance has moved from, or has become smaller."""
+        for each in self.placed:
+            if each.read is None or each.blank(self.state):
+                continue
+            start = each.stop if each.stays else each.read[0]
+            if not each.stays and isinstance(value, StreamNode) and id(value) not in self.state.touched:
+                # others may stand there
+                self.state.unread.append(value)
+                raise EncodeError("", _NO_PLACE, need=each.read[0], have=each.pos)
+            start, stop = max(start, written), min(each.read_stop, len(out))
+            if start < stop:
+                out[start:stop] = bytes([each.fill]) * (stop - start)
 
     def _put_instances(
         self, out: bytearray, written: int, known: bytes | None, value: object, size: int | None
@@ -1323,9 +1349,11 @@ class ByteSink:
             sequence = value._stop - value._io.base
         for each in self.placed:
             each.compare(known, out)
+        if known is not None:
+            self._clear(out, written, value)
         end = max([len(out), *(each.stop for each in self.placed if not each.blank(state))])
         done = [(0, written)]
-        for each in sorted(self.placed, key=lambda each: (each.same, -len(each.data))):
+        for each in sorted(self.placed, key=lambda each: (each.same, 0 if each.align else -len(each.data))):
             pos, data, blank = each.pos, each.data, each.blank(state)
             if not data and not blank:
                 continue
@@ -1338,7 +1366,7 @@ class ByteSink:
                 if each.moved(state):
                     # another one with the same position is
                     continue
-                to = end + -end % _alignment(4 if each.read is None else pos)
+                to = end + -end % (each.align or _alignment(4 if each.read is None else pos))
                 state.settle(each.name, to, pos, each.solve, "has no room at its position")
                 end = to + len(data)
                 continue
@@ -1357,6 +1385,7 @@ class ByteSink:
             if len(out) < each.stop:
                 if size is not None and each.stop > size:
                     raise EncodeError(each.name, "past the end of its stream", need=size, have=each.stop)
+                out += bytes([each.fill]) * max(0, pos - len(out))
                 out += bytes(each.stop - len(out))
             out[pos : each.stop] = data
             done.append((pos, each.stop))
@@ -1364,20 +1393,20 @@ class ByteSink:
             del out[max([written, *(each.stop for each in self.placed)]) :]
 
 
-def _covered(start: int, known: bytes, ranges: list[tuple[int, int]]) -> bool:
-    """Whether ranges cover all bytes from `start` on but zeros."""
+def _covered(start: int, known: bytes, ranges: list[tuple[int, int]], fills: bytes) -> bool:
+    """Whether ranges cover all bytes from `start` on but those of `fills`."""
     behind = [each for each in sorted(ranges) if each[1] > start]
     for first, stop in behind:
-        if any(known[start:first]):
+        if known[start:first].translate(None, fills):
             return False
         start = max(start, stop)
-    return bool(behind) and not any(known[start:])
+    return bool(behind) and not known[start:].translate(None, fills)
 
 
 class _Placed:
     """An instance with its position, and that at which it was read, with the source that read it."""
 
-    __slots__ = ("after", "data", "name", "of", "pos", "read", "same", "solve", "unnamed")
+    __slots__ = ("after", "align", "data", "fill", "name", "of", "pos", "read", "same", "solve", "unnamed")
 
     def __init__(
         self,
@@ -1394,6 +1423,7 @@ class _Placed:
             pos, data, unnamed, name, solve, read, of, after,
         )  # fmt: skip
         self.same = False
+        self.align = self.fill = 0
 
     def fixed(self, reason: str) -> str:
         """The reason of an error about its position, with the fields to set."""
@@ -1420,6 +1450,11 @@ class _Placed:
             if low < high and out[low:high] != self.data[low - self.pos : high - self.pos]:
                 return True
         return False
+
+    @property
+    def stays(self) -> bool:
+        """Whether it is where it was read."""
+        return self.read is not None and self.read[0] == self.pos
 
     def shrunk(self, size: int) -> bool:
         """Whether it reached to the end of its stream, of `size` bytes, and does not any more."""

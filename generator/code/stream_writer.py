@@ -269,7 +269,7 @@ def _write_instance(node: PlanNode, instance: InstancePlan) -> None:
     write, position = code.placed[instance.name]
     for each in write:
         each(f)
-    f.io.put_at(instance.name, node, **f.follows(position))
+    f.io.put_at(instance.name, node, **f.follows(position), align=instance.align, fill=instance.fill)
 
 
 Sized = tuple[Function | None, tuple[Way, ...], str]
