@@ -15,6 +15,7 @@ __all__ = [
     "ELSEWHERE",
     "ENCODINGS",
     "INTRINSICS",
+    "SUMS",
     "VARINTS",
     "WIRE",
     "CForm",
@@ -47,6 +48,14 @@ CHECKSUMS: Mapping[str, int] = {
     "sha512": 0,
 }
 """The checksums of `-derive` in streamed schemas: the bits of each, or 0 where it is bytes."""
+SUMS: Mapping[str, tuple[int, str]] = {
+    "sum": (1, ""),
+    "sum16le": (2, "le"),
+    "sum16be": (2, "be"),
+    "sum32le": (4, "le"),
+    "sum32be": (4, "be"),
+}
+"""Those that add numbers: the bytes of each, and their order."""
 
 
 @dataclass(frozen=True, slots=True)

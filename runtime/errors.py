@@ -284,7 +284,8 @@ class EncodeError(KodecError, ValueError):
         return self
 
     def __str__(self) -> str:
-        facts = [f"need {self.need}"] if self.need is not None else []
+        # a default that is empty is shown, too
+        facts = [] if self.need is None else [f"need {_shown(self.need) if self.need == '' else self.need}"]
         if self.have is not None:
             facts.append(f"have {_shown(self.have)}")
         start = f"{self.path}: " if self.path else ""

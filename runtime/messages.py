@@ -36,6 +36,7 @@ __all__ = [
     "SettledMessage",
     "VersionedMessage",
     "Wire",
+    "alike",
     "in_python",
     "use_native_methods",
 ]
@@ -89,6 +90,21 @@ class Wire(NamedTuple):
     ignorable: bool = False
     tag: int = -1
     is_version: bool = False
+
+
+def alike(first: Any, second: object, computed: tuple[str, ...]) -> bool:
+    """Whether two objects are of one class and have the same fields.
+
+    None equals what a writer computes for it.
+    """
+    of_one_class = second.__class__ is first.__class__
+    if not of_one_class:
+        return False
+    for each in fields(first):
+        one, two = getattr(first, each.name), getattr(second, each.name)
+        if each.compare and one != two and (each.name not in computed or None not in (one, two)):
+            return False
+    return True
 
 
 class Parametrized:

@@ -716,7 +716,7 @@ class _Writing(Settling):
     def calculate(self) -> None:
         """Compute what follows from bytes that are there now."""
         for node in self.calculated:
-            for field, value, _, _ in node._unkept(node._calculate):
+            for field, value in node._unkept(lambda: [(each[0], each[1]()) for each in node._calculate()]):  # noqa: B023  # called here
                 name, _, member = field.partition(".")
                 # what is absent stays so
                 if member and (inner := getattr(node, name)) is not None:
@@ -1007,10 +1007,20 @@ class ByteSink:
             raise EncodeError(name, "negative position", have=pos)
         return ByteSink(self.state, owner=self.owner, base=pos)
 
-    def put_at(self, name: str, node: StreamNode, solve: Solve | None = None, of: str = "") -> None:
+    def put_at(
+        self,
+        name: str,
+        node: StreamNode,
+        solve: Solve | None = None,
+        of: str = "",
+        *,
+        align: int = 0,
+        fill: int = 0,
+    ) -> None:
         """Put an instance, written to what `seek` gave, at its position.
 
-        `of` are the fields that this is computed of, where it is not known how to change them.
+        `of` are the fields that this is computed of, where it is not known how to change them. Where `align`
+        is not 0, one that is chosen is a multiple of it, and `fill` is in front of it.
         """
         self.align()
         owner = self.owner
@@ -1021,6 +1031,7 @@ class ByteSink:
         stop += len(self.after)
         read = None if node._places is None else node._places.get(name)
         placed = _Placed(self.base, self.out, self._unnamed, name, solve, read, of, len(self.after))
+        placed.align, placed.fill = align, fill
         if read is not None and placed.blank(self.state):
             if read[0] != self.base:
                 # where it was read is as good as any other place
@@ -1309,9 +1320,24 @@ class ByteSink:
         return self.done
 
     def _described(self, start: int, known: bytes, value: StreamNode) -> bool:
-        """Whether bytes after what was read in sequence are those of instances, or zeros between them."""
+        """Whether bytes after what was read in sequence are those of instances, or fill the room between."""
         placed = [(each.read[0], each.read_stop) for each in self.placed if each.read is not None]
-        return _covered(start, known, placed) or _covered(start, known, value._ranges(known))
+        fills = bytes({0, *(each.fill for each in self.placed)})
+        return any(_covered(start, known, each, fills) for each in (placed, value._ranges(known)))
+
+    def _clear(self, out: bytearray, written: int, value: object) -> None:
+        """Leave nothing of what was read where an instance has moved from, or has become smaller."""
+        for each in self.placed:
+            if each.read is None or each.blank(self.state):
+                continue
+            start = each.stop if each.stays else each.read[0]
+            if not each.stays and isinstance(value, StreamNode) and id(value) not in self.state.touched:
+                # others may stand there
+                self.state.unread.append(value)
+                raise EncodeError("", _NO_PLACE, need=each.read[0], have=each.pos)
+            start, stop = max(start, written), min(each.read_stop, len(out))
+            if start < stop:
+                out[start:stop] = bytes([each.fill]) * (stop - start)
 
     def _put_instances(
         self, out: bytearray, written: int, known: bytes | None, value: object, size: int | None
@@ -1323,9 +1349,11 @@ class ByteSink:
             sequence = value._stop - value._io.base
         for each in self.placed:
             each.compare(known, out)
+        if known is not None:
+            self._clear(out, written, value)
         end = max([len(out), *(each.stop for each in self.placed if not each.blank(state))])
         done = [(0, written)]
-        for each in sorted(self.placed, key=lambda each: (each.same, -len(each.data))):
+        for each in sorted(self.placed, key=lambda each: (each.same, 0 if each.align else -len(each.data))):
             pos, data, blank = each.pos, each.data, each.blank(state)
             if not data and not blank:
                 continue
@@ -1338,7 +1366,7 @@ class ByteSink:
                 if each.moved(state):
                     # another one with the same position is
                     continue
-                to = end + -end % _alignment(4 if each.read is None else pos)
+                to = end + -end % (each.align or _alignment(4 if each.read is None else pos))
                 state.settle(each.name, to, pos, each.solve, "has no room at its position")
                 end = to + len(data)
                 continue
@@ -1357,6 +1385,7 @@ class ByteSink:
             if len(out) < each.stop:
                 if size is not None and each.stop > size:
                     raise EncodeError(each.name, "past the end of its stream", need=size, have=each.stop)
+                out += bytes([each.fill]) * max(0, pos - len(out))
                 out += bytes(each.stop - len(out))
             out[pos : each.stop] = data
             done.append((pos, each.stop))
@@ -1364,20 +1393,20 @@ class ByteSink:
             del out[max([written, *(each.stop for each in self.placed)]) :]
 
 
-def _covered(start: int, known: bytes, ranges: list[tuple[int, int]]) -> bool:
-    """Whether ranges cover all bytes from `start` on but zeros."""
+def _covered(start: int, known: bytes, ranges: list[tuple[int, int]], fills: bytes) -> bool:
+    """Whether ranges cover all bytes from `start` on but those of `fills`."""
     behind = [each for each in sorted(ranges) if each[1] > start]
     for first, stop in behind:
-        if any(known[start:first]):
+        if known[start:first].translate(None, fills):
             return False
         start = max(start, stop)
-    return bool(behind) and not any(known[start:])
+    return bool(behind) and not known[start:].translate(None, fills)
 
 
 class _Placed:
     """An instance with its position, and that at which it was read, with the source that read it."""
 
-    __slots__ = ("after", "data", "name", "of", "pos", "read", "same", "solve", "unnamed")
+    __slots__ = ("after", "align", "data", "fill", "name", "of", "pos", "read", "same", "solve", "unnamed")
 
     def __init__(
         self,
@@ -1394,6 +1423,7 @@ class _Placed:
             pos, data, unnamed, name, solve, read, of, after,
         )  # fmt: skip
         self.same = False
+        self.align = self.fill = 0
 
     def fixed(self, reason: str) -> str:
         """The reason of an error about its position, with the fields to set."""
@@ -1420,6 +1450,11 @@ class _Placed:
             if low < high and out[low:high] != self.data[low - self.pos : high - self.pos]:
                 return True
         return False
+
+    @property
+    def stays(self) -> bool:
+        """Whether it is where it was read."""
+        return self.read is not None and self.read[0] == self.pos
 
     def shrunk(self, size: int) -> bool:
         """Whether it reached to the end of its stream, of `size` bytes, and does not any more."""
@@ -1762,7 +1797,10 @@ class StreamNode(_Base):
             node._keep()
 
     def __eq__(self, other: object) -> bool:
-        """Whether both are of one class and have the same fields, however deep these are."""
+        """Whether both are of one class and have the same fields, however deep these are.
+
+        None equals what a writer computes for it.
+        """
         if other.__class__ is not self.__class__:
             return NotImplemented
         todo: list[tuple[Any, Any]] = [(self, other)]
@@ -1780,7 +1818,10 @@ class StreamNode(_Base):
                     continue
                 seen.add((id(first), id(second)))
                 names = [spec.name for spec in fields(first) if spec.compare]
-                todo += [(getattr(first, name), getattr(second, name)) for name in reversed(names)]
+                for name in reversed(names):
+                    pair = getattr(first, name), getattr(second, name)
+                    if name not in first._follows or None not in pair:
+                        todo.append(pair)
             elif len(first) != len(second):
                 return False
             else:
@@ -2251,21 +2292,26 @@ class StreamNode(_Base):
             data = made
         return len(data) if function == "length_of" else CHECKSUMS[function](data)
 
-    def _calculate(self) -> Iterable[tuple[str, Any, bool, str]]:
+    def _calculate(self) -> Iterable[tuple[str, Callable[[], Any], bool, str]]:
         return ()
 
     def _check(self) -> None:
         """Compare what follows from bytes with what was read. Raises: CrcMismatch, Malformed."""
         assert self._io is not None
         opt = self._io.state.opt
-        if not (opt.check_crc or opt.verify):
-            return
-        for name, value, checksum, verify in self._unkept(self._calculate):
-            have: Any = self
-            for part in name.split("."):
-                have = None if have is None else getattr(have, part)
-            if have is None or verify == "no" or not (opt.check_crc if checksum else opt.verify):
+        if opt.check_crc or opt.verify:
+            self._unkept(lambda: self._compare(opt))
+
+    def _compare(self, opt: ReadOptions) -> None:
+        for field, value_of, checksum, verify in self._calculate():
+            if verify == "no" or not (opt.check_crc if checksum else opt.verify):
                 continue
+            have: Any = self
+            for part in field.split("."):
+                have = None if have is None else getattr(have, part)
+            if have is None:
+                continue
+            value, name = value_of(), field.partition(".")[0]
             if have == value or (verify == "at_least" and have >= value):
                 continue
             if checksum and isinstance(value, int):
@@ -2290,11 +2336,11 @@ class StreamNode(_Base):
                     return groups
         raise self._wrong(member, "no groups of bits are this number", number)
 
-    def _unkept(self, compute: Callable[[], Iterable[T]]) -> list[T]:
+    def _unkept(self, compute: Callable[[], T]) -> T:
         """What is computed, without the instances that were read for it: nobody asked for them."""
         before = dict(self._values or {})
         try:
-            return list(compute())
+            return compute()
         finally:
             if self._values is not None and self._values != before:
                 self._values = before

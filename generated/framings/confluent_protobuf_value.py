@@ -152,6 +152,9 @@ class ConfluentProtobufValue(messages.SettledMessage):
         "magic": 0,
     }
 
+    def __eq__(self, other: object) -> bool:
+        return messages.alike(self, other, ("magic",))
+
     @property
     def num_message_indexes(self) -> int:
         """Number of elements of `message_indexes`. 0 stands for a single index 0: the first message of

@@ -148,6 +148,9 @@ class ConfluentValue(messages.SettledMessage):
         "magic": 0,
     }
 
+    def __eq__(self, other: object) -> bool:
+        return messages.alike(self, other, ("magic",))
+
 
 def read_confluent_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ

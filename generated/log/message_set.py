@@ -193,7 +193,7 @@ class Message(messages.Message):
     }
     """`PLACES` for each value of `magic`, with the fields that there are."""
 
-    crc: int | None = None
+    crc: int | None = field(default=None, compare=False)
     """CRC-32 (IEEE, as in zlib) of everything after this field, as stored."""
 
     magic: int = 1

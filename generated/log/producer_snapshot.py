@@ -165,7 +165,7 @@ class ProducerSnapshot(messages.Message):
     version: int = 1
     """Version of the file format. Only 1 has been used."""
 
-    crc: int | None = None
+    crc: int | None = field(default=None, compare=False)
     """CRC-32C (Castagnoli) of everything after this field."""
 
     entries: list[Entry] = field(default_factory=list)

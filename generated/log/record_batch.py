@@ -285,7 +285,7 @@ class RecordBatch(messages.Message):
     """Offset of the first record when the batch was written; compaction may have removed that record.
     Producers send 0, and the broker sets the offset, so the CRC does not cover it."""
 
-    len_batch: int | None = None
+    len_batch: int | None = field(default=None, compare=False)
     """Length of everything after this field, in bytes: the rest of the header (49) and the records.
     The whole batch is 12 bytes longer."""
 
@@ -297,7 +297,7 @@ class RecordBatch(messages.Message):
     """Version of the message format. The older formats of `message_set` have it at the same place:
     byte 16."""
 
-    crc: int | None = None
+    crc: int | None = field(default=None, compare=False)
     """CRC-32C (Castagnoli) of everything after this field, as stored. If the records are compressed,
     it covers the compressed bytes."""
 
@@ -335,6 +335,16 @@ class RecordBatch(messages.Message):
     records: list[Record] | bytes = field(default_factory=list)
     """The records if the compression is `none`; otherwise compressed bytes, which after decompression
     are a `record_list`. Kafka does not read bytes after a header that counts 0 records."""
+
+    def __eq__(self, other: object) -> bool:
+        return messages.alike(
+            self,
+            other,
+            (
+                "last_offset_delta",
+                "max_timestamp",
+            ),
+        )
 
 
 def checksum_of_record_batch(buf: bytes, pos: int, end: int) -> tuple[int, int]:

@@ -271,7 +271,7 @@ class RedpandaBatch(messages.Message):
     }
     """What fields mean to programs: the field of each role."""
 
-    header_crc: int | None = None
+    header_crc: int | None = field(default=None, compare=False)
     """CRC-32C (Castagnoli) of the rest of the header, as stored."""
 
     base_offset: int = 0

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from kodec.runtime import messages
 from kodec.runtime.crc import crc32c
-from kodec.runtime.dataclass import dataclass
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import CrcMismatch, EncodeError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -65,10 +65,10 @@ class RedpandaSnapshot(messages.Message):
     }
     """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
-    header_crc: int | None = None
+    header_crc: int | None = field(default=None, compare=False)
     """CRC-32C of the rest of the header."""
 
-    metadata_crc: int | None = None
+    metadata_crc: int | None = field(default=None, compare=False)
     """CRC-32C of the metadata, the fields from `last_offset` to `offset_delta`."""
 
     version: int = 1

@@ -103,6 +103,9 @@ class Others(messages.Parametrized):
         "width": 0,
     }
 
+    def __eq__(self, other: object) -> bool:
+        return messages.alike(self, other, ("width",))
+
     @classmethod
     def read_from(
         cls,
@@ -244,6 +247,9 @@ class ChunkSizes(messages.SettledMessage):
     _follows: ClassVar[dict[str, object]] = {
         "count": 0,
     }
+
+    def __eq__(self, other: object) -> bool:
+        return messages.alike(self, other, ("count",))
 
 
 def read_chunk_sizes(

@@ -82,8 +82,8 @@ class Machine:
 
     def read(self, name: str, arguments: Sequence[Any] = ()) -> Any:
         value = self.unit(name, arguments, self.stream)
-        for node in reversed(self.unchecked):
-            self.check(node)
+        while self.unchecked:
+            self.check(self.unchecked.pop())
         return value
 
     def unit(
@@ -229,15 +229,16 @@ class Machine:
         assert node.unit.streamed is not None
         reader, f = self.code.of(node.unit.name), Frame(self, node, node.stream)
         for each in node.unit.streamed.calculated:
+            if each.verify == "no" or not (self.opt.check_crc if each.checksum else self.opt.verify):
+                continue
             if each.when is not None and not reader.of(each.when)(f):
                 continue
-            need, have = reader.of(each.value)(f), node.values.get(each.name)
+            have = node.values.get(each.name)
             if each.into and have is not None:
                 have = self.member(have, each.into)
-            if have is None or each.verify == "no":
+            if have is None:
                 continue
-            if not (self.opt.check_crc if each.checksum else self.opt.verify):
-                continue
+            need = reader.of(each.value)(f)
             if have == need or (each.verify == "at_least" and have >= need):
                 continue
             if each.checksum and isinstance(need, int):

@@ -21,6 +21,7 @@ from kodec.generator.code.typed import (
     Set,
     Statement,
     UnitCode,
+    codes_in,
 )
 from kodec.generator.code.typed_read import typed_of
 from kodec.generator.plan.steps import Chars, Nested, Program, Unit, values_of
@@ -50,10 +51,14 @@ class StreamPackage:
         program = streams_of(model, Kinds(model))
         return cls(model, program, *typed_of(program))
 
-    def problems(self, language: str, *, tables_only: bool = True) -> Iterator[SchemaProblem]:
+    def problems(
+        self, language: str, *, tables_only: bool = True, digests: bool = True
+    ) -> Iterator[SchemaProblem]:
         """The constructs that a language does not have, with their places.
 
-        Args: tables_only says that it has only encodings with a byte for each character, and Unicode's.
+        Args:
+            tables_only: it has only encodings with a byte for each character, and Unicode's.
+            digests: it has md5 and its like.
         """
         for schema in self.model.schemas:
             for enum in schema.enums:
@@ -62,6 +67,11 @@ class StreamPackage:
                     yield SchemaProblem(schema.root.place, enum.name.replace("::", "."), text)
         for name, member, why in self.lacking:
             yield self._problem(name, member, why, language)
+        for name, code in self.codes.items() if not digests else ():
+            for each in codes_in(code.checks):
+                if each.op == "call" and each.args[0] == "digest":
+                    why = f"it is derived by `{each.args[1]}`"
+                    yield self._problem(name, _checked_in(code, each), why, language)
         for unit in self.program.units.values() if tables_only else ():
             for member, encoding in _encodings(unit):
                 if ENCODINGS[encoding].form == "sequences":
@@ -93,6 +103,12 @@ class StreamPackage:
         if spec is None:
             return SchemaProblem(struct.place, path, text)
         return SchemaProblem(spec.place, f"{path}.{member}", text)
+
+
+def _checked_in(code: UnitCode, part: Code) -> str:
+    """The field whose comparison has an operation."""
+    parts = next([*codes_in(check)] for check in code.checks if part in codes_in(check))
+    return next(str(each.args[1]) for each in parts if each.op == "call" and each.args[0] == "differs")
 
 
 def _encodings(unit: Unit) -> Iterator[tuple[str, str]]:
@@ -167,6 +183,10 @@ class CodePrinter(ABC):
     def lines(self, deep: int = 1) -> str:
         """The statements that read it."""
         return "\n".join(self.block(self.code.body, deep))
+
+    def checks(self, deep: int = 1) -> str:
+        """The statements that compare what follows from bytes with what was read."""
+        return "\n".join(self.block(self.code.checks, deep))
 
     def body(self, instance: InstanceCode, deep: int = 1) -> str:
         """The statements that read an instance."""

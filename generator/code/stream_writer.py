@@ -72,13 +72,13 @@ class PlanNode(StreamNode):
         found = (each for each in reader.reads if each.path == (*node.path, name))
         return next((each.buf[each.bits[0] // 8 : each.bits[1] // 8] for each in found), None)
 
-    def _calculate(self) -> Iterator[tuple[str, Any, bool, str]]:
+    def _calculate(self) -> Iterator[tuple[str, Callable[[], Any], bool, str]]:
         assert self._unit.streamed is not None
         of, f = self._code.of, Frame(self, None, reading=True)
         for each in self._unit.streamed.calculated:
             if each.when is None or of(each.when)(f):
                 name = _attribute(each.name) + (f".{_attribute(each.into)}" if each.into else "")
-                yield name, of(each.value)(f), each.checksum, each.verify
+                yield name, partial(of(each.value), f), each.checksum, each.verify
 
 
 class StreamWriter:
@@ -269,7 +269,7 @@ def _write_instance(node: PlanNode, instance: InstancePlan) -> None:
     write, position = code.placed[instance.name]
     for each in write:
         each(f)
-    f.io.put_at(instance.name, node, **f.follows(position))
+    f.io.put_at(instance.name, node, **f.follows(position), align=instance.align, fill=instance.fill)
 
 
 Sized = tuple[Function | None, tuple[Way, ...], str]

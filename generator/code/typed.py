@@ -92,6 +92,9 @@ class Code:
     | seen | notes that a field was read: the number of its bit |
     | call | the name of a function of the runtime, and what it is given after the object |
     | on | the same of a function of a stream, which is the first argument |
+
+    Functions for `-derive`: `mark` notes where a field begins or ends, `between` and `position` have the
+    bytes of such fields, `differs` is an error.
     """
 
     op: str
@@ -168,13 +171,20 @@ class InstanceCode:
 
 @dataclass(frozen=True, slots=True)
 class UnitCode:
-    """A unit: what it is given, what it has, how it is read."""
+    """A unit: what it is given, what it has, how it is read.
+
+    Attributes:
+        checks: compare what follows from bytes (`-derive`) with what was read: at the end of the object if
+            `is_local`, else when the outermost one was read.
+    """
 
     unit: Unit
     parameters: tuple[tuple[str, Type], ...]
     fields: tuple[tuple[str, Type], ...]
     body: tuple[Statement, ...]
     instances: tuple[InstanceCode, ...]
+    checks: tuple[Statement, ...] = ()
+    is_local: bool = True
 
 
 def codes_in(part: object) -> Iterator[Code]:

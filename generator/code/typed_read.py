@@ -7,6 +7,7 @@ becomes an argument of what reads from it; bits that share bytes are loaded once
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 from kodec.generator.code import ir
@@ -30,16 +31,19 @@ from kodec.generator.code.typed import (
     stored,
 )
 from kodec.generator.code.typed_values import TypedValues, call, constant
-from kodec.generator.plan.steps import Bounds, InstancePlan, Program, Unit, values_of
+from kodec.generator.plan.follows import is_local
+from kodec.generator.plan.steps import Bounds, Calculated, InstancePlan, Program, Unit, values_of
 from kodec.generator.plan.streams import asks_stream
 from kodec.generator.plan.values import (
     ANY,
     FLAG,
+    MISSING,
     OBJECT,
     OCTETS,
     STREAM,
     TEXT,
     Binary,
+    Computed,
     FieldOf,
     ListOf,
     Maybe,
@@ -55,7 +59,7 @@ from kodec.generator.plan.values import (
     bare,
     text_of,
 )
-from kodec.generator.wire import WIRE
+from kodec.generator.wire import CHECKSUMS, SUMS, WIRE
 
 __all__ = ["typed_of"]
 
@@ -119,8 +123,6 @@ class _Typing(TypedValues):
     def unit_code(self) -> UnitCode:
         unit = self.unit
         assert unit.streamed is not None
-        for each in unit.streamed.calculated:
-            self.lacking[each.name] = "it follows from bytes (`-derive`)"
         if len(self.asked.get(unit.name, ())) > _MOST_ASKED:
             self.lacking[""] = f"more than {_MOST_ASKED} fields are asked for before they are read"
         code = reader_of(unit, self.units)
@@ -130,7 +132,82 @@ class _Typing(TypedValues):
             tuple((each.name, stored(each.type)) for each in unit.fields),
             self._read(code.read),
             tuple(self._instance_code(each, code) for each in unit.streamed.instances),
+            self._checks(unit.streamed.calculated),
+            is_local(unit),
         )
+
+    def _checks(self, calculated: tuple[Calculated, ...]) -> tuple[Statement, ...]:
+        self.io = self._source = self.own
+        self._instance = ""
+        self.known.clear()
+        checks = []
+        for each in calculated:
+            if each.verify == "no":
+                continue
+            try:
+                checks.append(self._check(each))
+            except Lacking as lack:
+                self.lacking.setdefault(each.name, f"its `-derive` needs what it does not have: {lack}")
+        return tuple(checks)
+
+    def _check(self, each: Calculated) -> Statement:
+        """Compare a field with what it follows from, if both are there and readers compare such fields."""
+        around, self._made = self._made, []
+        try:
+            have = self.member(self.this, self.unit, each.name)
+            tests = [call("checks", FLAG, constant(each.checksum))]
+            if each.when is not None:
+                tests.append(self.flag(each.when))
+            is_null = isinstance(have.type, Maybe)
+            if is_null:
+                tests.append(Code("is", (have,), FLAG))
+            if each.into:
+                have = self._of(self._there(have), each.into)
+            inner = self._there(have)
+            if each.into and isinstance(have.type, Maybe):
+                tests.append(Code("is", (have,), FLAG))
+            need = self._local("need", self.code(each.value))
+            op = ">=" if each.verify == "at_least" else "=="
+            facts = (Code("convert", (part,), ANY) for part in (need, inner))
+            flag = constant(each.checksum and need.type != OCTETS)
+            differs = Do(call("differs", ANY, each.name, flag, *facts))
+            self._made.append(If(opposite(self._compared(op, inner, need)), (differs,)))
+            test = reduce(lambda one, two: Code("op", ("and", one, two), FLAG), tests)
+            return If(test, tuple(self._made))
+        finally:
+            self._made = around
+
+    def computed(self, value: Computed) -> Code:
+        if value.where is not None:
+            raise Lacking("a condition for elements (`where`)")
+        owner = self.this if value.of is None else self._there(self.code(value.of))
+        if not isinstance(owner.type, ObjectOf):
+            raise Lacking(f"`{value.first}` of an object of one of several types")
+        unit = self.units[owner.type.unit]
+        if value.function == "count_of":
+            asked = value.first, MISSING
+            return call("size_of", LONG, self._ask(self.member(owner, unit, value.first), asked))
+        holder, marks = self.as_(owner, OBJECT), marks_of(unit)
+        for name in dict.fromkeys((value.first, value.last)):
+            # an instance is read when its bytes are asked for
+            member = self.member(owner, unit, name)
+            if member.op == "instance":
+                self._made.append(Do(member))
+        first = constant(marks[value.first]), value.first
+        if value.function == "position_of":
+            return call("position", LONG, holder, *first)
+        last = constant(marks[value.last]), value.last
+        own = -1 if value.byte is None else marks_of(self.unit)[value.own]
+        data = call("between", OCTETS, holder, *first, *last, constant(own), constant(value.byte or 0))
+        if value.unpack:
+            data = call("unpacked", OCTETS, data, value.unpack, value.first)
+        if value.function == "length_of":
+            return call("size_of", LONG, data)
+        if value.function in SUMS:
+            size, order = SUMS[value.function]
+            return call("sum_of", ULONG, data, constant(size), constant(order == "le"))
+        bits = CHECKSUMS[value.function]
+        return call("checksum" if bits else "digest", LONG if bits else OCTETS, value.function, data)
 
     def _instance_code(self, plan: InstancePlan, code: ir.UnitCode) -> InstanceCode:
         self.io, self._instance, kind = self.own, plan.name, stored(plan.type)
@@ -146,7 +223,10 @@ class _Typing(TypedValues):
                 parts["stream"] = self.as_(stream, STREAM)
                 if plan.position is not None:
                     parts["position"] = self.amount(plan.position)
-                parts["body"] = self._read(code.instances[plan.name])
+                body = self._read(code.instances[plan.name])
+                if plan.name in marks_of(self.unit):
+                    body = self._mark(plan.name, end=False), *body, self._mark(plan.name, end=True)
+                parts["body"] = body
         except Lacking as lack:
             self.lacking.setdefault(plan.name, str(lack))
         return InstanceCode(plan.name, kind, **parts)
@@ -250,10 +330,17 @@ class _Typing(TypedValues):
                 self._enter(self._on("inside", STREAM, self._result(data)), rest)
             case Op("leave"):
                 self._source = self.io
-            case Op("deeper" | "span" | "derived"):
+            case Op("span", (name, end, _)):
+                self._made.append(self._mark(name, end=end))
+            case Op("deeper" | "derived"):
                 pass
             case _:
                 raise TypeError(op)
+
+    def _mark(self, name: str, *, end: bool) -> Do:
+        marks = marks_of(self.unit)
+        place = constant(marks[name]), constant(len(marks)), constant(end)
+        return Do(call("mark", ANY, self.io, *place))
 
     def _enter(self, stream: Code, rest: Sequence[ir.Statement]) -> None:
         """Read from a stream; it is a local where it is not all that is computed before an object is read."""
@@ -364,6 +451,12 @@ class _Typing(TypedValues):
                     way = "xor_all"
                 return self._on(way, OCTETS, name, self._result(data), *given)
         raise TypeError(op)
+
+
+def marks_of(unit: Unit) -> dict[str, int]:
+    """The fields and instances whose bytes are asked for, and the number of each."""
+    assert unit.streamed is not None
+    return {name: index for index, name in enumerate(sorted(unit.streamed.marked))}
 
 
 def _fields_in(code: Iterable[ir.Statement]) -> Iterator[str]:

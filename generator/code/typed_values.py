@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import reduce
@@ -47,7 +48,7 @@ from kodec.generator.plan.values import (
 __all__ = ["TypedValues", "call", "constant"]
 
 
-class TypedValues:
+class TypedValues(ABC):
     """The values of one unit.
 
     Attributes:
@@ -215,7 +216,13 @@ class TypedValues:
                 parts = [self.code(each) for each in (yes, no)]
                 wanted = self._wanted(parts, kind)
                 return Code("choose", (self.flag(test), *(self.as_(each, wanted) for each in parts)), wanted)
+            case plan.Computed():
+                return self.computed(value)
         raise Lacking(f"`{type(value).__name__}` in an expression")
+
+    @abstractmethod
+    def computed(self, value: plan.Computed) -> Code:
+        """What a derivation computes of bytes."""
 
     @staticmethod
     def _wanted(parts: list[Code], kind: Type) -> Type:

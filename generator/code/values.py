@@ -195,7 +195,9 @@ class Values:
         def function(f: Any) -> Any:
             owner, member = of(f), f.machine.member
             if value.function == "count_of" and where is None:
-                return len(member(owner, value.first))
+                if (items := member(owner, value.first)) is None:
+                    _wrong(f, value.first, "an expression needs it, and it is not there")
+                return len(items)
             if where is None:
                 (io, start, _), (_, _, stop) = _range(f, owner, value.first), _range(f, owner, value.last)
             else:

@@ -52,6 +52,8 @@ def _one(
         bad("a derived field has no default", "leave `-default` out")
     if order[derive.first] <= order[field.id] <= order[last]:
         bad("a field cannot be derived from bytes that hold it")
+    target = struct.field(derive.first)
+    assert target is not None
     fixed = isinstance(field.type, Prim)
     if derive.is_checksum and not (isinstance(field.type, Prim) and field.type.name == "u4"):
         bad(f"`{derive.kind}` gives an unsigned 32-bit number", "type: u4")
@@ -59,8 +61,15 @@ def _one(
         not fixed or field.condition is not None or field.repeat is not None
     ):
         bad("a field that is filled in afterwards must be a number of fixed width that always exists")
-    target = struct.field(derive.first)
-    assert target is not None
+    reads = target.repeat_expr if derive.kind == "count_of" else None
+    is_read = derive.is_length and (
+        derive.kind != "count_of" or (reads is not None and field.id in ex.names(reads))
+    )
+    if is_read and (derive.when is not None or derive.verify != "equal"):
+        key = "when" if derive.when is not None else "verify"
+        bad(f"`{key}` has no effect on `{derive.kind}`, which is always compared", f"leave `{key}` out")
+    if derive.kind in ("last", "max") and field.condition is not None:
+        bad(f"a field with `{derive.kind}` must always exist", "leave `if` out")
     if (
         derive.kind in ("count_of", "last", "max")
         and target.repeat is None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kodec.generator.passes.common import path_of, structs
 from kodec.generator.problems import Problems, nearest
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Column, Model, Ref, Struct
+from kodec.generator.schema.model import Column, Field, Model, Ref, Struct
 from kodec.generator.schema.type_roles import row_content
 
 __all__ = ["check_rows"]
@@ -16,6 +16,8 @@ __all__ = ["check_rows"]
 def check_rows(model: Model, problems: Problems) -> None:
     """Report unknown names in the expressions of rows: of the row, and of each container that holds it."""
     for struct in structs(model):
+        if struct.row:
+            _unlike(model, struct, problems)
         for key, expr in _expressions(struct):
             known = {field.id for field in struct.fields} | {each.id for each in struct.instances}
             for name in sorted(ex.names(expr) - known - {"_batch"}):
@@ -25,6 +27,31 @@ def check_rows(model: Model, problems: Problems) -> None:
         if content is not None:
             for key, expr in _expressions(content.row):
                 _container(model, struct, content.row, key, expr, problems)
+
+
+def _names(model: Model, struct: Struct) -> Iterator[tuple[str, Struct, Field | None]]:
+    """The columns that keys of a row name, each with the type and the field that has it."""
+    for column in (*struct.columns, *struct.row_head):
+        yield column.name if isinstance(column, Column) else column, struct, None
+    todo, seen = [] if struct.columns else [struct], set[str]()
+    while todo:
+        held = todo.pop()
+        seen.add(held.name)
+        for field in held.fields:
+            if field.column is not None and not field.column.hidden:
+                yield field.column.name, held, field
+            elif isinstance(field.type, Ref) and field.repeat is None and field.type.target not in seen:
+                todo.append(model.struct(field.type.target))
+
+
+def _unlike(model: Model, struct: Struct, problems: Problems) -> None:
+    found = set[str]()
+    for name, held, field in _names(model, struct):
+        if name in found:
+            place = held.at("-row") if field is None else field.at("-column")
+            path = path_of(held, "" if field is None else field.id)
+            problems.add(place, path, f"two columns are called `{name}`", "a name of its own")
+        found.add(name)
 
 
 def _expressions(struct: Struct) -> Iterator[tuple[str, ex.Expr]]:

@@ -667,6 +667,8 @@ class InstancePlan:
         position: where, in bytes from the start of the stream; None is where the stream stands.
         stream: which one, if not that of the object.
         solved: the fields from which `value`, or else `position`, is computed.
+        align: a position that a writer chooses is a multiple of it; 0 is any.
+        fill: the byte in front of it, then.
     """
 
     name: str
@@ -677,6 +679,8 @@ class InstancePlan:
     position: Value | None = None
     stream: Value | None = None
     solved: tuple[Solution, ...] = ()
+    align: int = 0
+    fill: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -432,6 +432,8 @@ class _Builder:
             position=position,
             stream=given(stream),
             solved=() if asks_stream(position) else solutions(position),
+            align=0 if instance.align is None else instance.align.to,
+            fill=0 if instance.align is None else instance.align.fill,
         )
 
     def _groups(self, struct: Struct) -> Grouped | None:

@@ -15,6 +15,7 @@ from kodec.generator.schema.inlined import stands_for_instance
 from kodec.generator.schema.keys import NEWEST
 from kodec.generator.schema.load import Node, word_of
 from kodec.generator.schema.model import (
+    Align,
     Bound,
     Column,
     Endian,
@@ -358,7 +359,27 @@ class Builder(Fields):
         if peek is not None and at is not None:
             return Instance(ident, node.place, None, at, peek, doc, key_places=places)
         io = self.expr(node.get("io"), path)
-        return Instance(ident, node.place, None, None, None, doc, field, pos, io, condition, enum, places)
+        return Instance(
+            ident, node.place, None, None, None, doc, field, pos, io, condition, enum, places,
+            self._align(node, pos, path),
+        )  # fmt: skip
+
+    def _align(self, node: Node, pos: ex.Expr | None, path: str) -> Align | None:
+        key = node.get("-align")
+        if key is None:
+            return None
+        if pos is None or isinstance(ex.fold(pos), ex.Literal):
+            self.bad(node.keys["-align"], path, "`-align` has no effect: no field has its position")
+        fill: int | None = 0
+        if key.map:
+            self.known(key, "-align", path)
+            to, fill = self.number(key, "to", path), self._byte(key, "fill", path)
+        else:
+            to = self.number(node, "-align", path)
+        if to is None or to < 1:
+            self.bad(key, path, "`-align` is a number of bytes", "-align: 16, or {to: 16, fill: 0xff}")
+            return None
+        return Align(to, fill or 0)
 
     def _enum(self, name: str, node: Node) -> Enum:
         path = name.replace("::", ".")

@@ -108,6 +108,9 @@ _ANYWHERE: Mapping[str, tuple[_Shape, str]] = {
     "parent": (_or(_TEXT, _FLAG), "What `_parent` is inside it."),
     "io": (_TEXT, "The stream that it is read from."),
     "pos": (_EXPR, "Its position in the stream."),
+    "-align": (_or(_WHOLE, _ref("-align")), "A writer that chooses its position takes a multiple of it."),
+    "to": (_WHOLE, "The number of bytes that positions are multiples of."),
+    "fill": (_BYTE, "The byte in front of it, up to what stands before."),
     "-derive": (
         _or({"type": "string"}, _ref("-derive"), _list(_ref("-derive"))),
         "What the writer computes and the reader checks: length_of(x), count_of(x), crc32c(a..b), max(x.y).",

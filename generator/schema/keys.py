@@ -50,12 +50,14 @@ KEYS: Mapping[str, Keys] = {
     "parameter": _keys("id type doc doc-ref enum -orig-id"),
     "instance": _keys(
         "value pos io size size-eos type enum valid contents repeat repeat-expr repeat-until if encoding doc "
-        "doc-ref terminator consume include eos-error pad-right process parent id -orig-id -column -valid"
+        "doc-ref terminator consume include eos-error pad-right process parent id "
+        "-orig-id -column -valid -align"
     ),
     "enum value": _keys("id doc doc-ref -orig-id -versions", "-since -until"),
     "switch": _keys("switch-on cases"),
     "valid": _keys("eq min max any-of expr in-enum"),
     "-derive": _keys("value verify when own unpack into"),
+    "-align": _keys("to fill"),
     "-codec": _keys("field type replace when"),
     "-nullable": _keys("if versions"),
     "-names": _keys("types fields"),

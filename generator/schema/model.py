@@ -22,6 +22,7 @@ from kodec.generator.text import NO_TEXT, Text
 __all__ = [
     "ARROW_TYPE",
     "FORMS",
+    "Align",
     "Bits",
     "Bound",
     "Bytes",
@@ -340,11 +341,19 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
+class Align:
+    """Positions are multiples of `to` bytes; `fill` is the byte between what stands there."""
+
+    to: int
+    fill: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Instance:
     """A computed value, a number peeked at `peek_at` bytes after the type's start, or a parse instance.
 
     A parse instance has a field `parsed`, read at `pos` (None: the current position) of the stream
-    `io` (None: that of the type).
+    `io` (None: that of the type). A writer that chooses `pos` takes a multiple of `align.to`.
     """
 
     id: str
@@ -359,6 +368,7 @@ class Instance:
     condition: Expr | None = None
     enum: str | None = None
     key_places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
+    align: Align | None = None
 
     @property
     def reads(self) -> Field | None:

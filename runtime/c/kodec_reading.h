@@ -14,6 +14,19 @@ typedef struct ks_path {
   const struct ks_path *outer;
 } ks_path;
 
+/* An object whose derived fields are compared when what is around it is read. */
+typedef struct ks_unchecked {
+  kodec_object *object;
+  bool (*check)(kodec_object *object);
+  struct ks_unchecked *older;
+} ks_unchecked;
+
+/* Where the bytes of a field are. */
+typedef struct ks_span {
+  const kodec_stream *stream; /* NULL where it was not read */
+  int64_t start, stop;
+} ks_span;
+
 /* What all streams of one input have in common. */
 typedef struct {
   kodec_options opt; /* all limits set */
@@ -24,6 +37,7 @@ typedef struct {
   uint64_t empty, room; /* elements without bytes, and how many there may be */
   size_t inflated;      /* bytes that were decompressed */
   kodec_stream *sought; /* the last that was opened at a position */
+  ks_unchecked *unchecked;
 } ks_reading;
 
 /* The bytes from `base` to `end` of `buf`. Several may read one stream, each at its own position; `turn` points to the
@@ -225,6 +239,37 @@ KD_INTERNAL bool ks_index(const kodec_object *x, int64_t index, size_t count, si
 KD_INTERNAL bool ks_some(const kodec_object *x, size_t count);
 KD_INTERNAL int64_t ks_min_byte(kodec_bytes data);
 KD_INTERNAL int64_t ks_max_byte(kodec_bytes data);
+
+/* ------------------------------------------------------------------ what fields are derived from */
+
+/* Whether derived fields are compared. */
+static inline bool ks_checks(const kodec_object *x, bool checksum) {
+  const kodec_options *const opt = &x->stream->r->opt;
+  return !(checksum ? opt->ignore_checksums : opt->ignore_derived);
+}
+/* Have an object checked by ks_check. */
+KD_INTERNAL bool ks_later(const kodec_stream *io, kodec_object *x, bool (*check)(kodec_object *object));
+/* Compare the derived fields of objects whose surroundings are read. */
+KD_INTERNAL bool ks_check(const kodec_stream *io);
+/* Note where one of several fields begins, or where it ends. */
+KD_INTERNAL bool ks_mark(kodec_object *x, const kodec_stream *io, int64_t index, int64_t count, bool ended);
+/* Where a field begins in its stream. */
+KD_INTERNAL bool ks_position(const kodec_object *x, const kodec_object *of, int64_t index, const char *name, int64_t *out);
+/* The bytes from one field of an object to another. Those of the field `own` of x count as `blank`. */
+KD_INTERNAL bool ks_between(const kodec_object *x, const kodec_object *of, int64_t first, const char *name, int64_t last,
+                            const char *last_name, int64_t own, int64_t blank, kodec_bytes *out);
+/* What bytes decompress to, if they begin with a whole stream. */
+KD_INTERNAL bool ks_unpacked(const kodec_object *x, kodec_bytes data, const char *form, const char *name,
+                             kodec_bytes *out);
+KD_INTERNAL bool ks_checksum(const kodec_object *x, const char *name, kodec_bytes data, int64_t *out);
+/* The sum of numbers of a size; a partial one at the end is filled with zeros. */
+KD_INTERNAL bool ks_sum_of(const kodec_object *x, kodec_bytes data, int64_t size, bool little, uint64_t *out);
+KD_INTERNAL void ks_stop_differing(const kodec_object *x, const char *name, bool checksum, kd_shown need, kd_shown have);
+/* The error that a field is not what it is derived from. */
+static inline bool ks_differs(const kodec_object *x, const char *name, bool checksum, kd_shown need, kd_shown have) {
+  ks_stop_differing(x, name, checksum, need, have);
+  return false;
+}
 
 /* ------------------------------------------------------------------ text, processes */
 

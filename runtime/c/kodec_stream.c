@@ -569,6 +569,137 @@ int64_t ks_max_byte(kodec_bytes data) {
   return found;
 }
 
+/* ------------------------------------------------------------------ what fields are derived from */
+
+bool ks_later(const kodec_stream *io, kodec_object *x, bool (*check)(kodec_object *object)) {
+  ks_unchecked *const found = ks_new(io->r, 1, sizeof *found);
+  if (found == NULL) return false;
+  *found = (ks_unchecked){x, check, io->r->unchecked};
+  io->r->unchecked = found;
+  return true;
+}
+bool ks_check(const kodec_stream *io) {
+  for (ks_unchecked *next; (next = io->r->unchecked) != NULL;) {
+    io->r->unchecked = next->older;
+    if (!next->check(next->object)) return false;
+  }
+  return true;
+}
+
+bool ks_mark(kodec_object *x, const kodec_stream *io, int64_t index, int64_t count, bool ended) {
+  if (x->spans == NULL) x->spans = ks_new(io->r, (size_t)count, sizeof *x->spans);
+  if (x->spans == NULL) return false;
+  ks_span *const span = &x->spans[index];
+  if (!ended) span->start = io->at;
+  span->stream = io;
+  span->stop = io->at;
+  return true;
+}
+static const ks_span *span_of(const kodec_object *x, const kodec_object *of, int64_t index, const char *name) {
+  const ks_span *const found = of == NULL || of->spans == NULL ? NULL : &of->spans[index];
+  if (found != NULL && found->stream != NULL) return found;
+  ks_stop(of == NULL ? x : of, name, "its bytes are needed, and it is not there");
+  return NULL;
+}
+bool ks_position(const kodec_object *x, const kodec_object *of, int64_t index, const char *name, int64_t *out) {
+  const ks_span *const found = span_of(x, of, index, name);
+  if (found != NULL) *out = found->start - found->stream->base;
+  return found != NULL;
+}
+bool ks_between(const kodec_object *x, const kodec_object *of, int64_t first, const char *name, int64_t last,
+                const char *last_name, int64_t own, int64_t blank, kodec_bytes *out) {
+  const ks_span *const from = span_of(x, of, first, name);
+  if (from == NULL) return false;
+  const ks_span *const to = span_of(x, of, last, last_name);
+  if (to == NULL) return false;
+  const int64_t start = from->start, stop = to->stop < from->stream->end ? to->stop : from->stream->end;
+  *out = (kodec_bytes){kodec_empty, 0};
+  if (start >= stop) return true;
+  *out = (kodec_bytes){from->stream->buf + start, (size_t)(stop - start)};
+  if (own < 0 || x->spans == NULL || x->spans[own].stream == NULL) return true;
+  const int64_t low = x->spans[own].start > start ? x->spans[own].start : start;
+  const int64_t high = x->spans[own].stop < stop ? x->spans[own].stop : stop;
+  if (low >= high) return true;
+  const uint8_t *const data = out->data;
+  uint8_t *const to_data = new_bytes(x->stream->r, out->size, out);
+  if (to_data == NULL) return false;
+  memcpy(to_data, data, out->size);
+  memset(to_data + (low - start), (int)blank, (size_t)(high - low));
+  return true;
+}
+
+/* A CRC of a width with the most significant bit of each byte first. */
+static uint32_t upwards(kodec_bytes data, unsigned width, uint32_t poly, uint32_t start) {
+  uint32_t found = start << (32 - width);
+  for (size_t i = 0; i < data.size; i++) {
+    found ^= (uint32_t)data.data[i] << 24;
+    for (int bit = 0; bit < 8; bit++) found = found << 1 ^ (found >> 31 ? poly << (32 - width) : 0);
+  }
+  return found >> (32 - width);
+}
+static uint32_t adler_32(kodec_bytes data) {
+  uint32_t low = 1, high = 0;
+  for (size_t i = 0; i < data.size; i++) {
+    low = (low + data.data[i]) % 65521;
+    high = (high + low) % 65521;
+  }
+  return high << 16 | low;
+}
+static uint32_t xored(kodec_bytes data, uint32_t poly) {
+  uint32_t found = 0;
+  for (size_t i = 0; i < data.size; i++) {
+    found ^= data.data[i];
+    for (int bit = 0; bit < 8 && poly != 0; bit++) found = found >> 1 ^ (found & 1 ? poly : 0);
+  }
+  return found;
+}
+static uint32_t internet_checksum(const kodec_object *x, kodec_bytes data) {
+  uint64_t found = 0;
+  ks_sum_of(x, data, 2, false, &found);
+  while (found >> 16 != 0) found = (found & 0xFFFF) + (found >> 16);
+  return (uint32_t)found ^ 0xFFFF;
+}
+bool ks_checksum(const kodec_object *x, const char *name, kodec_bytes data, int64_t *out) {
+  if (strcmp(name, "crc32") == 0)
+    *out = kodec_crc32(data.data, data.size);
+  else if (strcmp(name, "crc32c") == 0)
+    *out = kodec_crc32c(data.data, data.size);
+  else if (strcmp(name, "crc32_mpeg2") == 0)
+    *out = upwards(data, 32, 0x04C11DB7, UINT32_MAX);
+  else if (strcmp(name, "crc32_bzip2") == 0)
+    *out = ~upwards(data, 32, 0x04C11DB7, UINT32_MAX);
+  else if (strcmp(name, "crc32_ogg") == 0)
+    *out = upwards(data, 32, 0x04C11DB7, 0);
+  else if (strcmp(name, "crc16_ccitt") == 0)
+    *out = upwards(data, 16, 0x1021, 0xFFFF);
+  else if (strcmp(name, "crc16_xmodem") == 0)
+    *out = upwards(data, 16, 0x1021, 0);
+  else if (strcmp(name, "adler32") == 0)
+    *out = adler_32(data);
+  else if (strcmp(name, "internet_checksum") == 0)
+    *out = internet_checksum(x, data);
+  else
+    *out = xored(data, strcmp(name, "crc16_arc") == 0 ? 0xA001 : 0);
+  return true;
+}
+bool ks_sum_of(const kodec_object *x, kodec_bytes data, int64_t size, bool little, uint64_t *out) {
+  const size_t width = (size_t)size;
+  uint64_t found = 0;
+  for (size_t i = 0; i < data.size; i++) {
+    const size_t place = little ? i % width : width - 1 - i % width;
+    found += (uint64_t)data.data[i] << (8 * place);
+  }
+  (void)x;
+  *out = found;
+  return true;
+}
+void ks_stop_differing(const kodec_object *x, const char *name, bool checksum, kd_shown need, kd_shown have) {
+  if (checksum)
+    ks_fail(x->stream->r, KODEC_BAD_CHECKSUM, name, "", x->start, have.text, need.text);
+  else
+    ks_fail(x->stream->r, KODEC_MALFORMED, name, "not what it is derived from", x->start, need.text, have.text);
+}
+
 /* ------------------------------------------------------------------ text */
 
 /* The next character of bytes in an encoding, and how many it has; 0 for bytes that are none. */
@@ -684,10 +815,10 @@ bool ks_ror(kodec_stream *s, const char *name, kodec_bytes data, int64_t by, kod
 enum { FIRST_OUTPUT = 4096, MOST_AT_ONCE = 1 << 28 };
 
 /* Append what data decompresses to, at most `most` bytes and one; a status of zlib. */
-static int inflated(kodec_bytes data, size_t most, kd_writer *w) {
+static int inflated(kodec_bytes data, int window, size_t most, kd_writer *w) {
   z_stream z = {0};
   size_t given = 0;
-  int status = inflateInit(&z);
+  int status = inflateInit2(&z, window);
   if (status != Z_OK) return status;
   while (status == Z_OK && w->out->size <= most) {
     const size_t before = w->out->size, left = most - before;
@@ -717,7 +848,7 @@ bool ks_zlib(kodec_stream *s, const char *name, kodec_bytes data, kodec_bytes *o
   const size_t most = r->opt.most_decompressed - r->inflated;
   kodec_buffer found = {0};
   kd_writer w = {&found, r->error};
-  const int status = inflated(data, most, &w);
+  const int status = inflated(data, MAX_WBITS, most, &w);
   *out = (kodec_bytes){found.data != NULL ? found.data : kodec_empty, found.size};
   if (found.size <= most && status == Z_STREAM_END && kd_adopt(r->arena, &found)) {
     r->inflated += out->size;
@@ -733,7 +864,27 @@ bool ks_zlib(kodec_stream *s, const char *name, kodec_bytes data, kodec_bytes *o
                  status == Z_BUF_ERROR ? "zlib: the data have no end" : "zlib: the data are damaged", at, "",
                  "");
 }
+
+bool ks_unpacked(const kodec_object *x, kodec_bytes data, const char *form, const char *name, kodec_bytes *out) {
+  ks_reading *const r = x->stream->r;
+  const size_t most = r->opt.most_decompressed;
+  const int window = form[0] == 'g' ? MAX_WBITS + 16 : form[0] == 'd' ? -MAX_WBITS : MAX_WBITS;
+  kodec_buffer found = {0};
+  kd_writer w = {&found, r->error};
+  const int status = inflated(data, window, most, &w);
+  char reason[64];
+  *out = (kodec_bytes){found.data != NULL ? found.data : kodec_empty, found.size};
+  if (found.size <= most && status == Z_STREAM_END && kd_adopt(r->arena, &found)) return true;
+  kodec_buffer_free(&found);
+  snprintf(reason, sizeof reason, "it is no whole %s stream", form);
+  return ks_wrong(x, name, reason);
+}
 #else
+bool ks_unpacked(const kodec_object *x, kodec_bytes data, const char *form, const char *name, kodec_bytes *out) {
+  (void)form;
+  *out = data;
+  return ks_fail(x->stream->r, KODEC_UNSUPPORTED, name, "zlib: the library was built without it", x->stream->at, "", "");
+}
 bool ks_zlib(kodec_stream *s, const char *name, kodec_bytes data, kodec_bytes *out) {
   *out = data;
   return ks_fail(s->r, KODEC_UNSUPPORTED, name, "zlib: the library was built without it",

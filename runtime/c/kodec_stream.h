@@ -20,6 +20,7 @@ typedef struct kodec_object {
   struct kodec_object *root;   /* the outermost object */
   int64_t start;               /* where it starts, from the start of the input */
   uint64_t seen;               /* the rest is the reader's */
+  struct ks_span *spans;
   unsigned depth, order;
 } kodec_object;
 

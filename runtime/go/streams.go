@@ -5,10 +5,17 @@ package kodec
 import (
 	"bytes"
 	"cmp"
+	"compress/flate"
+	"compress/gzip"
 	"compress/zlib"
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/adler32"
 	"io"
 	"math"
 	"slices"
@@ -27,6 +34,8 @@ type reading struct {
 	room   int       // how many there may be
 	made   int       // bytes that were decompressed
 	sought []*Stream // what was read before an instance at a position
+
+	unchecked []interface{ check() } // objects with fields that are derived of what is around them
 }
 
 // Stream is the bytes that objects are read from: buf[base:end]. Several may read one stream, each at its own
@@ -323,6 +332,7 @@ type object struct {
 	depth  int
 	order  int8   // of bytes: 1 is little-endian, 2 big-endian, 0 not known
 	seen   uint64 // the fields that were read, of those that are asked for before
+	spans  []span // where the bytes of fields are that others are derived from
 }
 
 // node is any object.
@@ -786,6 +796,190 @@ func maxOf[T cmp.Ordered](x node, items []T) T { return slices.Max(some(x, items
 func lastByte(x node, data []byte) int64       { return int64(lastOf(x, data)) }
 func minByte(x node, data []byte) int64        { return int64(minOf(x, data)) }
 func maxByte(x node, data []byte) int64        { return int64(maxOf(x, data)) }
+
+// -- what fields are derived from
+
+// span is where the bytes of a field are.
+type span struct {
+	io          *Stream
+	start, stop int
+}
+
+// check compares the derived fields of objects whose surroundings are read.
+func (r *reading) check() {
+	for last := len(r.unchecked) - 1; last >= 0; last = len(r.unchecked) - 1 {
+		next := r.unchecked[last]
+		r.unchecked = r.unchecked[:last]
+		next.check()
+	}
+}
+
+// checks reports whether derived fields are compared.
+func checks(x node, checksum bool) bool {
+	opt := x.base().io.opt
+	return !pick(checksum, opt.IgnoreChecksums, opt.IgnoreDerived)
+}
+
+// mark notes where one of several fields begins, or where it ends.
+func mark(x node, io *Stream, index, count int, ended bool) {
+	o := x.base()
+	if o.spans == nil {
+		o.spans = make([]span, count)
+	}
+	if o.spans[index].stop = io.at; !ended {
+		o.spans[index] = span{io, io.at, io.at}
+	}
+}
+
+func spanOf(v any, index int, name string) span {
+	o := objectOf(v)
+	if len(o.spans) <= index || o.spans[index].io == nil {
+		wrong(v.(node), name, "its bytes are needed, and it is not there")
+	}
+	return o.spans[index]
+}
+
+// position is where a field begins in its stream.
+func position(_ node, v any, index int, name string) int64 {
+	found := spanOf(v, index, name)
+	return int64(found.start - found.io.base)
+}
+
+// between is the bytes from one field of an object to another. Those of the field own of x count as blank.
+func between(x node, v any, first int, name string, last int, lastName string, own int, blank byte) []byte {
+	from, to := spanOf(v, first, name), spanOf(v, last, lastName)
+	start, stop := min(from.start, len(from.io.buf)), min(to.stop, len(from.io.buf))
+	if start >= stop {
+		return []byte{}
+	}
+	data := from.io.buf[start:stop:stop]
+	if own < 0 || x.base().spans[own].io == nil {
+		return data
+	}
+	held := x.base().spans[own]
+	low, high := max(held.start, start), min(held.stop, stop)
+	if low >= high {
+		return data
+	}
+	data = slices.Clone(data)
+	for at := low; at < high; at++ {
+		data[at-start] = blank
+	}
+	return data
+}
+
+// unpacked is what bytes decompress to, if they begin with a whole stream.
+func unpacked(x node, data []byte, form, name string) []byte {
+	var opened io.Reader
+	var err error
+	var found bytes.Buffer
+	switch from := bytes.NewReader(data); form {
+	case "gzip":
+		var members *gzip.Reader
+		if members, err = gzip.NewReader(from); err == nil {
+			members.Multistream(false)
+			opened = members
+		}
+	case "zlib":
+		opened, err = zlib.NewReader(from)
+	default:
+		opened = flate.NewReader(from)
+	}
+	limit := x.base().io.opt.decompressed()
+	if err == nil {
+		_, err = io.Copy(&found, io.LimitReader(opened, int64(limit)+1))
+	}
+	if err != nil || found.Len() > limit {
+		wrong(x, name, "it is no whole "+form+" stream")
+	}
+	return found.Bytes()
+}
+
+// upwards is a CRC of a width with the most significant bit of each byte first.
+func upwards(data []byte, width int, poly, found uint64) int64 {
+	top, mask := uint64(1)<<(width-1), uint64(1)<<width-1
+	for _, each := range data {
+		found ^= uint64(each) << (width - 8)
+		for range 8 {
+			found = found<<1 ^ pick(found&top != 0, poly, 0)
+		}
+	}
+	return int64(found & mask)
+}
+
+func checksum(_ node, name string, data []byte) int64 {
+	switch name {
+	case "crc32":
+		return int64(checksumCrc32(data))
+	case "crc32c":
+		return int64(checksumCrc32c(data))
+	case "crc32_mpeg2":
+		return upwards(data, 32, 0x04C11DB7, 0xFFFFFFFF)
+	case "crc32_bzip2":
+		return upwards(data, 32, 0x04C11DB7, 0xFFFFFFFF) ^ 0xFFFFFFFF
+	case "crc32_ogg":
+		return upwards(data, 32, 0x04C11DB7, 0)
+	case "crc16_ccitt":
+		return upwards(data, 16, 0x1021, 0xFFFF)
+	case "crc16_xmodem":
+		return upwards(data, 16, 0x1021, 0)
+	case "adler32":
+		return int64(adler32.Checksum(data))
+	case "internet_checksum":
+		found := sumOf(nil, data, 2, false)
+		for found>>16 != 0 {
+			found = found&0xFFFF + found>>16
+		}
+		return int64(found ^ 0xFFFF)
+	}
+	var found uint16
+	for _, each := range data {
+		found ^= uint16(each)
+		for bit := 0; bit < 8 && name == "crc16_arc"; bit++ {
+			found = found>>1 ^ pick(found&1 != 0, uint16(0xA001), 0)
+		}
+	}
+	return int64(found)
+}
+
+// sumOf is the sum of numbers of a size; a partial one at the end is filled with zeros.
+func sumOf(_ node, data []byte, size int, little bool) uint64 {
+	var found uint64
+	for at := 0; at < len(data); at += size {
+		part := make([]byte, size)
+		copy(part, data[at:])
+		if little {
+			slices.Reverse(part)
+		}
+		found += bitsOf(part)
+	}
+	return found
+}
+
+func digest(_ node, name string, data []byte) []byte {
+	switch name {
+	case "md5":
+		found := md5.Sum(data)
+		return found[:]
+	case "sha1":
+		found := sha1.Sum(data)
+		return found[:]
+	case "sha256":
+		found := sha256.Sum256(data)
+		return found[:]
+	}
+	found := sha512.Sum512(data)
+	return found[:]
+}
+
+// differs refuses a field that is not what it is derived from.
+func differs(x node, name string, checksum bool, need, have any) {
+	o := x.base()
+	if checksum {
+		o.io.fail(BadChecksum, name, "", o.start, have, need)
+	}
+	o.io.fail(Malformed, name, "not what it is derived from", o.start, need, have)
+}
 
 // -- text
 

@@ -39,6 +39,8 @@ struct Reading<'a> {
     made: Cell<usize>,
     /// The bytes that were decompressed.
     inflated: Cell<usize>,
+    /// Objects with fields that are derived of what is around them.
+    unchecked: RefCell<Vec<Node<'a>>>,
 }
 
 impl<'a> Reading<'a> {
@@ -107,6 +109,7 @@ pub(crate) fn input<'a>(
         room: Cell::new(data.len().saturating_add(SPARE)),
         made: Cell::new(0),
         inflated: Cell::new(0),
+        unchecked: RefCell::default(),
     });
     Stream::over(reading, data, 0, data.len())
 }
@@ -390,6 +393,22 @@ impl<'a> Stream<'a> {
         }
     }
 
+    /// Compares the derived fields of an object once its surroundings are read.
+    pub(crate) fn later(&self, node: Node<'a>) {
+        self.reading.unchecked.borrow_mut().push(node);
+    }
+
+    /// Compares the derived fields of objects whose surroundings are read.
+    pub(crate) fn check(&self) -> Result<()> {
+        loop {
+            let next = self.reading.unchecked.borrow_mut().pop();
+            match next {
+                Some(node) => node._check()?,
+                None => return Ok(()),
+            }
+        }
+    }
+
     // -- lists
 
     /// A list with a number of elements, each of at least `least` bytes.
@@ -668,6 +687,16 @@ impl<'a> Place<'a> {
     }
 }
 
+/// Where the bytes of a field are.
+#[derive(Clone, Copy)]
+struct Span<'a> {
+    io: &'a Stream<'a>,
+    start: usize,
+    stop: usize,
+}
+
+type Spans<'a> = Box<[Cell<Option<Span<'a>>>]>;
+
 /// What all objects have.
 pub(crate) struct Base<'a> {
     pub(crate) io: &'a Stream<'a>,
@@ -679,6 +708,8 @@ pub(crate) struct Base<'a> {
     order: Cell<u8>,
     /// The fields that were read, of those that are asked for before.
     seen: Cell<u64>,
+    /// Where the bytes of fields are that others are derived from.
+    spans: OnceCell<Spans<'a>>,
     name: &'static str,
 }
 
@@ -707,6 +738,7 @@ impl<'a> Base<'a> {
             depth: depth + 1,
             order: Cell::new(parent.map_or(0, |parent| parent.order.get())),
             seen: Cell::new(0),
+            spans: OnceCell::new(),
             name: place.name,
         })
     }
@@ -782,6 +814,83 @@ impl<'a> Base<'a> {
         };
         busy.set(true);
         Ok(visit)
+    }
+
+    // -- what fields are derived from
+
+    /// Whether derived fields are compared.
+    pub(crate) fn checks(&self, checksum: bool) -> bool {
+        let options = &self.io.reading.options;
+        match checksum {
+            true => options.check_checksums,
+            false => options.check_derived,
+        }
+    }
+
+    /// Notes where one of several fields begins, or where it ends.
+    pub(crate) fn mark(&self, io: &'a Stream<'a>, index: usize, count: usize, ended: bool) {
+        let spans = self
+            .spans
+            .get_or_init(|| vec![Cell::new(None); count].into());
+        let stop = io.at.get();
+        let start = spans[index].get().map_or(stop, |span| span.start);
+        let start = if ended { start } else { stop };
+        spans[index].set(Some(Span { io, start, stop }));
+    }
+
+    fn span(&self, index: usize, name: &str) -> Result<Span<'a>> {
+        let spans = self.spans.get();
+        let found = spans.and_then(|spans| spans.get(index)?.get());
+        found.ok_or_else(|| self.wrong(name, "its bytes are needed, and it is not there"))
+    }
+
+    /// Where a field begins in its stream.
+    pub(crate) fn position(&self, of: Node<'a>, index: usize, name: &str) -> Result<i64> {
+        let found = of._base().span(index, name)?;
+        Ok(found.start.saturating_sub(found.io.base) as i64)
+    }
+
+    /// The bytes from one field of an object to another. Those of the field `own` of this one count as `blank`.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn between(
+        &self,
+        of: Node<'a>,
+        first: usize,
+        name: &str,
+        last: usize,
+        last_name: &str,
+        own: i32,
+        blank: u8,
+    ) -> Result<&'a [u8]> {
+        let (from, to) = (
+            of._base().span(first, name)?,
+            of._base().span(last, last_name)?,
+        );
+        let (start, data) = (from.start, from.io.between(from.start, to.stop));
+        let held = usize::try_from(own)
+            .ok()
+            .and_then(|own| self.spans.get()?.get(own)?.get());
+        let Some(held) = held else { return Ok(data) };
+        let (low, high) = (held.start.max(start), held.stop.min(to.stop));
+        if low >= high {
+            return Ok(data);
+        }
+        let mut data = data.to_vec();
+        data[low - start..high - start].fill(blank);
+        Ok(self.io.reading.keep(data))
+    }
+
+    /// The error that a field is not what it is derived from.
+    #[cold]
+    pub(crate) fn differs(&self, name: &str, checksum: bool, need: Fact, have: Fact) -> Error {
+        if checksum {
+            let error = self.io.failed(Code::BadChecksum, name, self.start);
+            return error.need(have).have(need);
+        }
+        let error = self
+            .io
+            .malformed(name, "not what it is derived from", self.start);
+        error.need(need).have(have)
     }
 
     // -- values that expressions need
@@ -1253,4 +1362,78 @@ fn decode(
     };
     let found = data.iter().map(character).collect::<Option<_>>();
     found.map(Some).ok_or("a byte is no character")
+}
+
+// -- what fields are derived from
+
+/// A CRC of a width with the most significant bit of each byte first.
+fn upwards(data: &[u8], width: u32, poly: u32, start: u32) -> u32 {
+    let (shift, mut found) = (32 - width, start << (32 - width));
+    for each in data {
+        found ^= u32::from(*each) << 24;
+        for _ in 0..8 {
+            found = found << 1 ^ if found >> 31 == 1 { poly << shift } else { 0 };
+        }
+    }
+    found >> shift
+}
+
+/// A CRC with the least significant bit of each byte first.
+fn downwards(data: &[u8], poly: u32, start: u32) -> u32 {
+    let mut found = start;
+    for each in data {
+        found ^= u32::from(*each);
+        for _ in 0..8 {
+            found = found >> 1 ^ if found & 1 == 1 { poly } else { 0 };
+        }
+    }
+    found
+}
+
+fn adler32(data: &[u8]) -> u32 {
+    let (mut low, mut high) = (1, 0);
+    for each in data {
+        low = (low + u32::from(*each)) % 65521;
+        high = (high + low) % 65521;
+    }
+    high << 16 | low
+}
+
+fn internet_checksum(data: &[u8]) -> u32 {
+    let mut found = sum_of(data, 2, false);
+    while found >> 16 != 0 {
+        found = (found & 0xFFFF) + (found >> 16);
+    }
+    found as u32 ^ 0xFFFF
+}
+
+/// The checksum that has a name.
+pub(crate) fn checksum(name: &str, data: &[u8]) -> i64 {
+    let found = match name {
+        "crc32" => !downwards(data, 0xEDB8_8320, !0),
+        "crc32c" => !downwards(data, 0x82F6_3B78, !0),
+        "crc32_mpeg2" => upwards(data, 32, 0x04C1_1DB7, !0),
+        "crc32_bzip2" => !upwards(data, 32, 0x04C1_1DB7, !0),
+        "crc32_ogg" => upwards(data, 32, 0x04C1_1DB7, 0),
+        "crc16_arc" => downwards(data, 0xA001, 0),
+        "crc16_ccitt" => upwards(data, 16, 0x1021, 0xFFFF),
+        "crc16_xmodem" => upwards(data, 16, 0x1021, 0),
+        "adler32" => adler32(data),
+        "internet_checksum" => internet_checksum(data),
+        _ => data.iter().fold(0, |found, each| found ^ u32::from(*each)),
+    };
+    i64::from(found)
+}
+
+/// The sum of numbers of a size; a partial one at the end is filled with zeros.
+pub(crate) fn sum_of(data: &[u8], size: usize, little: bool) -> u64 {
+    let parts = data.iter().enumerate().map(|(at, each)| {
+        let place = if little {
+            at % size
+        } else {
+            size - 1 - at % size
+        };
+        u64::from(*each) << (8 * place)
+    });
+    parts.sum()
 }

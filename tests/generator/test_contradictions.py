@@ -45,6 +45,11 @@ CASES = {
     "a count in more versions than its list": (VERSIONS % "" + "- {id: n, type: u1, -derive: count_of(xs)}\n- {id: xs, type: u2, repeat: expr, repeat-expr: n, if: version >= 1, -since: 1}\n", "7:30 `xs` may be absent, and its count would not be kept"),
     "a count in later versions than its list": (VERSIONS % "" + "- {id: n, type: u1, if: version >= 1, -since: 1, -derive: count_of(xs)}\n- {id: xs, type: u2, repeat: expr, repeat-expr: n, if: version >= 2, -since: 2}\n", "7:59 `xs` may be absent, and its count would not be kept"),
     "a condition of a checksum in a layout": ("-topic: t\nseq:\n- {id: f, type: u1}\n- {id: a, type: u4}\n- {id: crc, type: u4, -derive: {value: crc32(a..a), when: f == 1}}\n", "8:32 this `-derive` is not supported"),
+    "a condition of a length in a layout": ("-topic: t\nseq:\n- {id: n, type: u1, -derive: {value: length_of(a), when: n == 1}}\n- {id: a, size: n}\n", "6:30 `when` has no effect on `length_of`"),
+    "at least a count that is read": ("-topic: t\nseq:\n- {id: n, type: u1, -derive: {value: count_of(a), verify: at_least}}\n- {id: a, type: u1, repeat: expr, repeat-expr: n}\n", "6:30 `verify` has no effect on `count_of`"),
+    "the largest element in what may be absent": ("-topic: t\nseq:\n- {id: f, type: u1}\n- {id: m, type: u1, if: f == 1, -derive: max(a.v)}\n- {id: a, type: x, repeat: eos}\n" + X, "7:42 a field with `max` must always exist"),
+    "two columns with one name": ("-row: true\nseq: [{id: a, type: u1, -column: {name: n}}, {id: b, type: c}]\ntypes: {c: {seq: [{id: d, type: u1, -column: {name: n}}]}}\n", "6:46 two columns are called `n`"),
+    "undescribed bytes of a layout": ("-topic: t\n-tail: moves\nseq: [{id: a, type: u1}]\n", "5:1 `-tail` is not supported"),
 }  # fmt: skip
 
 

@@ -169,7 +169,7 @@ CASES: dict[str, Case] = {
     "an instance that grows moves to the end": Case(
         "seq:\n- {id: o, type: u1, repeat: expr, repeat-expr: 2}\n- {id: n, type: u1, repeat: expr, repeat-expr: 2}\n" + Z + "instances:\n  a: {pos: 'o[0]', size: 'n[0]'}\n  b: {pos: 'o[1]', size: 'n[1]'}\n",
         "given(x.X(o=[8, 10], n=[2, 2], z=b''), a=b'ab', b=b'xy')", b"\x08\x0a\2\2\0\0\0\0abxy",
-        "r.a = b'abcd'", b"\x10\x0a\4\2\0\0\0\0abxy\0\0\0\0abcd",
+        "r.a = b'abcd'", b"\x10\x0a\4\2\0\0\0\0\0\0xy\0\0\0\0abcd",
     ),
     "a position of an object that moves": Case(
         "seq:\n- {id: n, type: u1}\n- {id: a, size: n}\n- {id: b, type: p}\n- {id: o, type: u1}\n" + Z + "instances:\n  c: {pos: o, type: p}\ntypes:\n  p: {seq: [{id: q, type: u1}]}\n",
@@ -234,7 +234,7 @@ CASES: dict[str, Case] = {
     "a text with its terminator behind it, at a position": Case(
         "seq:\n- {id: n, type: u1, repeat: expr, repeat-expr: 2}\n- {id: o, type: u1, repeat: expr, repeat-expr: 2}\ninstances:\n  str: {pos: 'o[0]', size: 'n[0]', type: strz, encoding: UTF-8}\n  next: {pos: 'o[1]', size: 'n[1]', type: strz, encoding: UTF-8}\n",
         "x.X.from_bytes(b'\\2\\2\\4\\7ab\\0xy\\0')", b"\2\2\4\7ab\0xy\0",
-        "r.str_ = 'longer'", b"\6\2\x0c\7ab\0xy\0\0\0longer\0",
+        "r.str_ = 'longer'", b"\6\2\x0c\7\0\0\0xy\0\0\0longer\0",
     ),
     "one that becomes shorter": Case(
         "seq:\n- {id: n, type: u1}\n- {id: o, type: u1}\n" + Z + "instances:\n  a: {pos: o, size: n, type: strz, encoding: UTF-8}\n",
@@ -302,6 +302,55 @@ def test_what_is_missing_or_stale_is_computed(name: str, codec: Codec) -> None:
     assert read.to_bytes() == case.edited
     again = x.X.from_bytes(case.edited)
     assert again.to_bytes() == case.edited
+
+
+PACK = "seq:\n- {id: n, type: u1}\n- {id: s, type: s, repeat: expr, repeat-expr: n}\ntypes:\n  s: {seq: [{id: o, type: u1, valid: {expr: _ %% 8 == 0}}, {id: l, type: u1}], instances: {b: {pos: o, size: l, -align: %s}}}\n"
+
+
+def test_sections_stand_in_the_order_of_their_table_at_multiples(codec: Codec) -> None:
+    x = codec(PACK % "{to: 8, fill: 0xee}")
+
+    def section(text: str) -> Any:
+        return given(x.S(), b=text.encode())
+
+    def table(data: bytes) -> list[tuple[int, bytes]]:
+        found = x.X.from_bytes(data).s
+        assert x.X.from_bytes(data).to_bytes() == data
+        return [(each.o, each.b) for each in found]
+
+    made = x.X(s=[section("a"), section("bbbbbbbbbb"), section("ccc")])
+    data = made.to_bytes()
+    assert data == bytes([3, 8, 1, 16, 10, 32, 3]) + b"\xeea" + b"\xee" * 7 + b"b" * 10 + b"\xee" * 6 + b"ccc"
+    read = x.X.from_bytes(data)
+    # what becomes smaller, or moves, leaves nothing behind
+    read.s[1].b = b"B"
+    assert read.to_bytes() == data[:4] + b"\1" + data[5:16] + b"B" + b"\xee" * 15 + b"ccc"
+    read.s[0].b = b"A" * 9
+    grown = read.to_bytes()
+    assert b"a" not in grown and b"b" not in grown
+    assert table(grown) == [(40, b"A" * 9), (16, b"B"), (32, b"ccc")]
+    # read again, with one more: the table takes the place of the first section, which is free
+    read = x.X.from_bytes(grown)
+    read.s.append(section("dd"))
+    assert table(read.to_bytes()) == [(40, b"A" * 9), (16, b"B"), (32, b"ccc"), (56, b"dd")]
+    read.s.pop(0)
+    assert table(read.to_bytes()) == [(16, b"B"), (32, b"ccc"), (56, b"dd")]
+
+
+@pytest.mark.parametrize(
+    "pos, align, text",
+    [
+        ("16", "8", "`-align` has no effect: no field has its position"),
+        ("n", "0", "`-align` is a number of bytes"),
+        ("n", "{to: 8, fill: 256}", "`fill` must be a byte"),
+        ("n", "{too: 8}", "did you mean `to`"),
+    ],
+)
+def test_what_is_no_alignment_is_a_problem(
+    pos: str, align: str, text: str, problems: Callable[..., Any]
+) -> None:
+    schema = f"seq: [{{id: n, type: u1}}]\ninstances: {{a: {{pos: {pos}, size: 2, -align: {align}}}}}\n"
+    assert any(text in f"{each.text} {each.hint}" for each in problems(schema))
 
 
 REFUSED: dict[str, tuple[str, str, str]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import struct
 import subprocess
 import zlib
 from collections.abc import Iterator
@@ -23,6 +24,9 @@ from kodec.generator.json_values import to_json
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.problems import SchemaError
 from kodec.generator.schema.expression_types import Kinds
+from kodec.generator.wire import CHECKSUMS, SUMS
+from kodec.runtime import crc
+from kodec.runtime.checksums import CHECKSUMS as VALUES
 from kodec.runtime.errors import FormatError
 from kodec.runtime.fields import ReadOptions
 from tests.fuzz import grammar
@@ -66,6 +70,75 @@ AHEAD = """
 meta: {id: ahead, endian: be}
 seq: [{id: a, type: b4, valid: {expr: b == 1}}, {id: b, type: b4}, {id: z, terminator: 0}]
 """
+_TEXT = b"\5\2a\0\1\0\4" + struct.pack(">H", 5 + 2 + 97 + 1 + 4 + 64)
+_SUMS = [name for name, bits in CHECKSUMS.items() if bits and name not in SUMS]
+_ALL = b"12345678901"
+_PACKED = {
+    form: (found := zlib.compressobj(wbits=bits)).compress(_ALL) + found.flush()
+    for form, bits in (("deflate", -15), ("zlib", 15), ("gzip", 31))
+}
+# what is derived, and bytes in which it is right
+DERIVED = {
+    "lengths": (
+        "seq:\n- {id: l, type: u1, -derive: length_of(a..b) + 1}\n- {id: n, type: u1, -derive: count_of(b)}\n"
+        "- {id: a, terminator: 0}\n- {id: b, type: u1, repeat: until, repeat-until: _ == 0}\n"
+        "- {id: p, type: u1, -derive: position_of(b)}\n"
+        "- {id: s, type: u2, -derive: {value: sum(l..s) & 0xffff, own: 0x20}}\n",
+        _TEXT,
+    ),
+    "conditions": (
+        "seq:\n- {id: f, type: u1}\n"
+        "- {id: c, type: u4, if: f < 3, -derive: {value: crc32(a..a), when: f >= 1}}\n"
+        "- {id: m, type: s2, -derive: {value: length_of(a), verify: at_least}}\n"
+        "- {id: o, type: u1, -derive: {value: length_of(a), verify: no}}\n"
+        "- {id: d, type: str, size: 2, encoding: ASCII, -derive: length_of(a).to_s}\n- {id: a, size: 12}\n",
+        b"\1" + struct.pack(">IHB2s", zlib.crc32(_ALL + b"2"), 14, 9, b"12") + _ALL + b"2",
+    ),
+    "around": (
+        "seq:\n- {id: h, type: h}\n- {id: l, type: p, repeat: expr, repeat-expr: 2}\n"
+        "- {id: a, terminator: 0}\n"
+        "types:\n  h:\n    seq:\n    - {id: c, type: u2, -derive: {value: crc32(_parent.a) & 0xffff}}\n"
+        "    - {id: k, type: u1, -derive: count_of(_parent.l)}\n"
+        "  p:\n    seq:\n    - {id: q, type: u1}\n"
+        "    - {id: s, type: u1, -derive: {value: xor(q..s), own: 1}}\n"
+        "    - {id: t, type: u1, -derive: length_of(_root.a)}\n",
+        struct.pack(">H", zlib.crc32(b"ab\0") & 0xFFFF) + b"\2\7\6\3\0\1\3ab\0",
+    ),
+    "positions": (
+        "seq:\n- {id: o, type: u1, -derive: position_of(b)}\n- {id: n, type: u1, -derive: length_of(b)}\n"
+        "- {id: c, type: u4, -derive: crc32c(b)}\ninstances:\n  b: {pos: o, size: n, if: o != 9}\n",
+        b"\7\3" + struct.pack(">I", crc.crc32c(b"abc")) + b"-abc",
+    ),
+    "parts": (
+        "seq:\n- {id: n, type: v, -derive: {value: length_of(a) + 2, into: value}}\n- {id: z, type: u1}\n"
+        "- {id: a, size: z, type: p}\n"
+        "types:\n  v: {seq: [{id: g, type: b7}, {id: m, type: b1}], instances: {value: {value: g * 2}}}\n"
+        "  p:\n    seq:\n    - {id: x, type: u1}\n    - {id: c, size: 1}\n"
+        "    - {id: y, type: u2le, -derive: sum(x..c) % 7, if: x > 9}\n",
+        b"\6\4\na\2\0",
+    ),
+    "checksums": (
+        "seq:\n- {id: a, size: 11}\n"
+        + "".join(f"- {{id: d_{name}, type: u4, -derive: {name}(a)}}\n" for name in _SUMS)
+        + "".join(f"- {{id: d_{name}, type: u8, -derive: {name}(a)}}\n" for name in SUMS),
+        _ALL
+        + b"".join(struct.pack(">I", VALUES[name](_ALL)) for name in _SUMS)
+        + b"".join(struct.pack(">Q", VALUES[name](_ALL)) for name in SUMS),
+    ),
+    "digests": (
+        "seq:\n- {id: a, size: 11}\n- {id: m, size: 16, -derive: md5(a)}\n"
+        "- {id: s, size: 20, -derive: sha1(a)}\n"
+        "- {id: t, size: 32, -derive: sha256(a)}\n- {id: u, size: 64, -derive: sha512(a)}\n",
+        _ALL + b"".join(VALUES[name](_ALL) for name in ("md5", "sha1", "sha256", "sha512")),
+    ),
+} | {
+    form: (
+        f"seq:\n- {{id: c, type: u4, -derive: {{value: crc32(a), unpack: {form}}}}}\n"
+        "- {id: a, size-eos: true}\n",
+        struct.pack(">I", zlib.crc32(_ALL)) + data,
+    )
+    for form, data in _PACKED.items()
+}
 
 
 @dataclass(frozen=True)
@@ -99,6 +172,9 @@ def write_schemas(folder: Path, target: str) -> dict[str, list[bytes]]:
     part = zlib.compress(bytes(OPTIONS.decompressed_bytes // 2))
     add("inflated", INFLATED, [(bytes([len(part)]) + part) * count for count in (1, 2, 3)])
     add("ahead", AHEAD, [b"\x11\0", b"\x12\0", b"\x21\0"])
+    for name, (schema, right) in DERIVED.items():
+        text = f"meta: {{id: d_{name}, endian: be}}\n{schema}"
+        add(f"d_{name}", text, list(near(right, random.Random(name), 30)))
     for number, (row, about) in enumerate(ALL.items()):
         name = f"x{number}"
         schema = re.sub(r"\bx::", f"{name}::", about.schema)

@@ -79,3 +79,43 @@ def test_what_go_does_not_have_is_a_problem_with_its_place(tmp_path: Path) -> No
     ):
         assert text in told
     assert not (tmp_path / "out").exists()
+
+
+UNION = """meta: {id: orders, endian: be}
+seq:
+  - {id: kind, type: u1}
+  - {id: len_body, type: u2, -derive: length_of(body)}
+  - {id: body, size: len_body, type: {switch-on: kind, cases: {1: created, 2: moved}}}
+types:
+  created: {seq: [{id: id, type: u4}]}
+  moved: {seq: [{id: x, type: s2}]}
+"""
+UNION_TEST = """package formats
+
+import "testing"
+
+func TestUnion(t *testing.T) {
+	for kind := range uint8(4) {
+		for _, body := range []any{OrdersCreated{}, OrdersMoved{}, []byte{1}, nil} {
+			_, created := body.(OrdersCreated)
+			_, moved := body.(OrdersMoved)
+			_, other := body.([]byte)
+			agree := kind == 1 && created || kind == 2 && moved || kind%3 == 0 && other
+			v := Orders{Kind: kind, Body: body}
+			if _, err := v.Append(nil); (err == nil) != agree {
+				t.Errorf("%d %T: %v", kind, body, err)
+			}
+		}
+	}
+}
+"""
+
+
+def test_a_body_that_is_not_what_its_tag_says_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "orders.ksy").write_text(UNION)
+    generate(tmp_path, tmp_path, targets=["go"])
+    shutil.copyfile(go_testee.HERE / "go.mod", tmp_path / "go/go.mod")
+    (tmp_path / "go/union_test.go").write_text(UNION_TEST)
+    line = ["go", "test", "."]
+    done = subprocess.run(line, cwd=tmp_path / "go", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

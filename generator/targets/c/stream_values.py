@@ -500,6 +500,18 @@ class StreamValues(CodePrinter):
             return str(special(*given))
         return self._found(code.type, f"ks_{name}(&v->_object, {self.given(given)}")
 
+    def call_mark(self, *given: Code) -> str:
+        self._before.append(failing(f"ks_mark(&v->_object, {self.given(given)})"))
+        return ""
+
+    def call_checks(self, checksum: Code) -> str:
+        return f"ks_checks(&v->_object, {self(checksum)})"
+
+    def call_differs(self, name: str, checksum: Code, *facts: Code) -> str:
+        shown = ", ".join(self._shown(each.args[0]) for each in facts)
+        self._before.append(f"return ks_differs(&v->_object, {text(name)}, {self(checksum)}, {shown});")
+        return ""
+
     def call_size_of(self, of: Code) -> str:
         place = self._pinned(of)
         return f"(int64_t){place}.{'size' if of.type == OCTETS else 'count'}"

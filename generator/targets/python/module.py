@@ -97,7 +97,11 @@ class Module(Types):
                 doc = Text("Tagged fields that the schema does not know: (tag, bytes).")
             text = printer.fields[each.name]
             if each.kept:
-                yield Attribute(attribute(each.name), text.annotation, text.initial, docstring(doc, "    "))
+                initial = text.initial
+                if each.name in printer.ranged:
+                    # computed whatever it is
+                    initial = f"field(default={initial}, compare=False)"
+                yield Attribute(attribute(each.name), text.annotation, initial, docstring(doc, "    "))
         docs |= {each.id: each.doc for each in struct.params}
         initial = "field(default=REQUIRED, compare=False)"
         for param in printer.unit.parameters:

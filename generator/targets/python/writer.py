@@ -414,6 +414,12 @@ class Writer(Printer):
             attribute(each): "False" if self.plans[each].type == FLAG else "0" for each in self.unit.follows
         }
 
+    @property
+    def computed_where_null(self) -> list[str]:
+        """The fields of objects that are computed where they are None."""
+        elements = [each.name for each in self.unit.derived if each.kind in ("last", "most")]
+        return [*self.blanks, *(attribute(each) for each in elements if each in self.kept)]
+
     # -- switches ---------------------------------------------------------------------------------
 
     def cases(self, choice: Choice, source: str) -> Iterator[tuple[str, Case]]:

@@ -72,8 +72,8 @@ class _Rust:
             raise ValueError(f"`{plan.name}` is no name of a Rust crate: {text}")
         streams = StreamPackage.of(plan.model)
         names = Names(plan.model)
-        if any(streams.problems("Rust")):
-            yield from streams.problems("Rust")
+        if found := [*streams.problems("Rust", digests=False)]:
+            yield from found
         else:
             more = replace(streams, lacking=list(lacking_of(StreamTypes(names, streams), streams)))
             yield from more.problems("Rust")
@@ -157,12 +157,14 @@ class _Rust:
             yield File(f"{FOLDER}/src/codecs.rs", f"// {mark()}\n\n{text}")
         if streams.codes:
             text = runtime.joinpath("streams.rs").read_text("utf-8")
-            if "zlib" in processes_of(streams):
+            if processes_of(streams) & {"unpacked", "zlib"}:
                 text += runtime.joinpath("zlib.rs").read_text("utf-8")
                 codecs, used = codecs | {"zlib": _CODECS["gzip"]}, used | {"zlib"}
             yield File(f"{FOLDER}/src/streams.rs", f"// {mark()}\n\n{text}")
             units = [names.type(name) for name in streams.codes]
-            text = _TEMPLATES.render("objects.rs.j2", mark=mark(), units=units)
+            later = [name for name, each in streams.codes.items() if each.checks and not each.is_local]
+            checked = [names.type(name) for name in later]
+            text = _TEMPLATES.render("objects.rs.j2", mark=mark(), units=units, checked=checked)
             yield File(f"{FOLDER}/src/objects.rs", text)
         told = {
             "mark": mark(),

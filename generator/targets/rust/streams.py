@@ -73,7 +73,7 @@ class StreamTypes(Types):
         for code in streams.codes.values():
             members = [*code.parameters, *code.fields, *((each.name, each.type) for each in code.instances)]
             found = [each for name, kind in members for each in self.declare(kind, code.unit.name, name)]
-            for each in codes_in((code.body, code.instances)):
+            for each in codes_in((code.body, code.instances, code.checks)):
                 found += self.declare(each.type, code.unit.name, "value")
             self.declared[code.unit.name] = found
 
@@ -213,6 +213,10 @@ class StreamPrinter(CodePrinter):
     def do(self, value: Code) -> str:
         if value.op == "on" and value.args[0] == "refuse":
             return self._refused(*value.args[1:])
+        if value.op == "call" and value.args[0] == "differs":
+            _, name, flag, *parts = value.args
+            facts = ", ".join(self._fact(each.args[0]) for each in parts)
+            return f"return Err(self._base.differs({literal(name)}, {self(flag)}, {facts}));"
         return super().do(value)
 
     def _refused(self, io: Code, name: str, place: Code, needed: Code, have: Code) -> str:
@@ -584,7 +588,9 @@ class StreamPrinter(CodePrinter):
                 return "self._base.is_little()?"
             case "order":
                 return f"self._base.set_order({self(given[0])})"
-            case "at_most" | "trimmed" | "substring":
+            case "checks" | "mark":
+                return f"self._base.{name}({self.given(given)})"
+            case "at_most" | "trimmed" | "substring" | "checksum" | "sum_of":
                 return f"st::{name}({self.given(given)})"
             case "decoded":
                 return f"self._base.decoded({self(given[0])}, {self.encoding(given[1])})?"
@@ -603,8 +609,8 @@ def lacking_of(types: StreamTypes, streams: StreamPackage) -> Iterator[tuple[str
     """What cannot be printed: (unit, field or instance, why)."""
     for code in streams.codes.values():
         printer = StreamPrinter(types, code, {}, is_held=True)
-        parts: list[tuple[str, Any]] = [("", code.body), *((each.name, each) for each in code.instances)]
-        for name, part in parts:
+        parts: list[tuple[str, Any]] = [("", code.body), ("", code.checks)]
+        for name, part in (*parts, *((each.name, each) for each in code.instances)):
             try:
                 if isinstance(part, InstanceCode):
                     for each in (part.absent, part.value, part.stream, part.position):
@@ -612,7 +618,7 @@ def lacking_of(types: StreamTypes, streams: StreamPackage) -> Iterator[tuple[str
                             printer(each)
                     printer.body(part)
                 else:
-                    printer.lines()
+                    [*printer.block(part)]
             except Lacking as lack:
                 yield code.unit.name, name, str(lack)
         for name, kind in (*code.parameters, *code.fields):
@@ -622,9 +628,9 @@ def lacking_of(types: StreamTypes, streams: StreamPackage) -> Iterator[tuple[str
 
 
 def processes_of(streams: StreamPackage) -> set[str]:
-    """The functions of streams that are called."""
-    parts = ((each.body, each.instances) for each in streams.codes.values())
-    return {code.args[0] for each in parts for code in codes_in(each) if code.op == "on"}
+    """The functions of streams and of bytes that are called."""
+    parts = ((each.body, each.instances, each.checks) for each in streams.codes.values())
+    return {code.args[0] for each in parts for code in codes_in(each) if code.op in ("on", "call")}
 
 
 def _is_open(code: Code) -> bool:

@@ -103,6 +103,9 @@ class StreamPrinter(CodePrinter):
         known = f" as {self.ts(value.type)}" if value.op in ("const", "choose") or value.type == FLAG else ""
         return f"const {name} = {f'({self(value)})' if known else self(value)}{known};"
 
+    def do(self, value: Code) -> str:
+        return f"{'void ' if value.op == 'instance' else ''}{super().do(value)}"
+
     def declare(self, name: str, kind: Type) -> str:
         zero = self.zero(kind)
         return f"let {name}{'' if zero else '!'}: {self.ts(kind)}{f' = {zero}' if zero else ''};"

@@ -1,8 +1,9 @@
 /** What generated readers of streamed schemas share: streams, objects, and what expressions compute. */
 
-import { inflateSync } from "node:zlib";
+import { createHash } from "node:crypto";
+import { gunzipSync, inflateRawSync, inflateSync } from "node:zlib";
 
-import { type ErrorCode, FormatError, Reader, type ReadOptions } from "./runtime.js";
+import { type ErrorCode, FormatError, Reader, type ReadOptions, crc32, crc32c } from "./runtime.js";
 
 /** That bits of a byte were left when an instance was read. */
 const FORGOTTEN = -1;
@@ -21,6 +22,8 @@ class Reading {
   room: number;
   /** Bytes that were decompressed. */
   inflated = 0;
+  /** Objects with fields that are derived of what is around them. */
+  readonly unchecked: { _check(): void }[] = [];
 
   constructor(options: ReadOptions, room: number) {
     this.options = options;
@@ -35,6 +38,11 @@ class Reading {
   }
   get maxDepth(): number {
     return this.options.maxDepth ?? 100;
+  }
+
+  /** Compares the derived fields of objects whose surroundings are read. */
+  check(): void {
+    for (let next = this.unchecked.pop(); next; next = this.unchecked.pop()) next._check();
   }
 
   failed(
@@ -346,6 +354,13 @@ export class Walk {
   }
 }
 
+/** Where the bytes of a field are. */
+interface Span {
+  readonly io: Source;
+  readonly start: number;
+  readonly stop: number;
+}
+
 /** An instance: its value from the first use on. */
 export interface Kept<T> {
   value: T | null;
@@ -358,6 +373,8 @@ export abstract class StreamedObject {
   _parent: StreamedObject | null = null;
   _root: StreamedObject = this;
   _seen = 0n;
+  /** Where the bytes of fields are that others are derived from. */
+  _spans: Span[] = [];
   private _start = 0;
   private _depth = 0;
   private _order = 0;
@@ -422,6 +439,11 @@ export abstract class StreamedObject {
       this._io.fail("malformed", "", "no byte order is known for this value", this._start);
     }
     return this._order === 1;
+  }
+  /** An error about a field that is not what it is derived from. */
+  _differs(name: string, isChecksum: boolean, need: unknown, have: unknown): never {
+    if (isChecksum) this._io.fail("bad_checksum", name, "", this._start, have, need);
+    this._io.fail("malformed", name, "not what it is derived from", this._start, need, have);
   }
   /** An error at the position of the object's stream. */
   _wrong(name: string, reason: string): never {
@@ -636,4 +658,144 @@ function decodeUnits(data: Uint8Array, size: number, little: boolean): string | 
     text += size === 2 ? String.fromCharCode(code) : String.fromCodePoint(code);
   }
   return size === 2 && /\p{Surrogate}/u.test(text) ? undefined : text;
+}
+
+// -- what fields are derived from
+
+/** Whether derived fields are compared. */
+export function checks(x: StreamedObject, isChecksum: boolean): boolean {
+  const { ignoreChecksums, ignoreDerived } = x._io.reading.options;
+  return !(isChecksum ? ignoreChecksums : ignoreDerived);
+}
+
+/** Notes where a field begins, or where it ends. */
+export function mark(x: StreamedObject, io: Source, index: bigint, _count: bigint, isEnd: boolean): void {
+  const start = isEnd ? (x._spans[Number(index)]?.start ?? io.at) : io.at;
+  x._spans[Number(index)] = { io, start, stop: io.at };
+}
+
+function spanOf(of: StreamedObject | null, index: bigint, name: string): Span {
+  const object = of as StreamedObject;
+  return object._spans[Number(index)] ?? object._wrong(name, "its bytes are needed, and it is not there");
+}
+
+/** Where a field begins in its stream. */
+export function position(_x: StreamedObject, of: StreamedObject | null, index: bigint, name: string): bigint {
+  const found = spanOf(of, index, name);
+  return BigInt(found.start - found.io.base);
+}
+
+/** The bytes from one field of an object to another. Those of the field `own` of `x` count as `blank`. */
+export function between(
+  x: StreamedObject,
+  of: StreamedObject | null,
+  first: bigint,
+  name: string,
+  last: bigint,
+  lastName: string,
+  own: bigint,
+  blank: bigint,
+): Uint8Array {
+  const { io, start } = spanOf(of, first, name);
+  const { stop } = spanOf(of, last, lastName);
+  const data = io.bytes.subarray(start, Math.max(start, stop));
+  const held = own < 0n ? undefined : x._spans[Number(own)];
+  if (held === undefined || held.start >= stop || held.stop <= start) return data;
+  return data.slice().fill(Number(blank), Math.max(0, held.start - start), held.stop - start);
+}
+
+const INFLATED = { deflate: inflateRawSync, gzip: gunzipSync, zlib: inflateSync };
+
+/** What bytes decompress to, if they begin with a whole stream. */
+export function unpacked(x: StreamedObject, data: Uint8Array, form: string, name: string): Uint8Array {
+  const limit = x._io.reading.maxDecompressed;
+  try {
+    const made = INFLATED[form as keyof typeof INFLATED](data, { maxOutputLength: Math.max(1, limit) });
+    return new Uint8Array(made.buffer, made.byteOffset, made.length);
+  } catch {
+    return x._wrong(name, `it is no whole ${form} stream`);
+  }
+}
+
+/** A CRC of a width with the most significant bit of each byte first. */
+function upwards(data: Uint8Array, width: number, poly: number, start: number): number {
+  let found = start << (32 - width);
+  for (const byte of data) {
+    found ^= byte << 24;
+    for (let bit = 0; bit < 8; bit++) found = (found << 1) ^ (found < 0 ? poly << (32 - width) : 0);
+  }
+  return found >>> (32 - width);
+}
+function crc16(data: Uint8Array): number {
+  let found = 0;
+  for (const byte of data) {
+    found ^= byte;
+    for (let bit = 0; bit < 8; bit++) found = (found >>> 1) ^ (found & 1 ? 0xa001 : 0);
+  }
+  return found;
+}
+function adler32(data: Uint8Array): number {
+  let low = 1;
+  let high = 0;
+  for (const byte of data) {
+    low = (low + byte) % 65521;
+    high = (high + low) % 65521;
+  }
+  return high * 0x10000 + low;
+}
+function internetChecksum(data: Uint8Array): number {
+  let found = Number(sumOf(undefined, data, 2n, false));
+  while (found > 0xffff) found = (found % 0x10000) + Math.floor(found / 0x10000);
+  return found ^ 0xffff;
+}
+
+const CHECKSUMS: Readonly<Record<string, (data: Uint8Array) => number>> = {
+  crc32: (data) => crc32(data, 0, data.length),
+  crc32c: (data) => crc32c(data, 0, data.length),
+  crc32_mpeg2: (data) => upwards(data, 32, 0x04c11db7, -1),
+  crc32_bzip2: (data) => ~upwards(data, 32, 0x04c11db7, -1) >>> 0,
+  crc32_ogg: (data) => upwards(data, 32, 0x04c11db7, 0),
+  crc16_arc: crc16,
+  crc16_ccitt: (data) => upwards(data, 16, 0x1021, 0xffff),
+  crc16_xmodem: (data) => upwards(data, 16, 0x1021, 0),
+  internet_checksum: internetChecksum,
+  adler32,
+  xor: (data) => data.reduce((found, byte) => found ^ byte, 0),
+};
+
+export function checksum(_x: StreamedObject, name: string, data: Uint8Array): bigint {
+  return BigInt(CHECKSUMS[name]?.(data) ?? 0);
+}
+/** The sum of numbers of a size; a partial one at the end is filled with zeros. */
+export function sumOf(
+  _x: StreamedObject | undefined,
+  data: Uint8Array,
+  size: bigint,
+  little: boolean,
+): bigint {
+  const width = Number(size);
+  let found = 0n;
+  for (let at = 0; at < data.length; at += width) {
+    let number = 0;
+    for (let place = 0; place < width; place++) {
+      const byte = data[at + (little ? width - 1 - place : place)] ?? 0;
+      number = number * 256 + byte;
+    }
+    found += BigInt(number);
+  }
+  return found;
+}
+export function digest(_x: StreamedObject, name: string, data: Uint8Array): Uint8Array {
+  return new Uint8Array(createHash(name).update(data).digest());
+}
+
+/** Refuses a field that is not what it is derived from. */
+export function differs(
+  x: StreamedObject,
+  name: string,
+  isChecksum: boolean,
+  need: unknown,
+  have: unknown,
+): never {
+  x._differs(name, isChecksum, need, have);
 }

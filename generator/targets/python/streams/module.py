@@ -142,6 +142,9 @@ def _attribute(printer: Printer, spec: Field, plan: FieldPlan) -> Attribute:
     elif spec.derive is not None and spec.derive.is_length:
         # it follows from the content, as in layouts
         default = " = field(default=REQUIRED, init=False, repr=False, compare=False)"
+    elif spec.derive is not None and all(each.when is None for each in spec.derive.each):
+        # computed whatever it is
+        default = " = field(default=REQUIRED, compare=False)"
     return Attribute(attribute(spec.id), printer.annotation(plan.type), default, docstring(spec.doc, "    "))
 
 

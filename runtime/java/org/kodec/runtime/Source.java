@@ -32,6 +32,8 @@ public final class Source {
         long room;
         /** Bytes that were decompressed. */
         long inflated;
+        /** Objects with fields that are derived of what is around them. */
+        final ArrayDeque<StreamedObject> unchecked = new ArrayDeque<>();
 
         Reading(ReadOptions opt, long room) {
             this.opt = opt;
@@ -279,6 +281,18 @@ public final class Source {
     /** An error about a value that a rule does not allow. */
     public void refuse(String name, long at, Object need, Object have) {
         throw malformed(name, "value not allowed", at, need, have);
+    }
+
+    /** Compares the derived fields of an object once its surroundings are read. */
+    public void later(StreamedObject object) {
+        reading.unchecked.push(object);
+    }
+
+    /** Compares the derived fields of objects whose surroundings are read. */
+    public void check() {
+        while (!reading.unchecked.isEmpty()) {
+            reading.unchecked.pop().check();
+        }
     }
 
     // -- lists ---------------------------------------------------------------------------------------

@@ -9,6 +9,20 @@ public abstract class StreamedObject {
     private int depth;
     private int order;
     long seen;
+    private Span[] spans;
+
+    /** Where the bytes of a field are. */
+    static final class Span {
+        final Source io;
+        final int start;
+        int stop;
+
+        Span(Source io) {
+            this.io = io;
+            start = io.position();
+            stop = start;
+        }
+    }
 
     /** What was not read from bytes. */
     protected StreamedObject() {}
@@ -133,6 +147,39 @@ public abstract class StreamedObject {
     /** Notes that a field was read. */
     protected final void seen(int bit) {
         seen |= 1L << bit;
+    }
+
+    /** Compares what follows from bytes with what was read. */
+    protected void check() {}
+
+    /** Whether derived fields are compared. */
+    final boolean checks(boolean isChecksum) {
+        ReadOptions opt = io.reading.opt;
+        return isChecksum ? opt.checkCrc() : opt.verify();
+    }
+
+    final void mark(Source from, int index, int count, boolean isEnd) {
+        if (spans == null) {
+            spans = new Span[count];
+        }
+        if (isEnd) {
+            spans[index].stop = from.position();
+        } else {
+            spans[index] = new Span(from);
+        }
+    }
+
+    /** Where the bytes of a field are; null if they were not read. */
+    final Span span(int index) {
+        return spans == null ? null : spans[index];
+    }
+
+    final FormatException differs(String name, boolean isChecksum, Object need, Object have) {
+        if (isChecksum) {
+            return FormatException.crcMismatch(
+                    io.reading.at(name), start, ((Number) have).longValue(), ((Number) need).longValue());
+        }
+        return io.malformed(name, "not what it is derived from", start, need, have);
     }
 
     /** An error at the position of the object's stream. */

@@ -391,4 +391,73 @@ public final class Streams {
         }
         return found;
     }
+
+    // -- what fields are derived from ----------------------------------------------------------------
+
+    /** Whether derived fields are compared. */
+    public static boolean checks(StreamedObject x, boolean isChecksum) {
+        return x.checks(isChecksum);
+    }
+
+    /** Notes where one of several fields begins, or where it ends. */
+    public static void mark(StreamedObject x, Source io, long index, long count, boolean isEnd) {
+        x.mark(io, (int) index, (int) count, isEnd);
+    }
+
+    private static StreamedObject.Span span(Object of, long index, String name) {
+        StreamedObject.Span found = object(of).span((int) index);
+        if (found == null) {
+            throw object(of).wrong(name, "its bytes are needed, and it is not there");
+        }
+        return found;
+    }
+
+    /** Where a field begins in its stream. */
+    public static long position(StreamedObject x, Object of, long index, String name) {
+        StreamedObject.Span found = span(of, index, name);
+        return found.start - found.io.base;
+    }
+
+    /** The bytes from one field of an object to another. Those of the field {@code own} of x count as blank. */
+    public static byte[] between(
+            StreamedObject x, Object of, long first, String name, long last, String lastName, long own, long blank) {
+        StreamedObject.Span from = span(of, first, name);
+        int stop = span(of, last, lastName).stop;
+        byte[] data = Arrays.copyOfRange(from.io.buf, from.start, Math.max(from.start, stop));
+        StreamedObject.Span held = own < 0 ? null : x.span((int) own);
+        if (held != null && held.start < stop && held.stop > from.start) {
+            int low = Math.max(held.start, from.start) - from.start;
+            Arrays.fill(data, low, Math.min(held.stop, stop) - from.start, (byte) blank);
+        }
+        return data;
+    }
+
+    /** What bytes decompress to, if they begin with a whole stream. */
+    public static byte[] unpacked(StreamedObject x, byte[] data, String form, String name) {
+        byte[] found = Checksums.unpacked(form, data, x._io().reading.opt.decompressedBytes());
+        if (found == null) {
+            throw x.wrong(name, "it is no whole " + form + " stream");
+        }
+        return found;
+    }
+
+    /** The checksum that has a name. */
+    public static long checksum(StreamedObject x, String name, byte[] data) {
+        return Checksums.named(name, data);
+    }
+
+    /** The sum of numbers of a size; a partial one at the end is filled with zeros. */
+    public static long sumOf(StreamedObject x, byte[] data, long size, boolean isLittle) {
+        return Checksums.sum(data, (int) size, isLittle);
+    }
+
+    /** The digest that has a name. */
+    public static byte[] digest(StreamedObject x, String name, byte[] data) {
+        return Checksums.digest(name, data);
+    }
+
+    /** Refuses a field that is not what it is derived from. */
+    public static void differs(StreamedObject x, String name, boolean isChecksum, Object need, Object have) {
+        throw x.differs(name, isChecksum, need, have);
+    }
 }

@@ -31,6 +31,7 @@ public final class Change extends StreamedObject {
     public static Change read(Input in) {
         Source io = Source.of(in);
         Change found = read(io, "", -1, null, null);
+        io.check();
         in.pos = io.position();
         return found;
     }
@@ -144,6 +145,7 @@ public final class Change extends StreamedObject {
         public static Zigzag read(Input in) {
             Source io = Source.of(in);
             Zigzag found = read(io, "", -1, null, null);
+            io.check();
             in.pos = io.position();
             return found;
         }

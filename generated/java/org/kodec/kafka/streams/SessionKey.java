@@ -26,6 +26,7 @@ public final class SessionKey extends StreamedObject {
     public static SessionKey read(Input in) {
         Source io = Source.of(in);
         SessionKey found = read(io, "", -1, null, null);
+        io.check();
         in.pos = io.position();
         return found;
     }

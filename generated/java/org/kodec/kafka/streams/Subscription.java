@@ -29,6 +29,7 @@ public final class Subscription extends StreamedObject {
     public static Subscription read(Input in) {
         Source io = Source.of(in);
         Subscription found = read(io, "", -1, null, null);
+        io.check();
         in.pos = io.position();
         return found;
     }

@@ -27,6 +27,7 @@ public final class SubscriptionResponse extends StreamedObject {
     public static SubscriptionResponse read(Input in) {
         Source io = Source.of(in);
         SubscriptionResponse found = read(io, "", -1, null, null);
+        io.check();
         in.pos = io.position();
         return found;
     }

@@ -34,6 +34,7 @@ public final class SuppressedValue extends StreamedObject {
     public static SuppressedValue read(Input in, long givenVersion) {
         Source io = Source.of(in);
         SuppressedValue found = read(io, "", -1, null, null, givenVersion);
+        io.check();
         in.pos = io.position();
         return found;
     }
@@ -147,6 +148,7 @@ public final class SuppressedValue extends StreamedObject {
         public static SizedChange read(Input in) {
             Source io = Source.of(in);
             SizedChange found = read(io, "", -1, null, null);
+            io.check();
             in.pos = io.position();
             return found;
         }
@@ -200,6 +202,7 @@ public final class SuppressedValue extends StreamedObject {
         public static OldValue read(Input in) {
             Source io = Source.of(in);
             OldValue found = read(io, "", -1, null, null);
+            io.check();
             in.pos = io.position();
             return found;
         }
@@ -255,6 +258,7 @@ public final class SuppressedValue extends StreamedObject {
         public static ChangeParts read(Input in) {
             Source io = Source.of(in);
             ChangeParts found = read(io, "", -1, null, null);
+            io.check();
             in.pos = io.position();
             return found;
         }
@@ -310,6 +314,7 @@ public final class SuppressedValue extends StreamedObject {
         public static RecordContext read(Input in) {
             Source io = Source.of(in);
             RecordContext found = read(io, "", -1, null, null);
+            io.check();
             in.pos = io.position();
             return found;
         }
@@ -406,6 +411,7 @@ public final class SuppressedValue extends StreamedObject {
         public static Header read(Input in) {
             Source io = Source.of(in);
             Header found = read(io, "", -1, null, null);
+            io.check();
             in.pos = io.position();
             return found;
         }
@@ -465,6 +471,7 @@ public final class SuppressedValue extends StreamedObject {
         public static NullableBytes read(Input in) {
             Source io = Source.of(in);
             NullableBytes found = read(io, "", -1, null, null);
+            io.check();
             in.pos = io.position();
             return found;
         }

@@ -26,6 +26,7 @@ public final class WindowStoreKey extends StreamedObject {
     public static WindowStoreKey read(Input in) {
         Source io = Source.of(in);
         WindowStoreKey found = read(io, "", -1, null, null);
+        io.check();
         in.pos = io.position();
         return found;
     }

@@ -25,6 +25,7 @@ public final class WindowedKey extends StreamedObject {
     public static WindowedKey read(Input in) {
         Source io = Source.of(in);
         WindowedKey found = read(io, "", -1, null, null);
+        io.check();
         in.pos = io.position();
         return found;
     }
