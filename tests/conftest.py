@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from kodec.runtime import compression
 from kodec.runtime.system import POSIX
 
 pytest.register_assert_rewrite("tests.golden")
-from tests.golden import Golden  # noqa: E402
+from tests.fixtures import golden, logs, own_codecs, served, server  # noqa: E402
+
+__all__ = ["golden", "logs", "own_codecs", "served", "server"]
 
 # As wide as they need, as in a pipe: xdist reports about its processes how wide the terminal is.
 os.environ.pop("COLUMNS", None)
@@ -87,21 +88,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     return Together(config, log)
 
 
-@pytest.fixture
-def own_codecs() -> Generator[None]:
-    """The codecs that a test registers are forgotten after it."""
-    yield
-    compression._registered.clear()
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--golden`: the texts of tests become what they are now."""
     parser.addoption("--golden", action="store_true", help="write the texts in tests/golden anew")
-
-
-@pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Generator[Golden]:
-    """Compares texts with those of a file, which `pytest --golden` writes."""
-    texts = Golden(request)
-    yield texts
-    texts.close()

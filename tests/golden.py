@@ -98,5 +98,6 @@ def stale(modules: Sequence[Path]) -> Iterator[str]:
     for file in sorted(FOLDER.rglob("*.txt")):
         code = files.get(file, "")
         for title in read(file):
-            if f"def {re.split(r'[[ ]', title)[0]}(" not in code:
+            function = re.split(r"[\[ ]", title)[0]
+            if f"def {function}(" not in code:
                 yield f"{file.relative_to(FOLDER)}: {title}"

@@ -17,6 +17,7 @@ import kodec
 import kodec.api
 import kodec.errors
 from kodec.runtime import errors as raised
+from tests.golden import Golden
 from tests.other_topics import OTHER
 
 ROOT = Path(__file__).parent.parent
@@ -84,17 +85,10 @@ class ClassWithoutSections:
         return 1
 
 
-def test_a_docstring_without_these_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_docstring_without_these_is_a_problem(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     made = {each.__name__: ("kodec", each) for each in (function_without_sections, ClassWithoutSections)}
     monkeypatch.setattr(docstrings, "public_names", lambda: made)
-    assert [each.partition(": ")[2] for each in docstrings.problems()] == [
-        "no section Example",
-        "the docstring does not describe given",
-        "no section Returns or Yields",
-        "no section Raises",
-        "method: the docstring does not describe given",
-        "value: no docstring",
-    ]
+    golden([each.partition(": ")[2] for each in docstrings.problems()])
 
 
 def examples() -> list[Any]:

@@ -5,22 +5,19 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
-from tests.log.stores import Server, serving
+from tests.log.stores import Server
 from tests.test_docs import ROOT, blocks, environment
 
 PAGE = ROOT / "docs" / "object-stores.md"
 COMMANDS = [line.removeprefix("$ ") for text in blocks(PAGE, "console") for line in text.splitlines()]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with serving() as found:
-        found.upload(ROOT / "tests" / "data" / "kafka-4.3.1" / "logs", "kafka")
-        yield found
+@pytest.fixture(autouse=True)
+def objects_of_the_store(server: Server) -> None:
+    server.upload(ROOT / "tests" / "data" / "kafka-4.3.1" / "logs", "kafka")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

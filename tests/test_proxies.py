@@ -25,6 +25,7 @@ import kodec
 from kodec.cli.main import main
 from kodec.errors import FormatError
 from tests.data import TESTS
+from tests.golden import Golden
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "proxies.md"
@@ -192,14 +193,14 @@ def through_sockets(proxy: Any, data: bytes, broker: Any, size: int | None = Non
 
 @pytest.mark.parametrize("size", [-1, 200 << 20])
 def test_a_message_of_another_size_ends_the_connection(
-    proxy: Any, size: int, capsys: pytest.CaptureFixture[str]
+    proxy: Any, size: int, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert await reader.read() == b""
         writer.close()
 
     assert through_sockets(proxy, b"", broker, size) == b""
-    assert capsys.readouterr().err == f"connection closed: a message of {size} bytes\n"
+    golden(capsys.readouterr().err)
 
 
 def test_a_request_through_sockets(proxy: Any) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden import Golden
+
 pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).parent.parent
@@ -74,7 +76,7 @@ def test_all_kinds_of_files_are_read(
 
 
 def test_the_command_names_place_and_replacement(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     page = tmp_path / "page.md"
     page.write_text("This is fine.\n")
@@ -82,4 +84,4 @@ def test_the_command_names_place_and_replacement(
     monkeypatch.setattr(words, "pairs", lambda _: PHRASES)
     page.write_text("This is not:\na bad word.\n")
     assert words.main([str(page)]) == 1
-    assert capsys.readouterr().out == f"{page}:2: a bad word: a good one\n"
+    golden(capsys.readouterr().out)

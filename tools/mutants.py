@@ -8,6 +8,10 @@ out. It is made in a copy of the clone, and the tests that execute its line run 
 until one fails. A run of all tests under coverage (some twenty minutes) finds which tests these are; `--map`
 repeats it after tests have changed. Each result is a line of out/mutants.jsonl, and is kept as long as the
 module is unchanged; `--again` retries the survivors. At the end the tool prints a table, and the survivors.
+
+Not mutmut (3.8): it finds no test for `runtime/varint.py`, as `kodec.runtime` is a link to that folder. Not
+cosmic-ray (8.7): it makes 1,845 mutants of those 196 lines, and starts pytest for each, in 2.5 s. Here
+they are 332, each judged in a fork of a process that has imported the tests.
 """
 
 from __future__ import annotations

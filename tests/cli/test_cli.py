@@ -16,6 +16,7 @@ from kodec.cli.main import main
 from kodec.cli.output import time_of
 from kodec.pipeline.files import COMPRESSIONS
 from tests.data import DATA, LOGS, ROOT
+from tests.golden import Golden
 
 SAMPLES = sorted((DATA / "samples").glob("*.log"))
 
@@ -185,7 +186,7 @@ def test_generate_writes_then_has_nothing_to_do_then_notices_a_change(tmp_path: 
     assert "+    x: int = REQUIRED" in done.stdout
 
 
-def test_generate_reports_every_problem_and_writes_nothing(tmp_path: Path) -> None:
+def test_generate_reports_every_problem_and_writes_nothing(tmp_path: Path, golden: Golden) -> None:
     schemas = tmp_path / "schemas"
     schemas.mkdir()
     (schemas / "bad.ksy").write_text(
@@ -193,8 +194,7 @@ def test_generate_reports_every_problem_and_writes_nothing(tmp_path: Path) -> No
     )
     done = run("generate", "--schemas", "schemas", "--to", "out", cwd=tmp_path)
     assert done.returncode == 1
-    assert "schemas/bad.ksy:5:11: error: bad.x: `s4` has no byte order" in done.stderr
-    assert "schemas/bad.ksy:7:5: error: bad.y: unknown key `tipe`" in done.stderr
+    golden(done.stderr)
     assert "did you mean `type`" in done.stderr
     assert "nothing was written" in done.stderr
     assert not (tmp_path / "out").exists()

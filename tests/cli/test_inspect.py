@@ -16,6 +16,7 @@ import pytest
 import kodec
 from kodec.cli.main import main
 from tests.data import ROOT
+from tests.golden import Golden
 
 DATA = ROOT / "tests/data/kafka-4.3.1"
 LOGS = DATA / "logs"
@@ -58,12 +59,12 @@ def test_ls_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert cells[-2:] == ["none gzip snappy", "clean"]
 
 
-def test_ls_of_one_partition_and_of_a_crashed_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ls_of_one_partition_and_of_a_crashed_one(capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     assert main(["ls", "--json", str(DATA / "crashed/preallocated-0")]) == 0
     captured = capsys.readouterr()
     (row,) = [json.loads(line) for line in captured.out.splitlines()]
     assert (row["health"], row["endOffset"]) == ("torn", 60)
-    assert "ends at byte 3835, 12549 bytes before the end" in captured.err
+    golden(captured.err)
 
 
 def test_ls_by_headers_and_by_checksums(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,13 +82,14 @@ def test_ls_by_headers_and_by_checksums(copy: Path, capsys: pytest.CaptureFixtur
     assert [row["health"] for row in lines(capsys)] == ["clean", "corrupt"]
 
 
-def test_ls_tells_of_what_is_not_listed(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ls_tells_of_what_is_not_listed(
+    copy: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     (copy / f"old-0.{'0' * 32}-delete").mkdir()
     (copy / "segments-0/00000000000000000000.log.deleted").touch()
     assert main(["ls", str(copy)]) == 0
     err = capsys.readouterr().err
-    assert "delete replica, not listed" in err
-    assert "deleted file, not part of the log" in err
+    golden(err)
 
 
 def test_ls_of_what_cannot_be_read(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,10 +102,12 @@ def test_ls_of_what_cannot_be_read(copy: Path, capsys: pytest.CaptureFixture[str
     assert main(["ls", str(copy), str(copy.parent / "other")]) == 0
 
 
-def test_verify_finds_nothing_in_a_broker_s_directory(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_finds_nothing_in_a_broker_s_directory(
+    capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     assert main(["verify", str(LOGS)]) == 0
     *notes, end = capsys.readouterr().out.splitlines()
-    assert end == "46 segments, 293.4 KiB: no problem"
+    golden(end)
     assert all(line.startswith("note: ") and "in no segment" in line for line in notes)
     assert (
         main(["verify", "--json", str(LOGS / "orders-0"), str(LOGS / "orders-1/00000000000000000192.log")])
@@ -112,10 +116,10 @@ def test_verify_finds_nothing_in_a_broker_s_directory(capsys: pytest.CaptureFixt
     assert lines(capsys) == [{"segments": 3, "bytes": 16150 + 14548 + 16360, "problems": 0}]
 
 
-def test_verify_tells_of_a_torn_tail(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_tells_of_a_torn_tail(capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     assert main(["verify", str(DATA / "crashed")]) == 1
     first, last = capsys.readouterr().out.splitlines()
-    assert "preallocated-0/00000000000000000000.log: byte 3835: torn tail: zeros: need a whole batch" in first
+    golden(first)
     assert last.endswith("1 problem")
 
 
@@ -295,7 +299,7 @@ OTHERS = {
 @pytest.mark.parametrize("at", ["lib", "lib/llvm-14"])
 @pytest.mark.parametrize("verb", OTHERS)
 def test_folders_of_other_programs_are_no_logs(
-    verb: str, at: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    verb: str, at: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     """`/usr/lib` has a folder `llvm-14`, which is named like that of a topic-partition."""
     (tmp_path / "lib" / "llvm-14" / "bin").mkdir(parents=True)
@@ -307,7 +311,7 @@ def test_folders_of_other_programs_are_no_logs(
     options = [places.get(each, each) for each in OTHERS[verb]]
     assert main([verb.partition(" ")[0], str(tmp_path / at), *options]) == 2
     captured = capsys.readouterr()
-    assert "no file of Kafka's is in llvm-14" in captured.err
+    golden(captured.err)
     assert captured.out == ""
     assert sorted(tmp_path.rglob("*")) == before
 

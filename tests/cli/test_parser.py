@@ -15,6 +15,7 @@ from kodec.cli.help import help_lines
 from kodec.cli.main import main
 from kodec.cli.parser import Argument, Command, HelpWanted, Option, UsageError
 from tests.data import DATA
+from tests.golden import Golden
 
 ROOT = Path(__file__).parent
 
@@ -128,48 +129,20 @@ def test_the_help_of_each_verb_fits_80_columns(name: str, monkeypatch: pytest.Mo
         assert each.help and each.name in said and " ".join(each.help.split()) in said
 
 
-def test_the_help_has_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_help_has_it_all(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    assert list(help_lines(VERB)) == [
-        "Usage: kodec verb [OPTIONS] PATH... TO",
-        "",
-        "Do it.",
-        "",
-        "More about it.",
-        "",
-        "example:  kodec verb a b",
-        "",
-        "exit:     0 done",
-        "          2 bad usage",
-        "          3 nothing to do",
-        "",
-        "Arguments",
-        "  PATH...",
-        "  TO",
-        "",
-        "Options",
-        "  --number INTEGER         [1 to 9]",
-        "  --many INTEGER           Some. [at least 0]",
-        "  --rate NUMBER            [at least 0] [default: 0.5]",
-        "  --colour red|blue-green  [default: red]",
-        "  --codec none|zstd        [default: none]",
-        "  --dry-run",
-        "  --help, -h               Show this help and exit.",
-    ]
+    golden(list(help_lines(VERB)))
 
 
-def test_bad_usage_is_three_lines_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_usage_is_three_lines_on_stderr(capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     assert main(["ls", "--\x1b[31m"]) == 2
     said = capsys.readouterr()
-    assert said.out == "" and said.err.splitlines() == [
-        "Usage: kodec ls [OPTIONS] DIR...",
-        "Try 'kodec ls --help' for help.",
-        r"Error: No such option: --\x1b[31m",
-    ]
+    assert said.out == ""
+    golden(said.err.splitlines())
     assert main(["verfy", "x"]) == 2
-    assert "No such verb: verfy; did you mean verify" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
     assert main(["--verbose"]) == 2
-    assert "No such option: --verbose" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
     assert main([]) == 2
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from kodec.cli.plans import LEFT_TO_DO, Show, Shown, run_plans
 from kodec.runtime.plan import OnStep, Plan, StepReport, ignore
+from tests.golden import Golden
 
 pytestmark = pytest.mark.quick
 
@@ -59,17 +60,17 @@ def run(*plans: Counting, apply: bool = False, json: bool = False) -> int:
     return run_plans(plans, apply=apply, json=json, show=ShowCounting())
 
 
-def test_a_dry_run_applies_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_applies_nothing(capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     plans = Counting(2), Counting(0)
     assert run(*plans) == LEFT_TO_DO
-    assert capsys.readouterr().out == "0 to do\n1 to do\nall counted\n"
+    golden(capsys.readouterr().out)
     assert not any(each.applied for each in plans)
     assert run(Counting(0)) == 0
 
 
-def test_an_applied_plan_leaves_nothing_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_applied_plan_leaves_nothing_to_do(capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     assert run(Counting(1), Counting(1), apply=True) == 0
-    assert capsys.readouterr().out == "0 done\n0 done\nall counted\n"
+    golden(capsys.readouterr().out)
 
 
 def test_json_has_the_facts_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from kodec.cli.main import main
 from kodec.log.files.lock import locked
 from kodec.log.omissions import Omissions
 from tests.data import TESTS
+from tests.golden import Golden
 
 DATA = TESTS / "data/kafka-4.3.1"
 
@@ -37,20 +38,21 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_recover_tells_and_does_not(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recover_tells_and_does_not(root: Path, capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     before = contents(root.parent)
     assert main(["recover", str(root)]) == 3
     out = capsys.readouterr().out
-    assert f"transactions-0/{0:020d}.log: byte 6150: 8 bytes truncated: fewer bytes" in out
-    assert "3 topic-partitions, 8 logs read: 20 changes to do, --apply does them" in out
+    golden(out)
     assert contents(root.parent) == before
 
 
-def test_recover_applies_and_then_has_nothing_to_do(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recover_applies_and_then_has_nothing_to_do(
+    root: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     assert main(["recover", "--apply", str(root)]) == 0
     out = capsys.readouterr().out
     assert "20 changes done" in out
-    assert f"what was truncated is in {root.parent / 'logs.quarantine' / 'transactions-0'}" in out
+    golden(out)
     kept = root.parent / "logs.quarantine/transactions-0" / f"{0:020d}.log.cut-6150"
     assert kept.read_bytes() == b"nonsense"
     assert main(["verify", str(root)]) == 0
@@ -155,11 +157,13 @@ def test_reindex(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert {path: data for path, data in contents(root).items() if path.name != ".lock"} == before
 
 
-def test_reindex_of_a_directory_names_what_it_refuses(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reindex_of_a_directory_names_what_it_refuses(
+    root: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     assert main(["reindex", "--apply", str(root)]) == 1
     told = capsys.readouterr()
-    assert "transactions-0: refused: " in told.err and "recover it first" in told.err
-    assert "preallocated-0: refused: " in told.err
+    assert "recover it first" in told.err
+    golden(told.err)
     assert "segments-0" in told.out
 
 

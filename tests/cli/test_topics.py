@@ -16,7 +16,7 @@ NAMES = ("orders-0", "orders-1", "orders-2")
 
 
 @pytest.fixture
-def logs(tmp_path: Path) -> Path:
+def damaged(tmp_path: Path) -> Path:
     """Logs of which two topics are damaged, and a folder that has not the name of a topic-partition."""
     root = tmp_path / "logs"
     root.mkdir()
@@ -39,50 +39,52 @@ def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, list[d
 
 
 @pytest.mark.parametrize("verb", ["ls", "inventory"])
-def test_lists_have_one_topic(logs: Path, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lists_have_one_topic(damaged: Path, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     for topic, count in (("orders", 3), ("segments", 1)):
-        code, rows, err = run(capsys, verb, logs, "--topic", topic, "--json", "--crc")
+        code, rows, err = run(capsys, verb, damaged, "--topic", topic, "--json", "--crc")
         assert {str(each["topic"]) for each in rows} == {topic}
         assert len({each["partition"] for each in rows}) == count
         assert code == (topic == "orders")
         assert "codec-none" not in err
-    code, rows, _ = run(capsys, verb, logs, "--topic", "orders", "--topic", "segments", "--json")
+    code, rows, _ = run(capsys, verb, damaged, "--topic", "orders", "--topic", "segments", "--json")
     assert {each["topic"] for each in rows} == {"orders", "segments"}
-    code, rows, _ = run(capsys, verb, logs / "orders-0", "--topic", "orders", "--json")
+    code, rows, _ = run(capsys, verb, damaged / "orders-0", "--topic", "orders", "--json")
     assert {each["topic"] for each in rows} == {"orders"}
 
 
-def test_a_topic_is_verified(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, rows, _ = run(capsys, "verify", logs, "--json")
+def test_a_topic_is_verified(damaged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, rows, _ = run(capsys, "verify", damaged, "--json")
     assert code == 1 and any("codec-none" in str(each.get("file")) for each in rows)
-    code, rows, _ = run(capsys, "verify", logs, "--topic", "orders", "--json")
+    code, rows, _ = run(capsys, "verify", damaged, "--topic", "orders", "--json")
     *problems, summary = rows
     assert code == 1 and problems and all("orders-1" in str(each["file"]) for each in problems)
     assert summary["segments"] == 6
-    assert run(capsys, "verify", logs, "--topic", "segments", "--json")[0] == 0
-    assert {each.path.parent.name for each in kodec.repair.verify(logs, topics="orders")} == {"orders-1"}
-    assert list(kodec.repair.verify(logs / "orders-1", topics=["orders"]))
+    assert run(capsys, "verify", damaged, "--topic", "segments", "--json")[0] == 0
+    assert {each.path.parent.name for each in kodec.repair.verify(damaged, topics="orders")} == {"orders-1"}
+    assert list(kodec.repair.verify(damaged / "orders-1", topics=["orders"]))
 
 
 @pytest.mark.parametrize("verb", ["recover", "reindex"])
-def test_a_topic_is_repaired(logs: Path, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    before = {path: path.read_bytes() for path in logs.rglob("*") if path.is_file()}
+def test_a_topic_is_repaired(damaged: Path, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: path.read_bytes() for path in damaged.rglob("*") if path.is_file()}
     more = ["--from-start"] if verb == "recover" else []
-    _, rows, err = run(capsys, verb, logs, "--topic", "orders", "--json", "--apply", *more)
+    _, rows, err = run(capsys, verb, damaged, "--topic", "orders", "--json", "--apply", *more)
     assert "codec-none" not in err and rows
     changed = {path for path in before if not path.is_file() or path.read_bytes() != before[path]}
     assert changed and all(path.parent.name in NAMES for path in changed)
     with pytest.raises(kodec.errors.NoSuchPartition, match="no topic paid"):
-        list(kodec.repair.plan_recoveries(logs, topics=["orders", "paid"]))
-    assert list(kodec.repair.plan_recoveries(logs, topics=[])) == []
+        list(kodec.repair.plan_recoveries(damaged, topics=["orders", "paid"]))
+    assert list(kodec.repair.plan_recoveries(damaged, topics=[])) == []
 
 
 @pytest.mark.parametrize("verb", ["ls", "inventory", "verify", "recover", "reindex"])
-def test_a_topic_that_is_missing_is_named(verb: str, logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for path in (logs, logs / "segments-0"):
+def test_a_topic_that_is_missing_is_named(
+    verb: str, damaged: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in (damaged, damaged / "segments-0"):
         code, rows, err = run(capsys, verb, path, "--topic", "order")
         assert (code, rows) == (2, []) and "no topic order" in err
-    assert "did you mean orders?" in run(capsys, verb, logs, "--topic", "order")[2]
+    assert "did you mean orders?" in run(capsys, verb, damaged, "--topic", "order")[2]
 
 
 def test_an_export_of_selected_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

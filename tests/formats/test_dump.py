@@ -14,6 +14,7 @@ import yaml
 
 from kodec.cli.app import run
 from kodec.runtime.errors import FormatError
+from tests.golden import Golden
 
 SCHEMA = """meta: {id: zoo, endian: le}
 seq:
@@ -121,11 +122,13 @@ def test_unknown_enum_values_stay_numbers(dump: Dump) -> None:
     assert dump(DATA[:3] + b"\x09" + DATA[4:], "--path", "kind") == (0, "9\n", "")
 
 
-def test_bytes_after_the_end_are_reported(dump: Dump) -> None:
+def test_bytes_after_the_end_are_reported(dump: Dump, golden: Golden) -> None:
     code, _, err = dump(DATA + bytes(7), "--json")
-    assert code == 0 and "7 bytes after the fields are not shown" in err
+    assert code == 0
+    golden(err)
     code, _, err = dump(DATA + bytes(7), "--json", "--instances")
-    assert code == 0 and "7 bytes that the schema does not describe are not shown" in err
+    assert code == 0
+    golden(err)
     assert dump(DATA + bytes(7), "--path", "kind")[2] == ""
 
 
@@ -152,7 +155,7 @@ def test_layouts(dump: Dump, tmp_path: Path) -> None:
     assert dump(b"\x01x\x00\x05", "--json") == (0, '{\n  "a": "78",\n  "b": 5\n}\n', "")
 
 
-def test_usage(dump: Dump, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage(dump: Dump, tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     for options, reason in {
         ("--json", "--yaml"): "--json and --yaml exclude each other",
         ("--decode",): "--schema takes no option for Kafka's logs",
@@ -161,7 +164,7 @@ def test_usage(dump: Dump, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         code, _, err = dump(DATA, *options)
         assert code == 2 and reason in err
     assert run(["dump", "--yaml", str(tmp_path / "data.zoo")]) == 2
-    assert "--yaml: goes with --schema" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
     (tmp_path / "zoo.ksy").write_text(
         "meta: {id: zoo}\nparams: [{id: n, type: u1}]\nseq: [{id: a, size: n}]\n"
     )

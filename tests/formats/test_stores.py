@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from kodec.cli.app import run
 from kodec.errors import ArgumentError, ReadFailed
 from kodec.formats.several import files_of
 from kodec.stores.storage import path_of
-from tests.log.stores import Server, serving
+from tests.log.stores import Server
 
 SCHEMA = """
 meta: {id: x}
@@ -29,19 +28,9 @@ FILES = {
 }
 
 
-@pytest.fixture(scope="module")
-def served() -> Iterator[Server]:
-    with serving() as found:
-        yield found
-
-
-@pytest.fixture
-def server(served: Server) -> Server:
-    served.objects.clear()
-    served.objects.update({f"some/{name}": data for name, data in FILES.items()})
-    served.fault = lambda method, key, number: None
-    served.asked()
-    return served
+@pytest.fixture(autouse=True)
+def objects_of_the_store(server: Server) -> None:
+    server.objects.update({f"some/{name}": data for name, data in FILES.items()})
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from kodec.generator.problems import Place, SchemaProblem
 from kodec.generator.reports import FORMS, Remark, remarks, stale
 from kodec.generator.watch import changes_of
+from tests.golden import Golden
 
 PROBLEMS = [
     SchemaProblem(Place("formats/a.ksy", 3, 17), "a.size", "unknown type `uint32`", "u4"),
@@ -19,8 +20,8 @@ PROBLEMS = [
 FOUND = remarks(PROBLEMS, Path("src/app/formats"))
 
 
-def test_a_place_is_a_path_that_can_be_opened() -> None:
-    assert [each.file for each in FOUND] == ["src/app/formats/a.ksy", "src/app/formats/in ner/b.ksy"]
+def test_a_place_is_a_path_that_can_be_opened(golden: Golden) -> None:
+    golden([each.file for each in FOUND])
     for folder, shown in (
         ("formats", "formats/a.ksy"),
         ("./formats", "formats/a.ksy"),
@@ -29,26 +30,20 @@ def test_a_place_is_a_path_that_can_be_opened() -> None:
         assert remarks(PROBLEMS[:1], Path(folder))[0].file == shown
 
 
-def test_text_is_a_line_for_each() -> None:
+def test_text_is_a_line_for_each(golden: Golden) -> None:
     """As the problem matchers of editors expect it: VS Code's `$gcc`, vim's default `errorformat`."""
     first, second = FORMS["text"](FOUND).splitlines()
-    assert first == "src/app/formats/a.ksy:3:17: error: a.size: unknown type `uint32` (u4)"
+    golden(first)
     assert second.startswith("src/app/formats/in ner/b.ksy:1:1: error: 100%: \\x1b[31m,")
     matched = re.fullmatch(r"(.*?):(\d+):(\d*):?\s+(?:fatal\s+)?(warning|error):\s+(.*)", first)
     assert matched is not None
-    assert matched.groups() == (
-        "src/app/formats/a.ksy",
-        "3",
-        "17",
-        "error",
-        "a.size: unknown type `uint32` (u4)",
-    )
+    golden(matched.groups())
 
 
-def test_a_note_is_none_of_the_errors() -> None:
+def test_a_note_is_none_of_the_errors(golden: Golden) -> None:
     note = SchemaProblem(Place("formats/a.ksy", 3, 17), "a.b", "encoding `utf8`", "UTF-8", "note")
     found = remarks([note], Path("formats"))
-    assert FORMS["text"](found) == "formats/a.ksy:3:17: note: a.b: encoding `utf8` (UTF-8)\n"
+    golden(FORMS["text"](found))
     assert json.loads(FORMS["json"](found))["problems"][0]["severity"] == "note"
     assert FORMS["github"](found).startswith("::notice file=formats/a.ksy,line=3,col=17::")
     assert json.loads(FORMS["sarif"](found))["runs"][0]["results"][0]["level"] == "note"
@@ -70,12 +65,12 @@ def test_json() -> None:
     assert json.loads(FORMS["json"]([])) == {"problems": []}
 
 
-def test_github_escapes_what_commands_are_made_of() -> None:
+def test_github_escapes_what_commands_are_made_of(golden: Golden) -> None:
     first, second = FORMS["github"](FOUND).splitlines()
-    assert first == "::error file=src/app/formats/a.ksy,line=3,col=17::a.size: unknown type `uint32` (u4)"
-    assert second == "::error file=src/app/formats/in ner/b.ksy,line=1,col=1::100%25: \\x1b[31m,%0Ano more"
+    golden(first)
+    golden(second)
     odd = Remark("a:b,c.ksy", 1, 2, "error", "schema", "", "t", "")
-    assert FORMS["github"]([odd]) == "::error file=a%3Ab%2Cc.ksy,line=1,col=2::t\n"
+    golden(FORMS["github"]([odd]))
 
 
 def test_paths_are_those_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,12 +101,9 @@ def test_sarif() -> None:
     )
 
 
-def test_stale_files() -> None:
+def test_stale_files(golden: Golden) -> None:
     found = stale([(Path("out/a.py"), "changed"), (Path("out/b.py"), "stale")])
-    assert FORMS["text"](found).splitlines() == [
-        "out/a.py:1:1: error: it is not up to date with the schemas (run `kodec generate`)",
-        "out/b.py:1:1: error: no schema produces it any more (run `kodec generate`)",
-    ]
+    golden(FORMS["text"](found).splitlines())
 
 
 def test_changes_are_seen_once_each(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from tests.java.test_segments import same_error
 from tests.log_paths import CASES
 from tests.stored_tiers import STORED
 
+LAYOUT = {"t-0": [range(10), range(10, 20), range(20, 30)], "u-0": [range(5, 10)]}
+
 pytestmark = pytest.mark.thorough
 
 DATA = ROOT / "tests" / "data"
@@ -213,16 +215,6 @@ def write(folder: Path, first: int, count: int, tail: bytes = b"", **options: An
         data += kodec.encode(records, **options) if records else b""
     path.write_bytes(data + tail)
     return path
-
-
-@pytest.fixture
-def logs(tmp_path: Path) -> Path:
-    """A log directory with t-0: 0 to 29 in three segments, and u-0: 5 to 9."""
-    for first in (0, 10, 20):
-        write(tmp_path / "logs" / "t-0", first, 10)
-    write(tmp_path / "logs" / "u-0", 5, 5)
-    (tmp_path / "logs" / "meta.properties").write_text("version=1\n")
-    return tmp_path / "logs"
 
 
 def test_globs_parents_and_replicas(ask: Ask, logs: Path, tmp_path: Path) -> None:

@@ -17,30 +17,10 @@ from kodec.log.omissions import Omissions
 from kodec.stores import objects
 from kodec.stores.storage import path_of
 from tests.data import DATA, LOGS
-from tests.log.stores import Server, serving
+from tests.log.stores import Server
 
 URL = "s3://logs/some/logs"
 SEGMENT = "orders-0/00000000000000000000.log"
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[Server]:
-    with serving() as found:
-        yield found
-
-
-@pytest.fixture
-def server(served: Server) -> Server:
-    served.objects.clear()
-    served.upload(LOGS, "some/logs")
-    served.fault = lambda method, key, number: None
-    # one store for all tests: what another began, and how slow it found the store, is not this one's
-    storage = objects.object_storage("s3", "logs", None)
-    while storage._begun:
-        storage._begun.popitem()[1].close()
-    storage.most_ahead = objects._LEAST_AHEAD
-    served.asked()
-    return served
 
 
 DOORS: dict[str, Callable[[str], object]] = {
@@ -67,6 +47,17 @@ DOORS: dict[str, Callable[[str], object]] = {
     "transactions": lambda at: kodec.PartitionLog(f"{at}/transactions-0").transactions(),
     "checkpoints": lambda at: kodec.LogDirectory(at).roots[0].recovery_points(),
 }
+
+
+@pytest.fixture(autouse=True)
+def objects_of_the_store(server: Server) -> None:
+    server.upload(LOGS, "some/logs")
+    # one store for all tests: what another began, and how slow it found the store, is not this one's
+    storage = objects.object_storage("s3", "logs", None)
+    while storage._begun:
+        storage._begun.popitem()[1].close()
+    storage.most_ahead = objects._LEAST_AHEAD
+    server.asked()
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -22,7 +22,7 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 @pytest.fixture(scope="module")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """For each codec a log with one large record, which no codec makes smaller."""
     root = tmp_path_factory.mktemp("large")
     value = os.urandom(SIZE)
@@ -43,8 +43,8 @@ def peak(work: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_verify_holds_the_content_and_its_records(codec: str, logs: Path) -> None:
-    folder = logs / codec / "orders-0"
+def test_verify_holds_the_content_and_its_records(codec: str, large: Path) -> None:
+    folder = large / codec / "orders-0"
     most = peak(lambda: [each for each in verify_partition(kodec.PartitionLog(folder)) if not each.note])
     # a right checksum does not show that the records can be read: they are
     assert most < (SIZE if codec == "none" else 2 * SIZE) + BESIDE
@@ -52,14 +52,14 @@ def test_verify_holds_the_content_and_its_records(codec: str, logs: Path) -> Non
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_a_batch_is_copied_through_its_content_and_its_records(
-    codec: str, logs: Path, tmp_path: Path
+    codec: str, large: Path, tmp_path: Path
 ) -> None:
     plan = plan_conversion(
-        logs / codec / "orders-0", tmp_path / "orders-0", ConvertOptions(compression=codec)
+        large / codec / "orders-0", tmp_path / "orders-0", ConvertOptions(compression=codec)
     )
     assert peak(plan.apply) < 2 * SIZE + BESIDE
     copied = (tmp_path / "orders-0" / f"{0:020d}.log").read_bytes()
-    assert copied == (logs / codec / "orders-0" / f"{0:020d}.log").read_bytes()
+    assert copied == (large / codec / "orders-0" / f"{0:020d}.log").read_bytes()
 
 
 PAIRS = [(one, other) for one in CODECS for other in ("none", "snappy", "zstd") if one != other]
@@ -67,9 +67,9 @@ PAIRS = [(one, other) for one in CODECS for other in ("none", "snappy", "zstd") 
 
 @pytest.mark.parametrize(("codec", "target"), PAIRS)
 def test_convert_holds_the_content_its_records_and_what_becomes_of_it(
-    codec: str, target: str, logs: Path, tmp_path: Path
+    codec: str, target: str, large: Path, tmp_path: Path
 ) -> None:
-    source, folder = logs / codec / "orders-0", tmp_path / "orders-0"
+    source, folder = large / codec / "orders-0", tmp_path / "orders-0"
     plan = plan_conversion(source, folder, ConvertOptions(compression=target))
     assert peak(plan.apply) < 3 * SIZE + BESIDE
     (found,) = kodec.read_batches(folder / f"{0:020d}.log")

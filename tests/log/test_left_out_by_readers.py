@@ -21,6 +21,7 @@ from kodec.log.omissions import Cause, Omissions
 from kodec.runtime.checksums import crc32c
 from kodec.runtime.errors import KodecError
 from tests.data import DATA
+from tests.golden import Golden
 from tests.log.gaps import batch, checkpoint, dense, log
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no pipes with names")
@@ -185,7 +186,7 @@ OF_HEADERS = ("ls", "inventory", "find --count")
     "obstacle", OBSTACLES, ids=lambda each: each.name.encode("ascii", "replace").decode()
 )
 def test_a_verb_says_it(
-    tmp_path: Path, obstacle: Obstacle, verb: Sequence[str], capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, obstacle: Obstacle, verb: Sequence[str], capfd: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     root = made(tmp_path / "logs", obstacle)
     code = main([*verb, str(root)])
@@ -204,7 +205,7 @@ def test_a_verb_says_it(
     if name == "find --count":
         # a number is printed only where it is true, as far as headers show
         assert out == ("" if lost(obstacle.causes) and not unseen else "100\n")
-        assert "whose records were not read" in err
+        golden(err)
 
 
 READERS: dict[str, Callable[..., int]] = {
@@ -346,6 +347,7 @@ def test_records_without_a_time(
     how: list[str],
     compression: str,
     capfd: pytest.CaptureFixture[str],
+    golden: Golden,
 ) -> None:
     dense(tmp_path / "old-0", magic=0, compression=compression)
     dense(tmp_path / "new-0")
@@ -355,12 +357,7 @@ def test_records_without_a_time(
         assert code == 0
         return
     assert code == 1
-    # of compressed messages only the content has their number
-    number = 50 if compression == "none" else 10
-    assert (
-        "old-0: records left out: whether they are in the range of time is not known, "
-        f"as they have no time ({number} records)" in err
-    )
+    golden(err)
     assert out == "" if how else len(out.splitlines()) == 50
 
 
@@ -384,7 +381,9 @@ def test_explain_beyond_the_end(tmp_path: Path, capfd: pytest.CaptureFixture[str
 TIERED = DATA / "tiered-4.3.1"
 
 
-def test_a_tiered_topic_without_its_tier(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_tiered_topic_without_its_tier(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     logs = TIERED / "logs"
     with pytest.raises(kodec.errors.OffsetsMissing) as raised:
         kodec.read_table(logs)
@@ -400,14 +399,14 @@ def test_a_tiered_topic_without_its_tier(tmp_path: Path, capfd: pytest.CaptureFi
     assert main(["find", str(logs), "--topic", "tiered"]) == 1
     out, err = capfd.readouterr()
     assert len(out.splitlines()) == 7
-    assert "offsets 0 to 167 are not here" in err
+    golden(err)
     assert "give --tier" in err
     assert main(["find", str(logs), "--topic", "tiered", "--tier", str(TIERED / "tier"), "--count"]) == 0
     assert capfd.readouterr().out == "171\n"
     assert main(["find", str(logs), "--topic", "tiered", "--offset", "170", "--count"]) == 0
     assert main(["ls", str(logs)]) == 0
     assert main(["verify", str(logs)]) == 0
-    assert "offsets 0 to 167 are in remote storage" in capfd.readouterr().out
+    golden(capfd.readouterr().out)
 
 
 def test_a_start_offset_below_the_first_segment_is_of_a_tiered_topic(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,10 @@ import pytest
 import kodec
 from kodec.pipeline import KafkaLogDataSource
 from kodec.pipeline.plan import DataLoss
-from tests.pipeline.conftest import NOW
+from tests.fixtures import NOW, write_segment
 
-Write = Callable[..., Path]
+LAYOUT = {"t-0": [range(10), range(10, 20), range(20, 30)]}
+
 # of 0 to 29 in segments of ten and batches of five
 EDGES = (0, 1, 4, 5, 6, 9, 10, 11, 19, 20, 25, 29, 30)
 
@@ -37,14 +37,6 @@ def between(first: int, end: int) -> dict[str, str]:
         "startingOffsets": json.dumps({"t": {"0": first}}),
         "endingOffsets": json.dumps({"t": {"0": end}}),
     }
-
-
-@pytest.fixture
-def logs(tmp_path: Path, write_segment: Write) -> Path:
-    for first in (0, 10, 20):
-        write_segment(tmp_path / "logs" / "t-0", first, 10)
-    (tmp_path / "logs" / "meta.properties").write_text("version=1\n")
-    return tmp_path / "logs"
 
 
 @pytest.mark.parametrize("first", EDGES)
@@ -78,7 +70,7 @@ def test_so_many_tasks(logs: Path, least: int) -> None:
 
 
 @pytest.mark.parametrize("lost", ["the last of a segment", "the first of a segment", "both"])
-def test_one_offset_that_is_missing(logs: Path, write_segment: Write, lost: str) -> None:
+def test_one_offset_that_is_missing(logs: Path, lost: str) -> None:
     """At the end of the middle segment, 19; at the start of the last, 20; nothing explains it."""
     gone = {"the last of a segment": (19, 19), "the first of a segment": (20, 20), "both": (19, 20)}[lost]
     if gone[0] == 19:
@@ -104,7 +96,7 @@ def test_one_offset_that_is_missing(logs: Path, write_segment: Write, lost: str)
             ]
 
 
-def test_one_offset_that_is_missing_in_tasks(logs: Path, write_segment: Write) -> None:
+def test_one_offset_that_is_missing_in_tasks(logs: Path) -> None:
     """The task that has it reports it, and no other."""
     write_segment(logs / "t-0", 10, 9)
     one = KafkaLogDataSource({"path": str(logs), "columns": "offset", "maxRecordsPerPartition": "1"})

@@ -7,7 +7,6 @@ import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from kodec.pipeline.options import Options
 from kodec.pipeline.plan import Task, list_segments, tasks_of
 from kodec.pipeline.staging import staged
 from tests.data import LOGS, TESTS
+from tests.fixtures import write_segment
 
 
 def read(folder: Path) -> pa.Table:
@@ -87,7 +87,7 @@ def test_records_without_timestamps_have_no_time_range(tmp_path: Path) -> None:
     assert (row.records, row.min_timestamp, row.max_timestamp) == (3, None, None)
 
 
-def test_bad_bytes_stop_a_task_or_are_left_out(tmp_path: Path, write_segment: Callable[..., Path]) -> None:
+def test_bad_bytes_stop_a_task_or_are_left_out(tmp_path: Path) -> None:
     path = write_segment(tmp_path / "logs" / "t-0", 0, 10)
     data = bytearray(path.read_bytes())
     data[70] ^= 1
@@ -196,9 +196,7 @@ def test_messages_by_name_are_two_columns_more(tmp_path: Path) -> None:
     "resume",
     [pytest.param([], marks=pytest.mark.thorough, id="anew"), pytest.param(["resume"], id="resumed")],
 )
-def test_a_kill_at_any_step_leaves_the_old_export_or_the_new_one(
-    tmp_path: Path, write_segment: Callable[..., Path], resume: list[str]
-) -> None:
+def test_a_kill_at_any_step_leaves_the_old_export_or_the_new_one(tmp_path: Path, resume: list[str]) -> None:
     for first in (0, 4):
         write_segment(tmp_path / "logs" / "orders-0", first, 4)
     (tmp_path / "made").mkdir()
@@ -247,9 +245,7 @@ def test_what_is_finished_is_not_made_again(
     assert read(tmp_path / "first").equals(read(tmp_path / "out"))
 
 
-def test_a_large_segment_is_cut_for_the_threads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_segment: Callable[..., Path]
-) -> None:
+def test_a_large_segment_is_cut_for_the_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_segment(tmp_path / "logs" / "t-0", 0, 400)
     monkeypatch.setattr(job, "_LEAST_TASK", 1_000)
     one = export(tmp_path / "logs", tmp_path / "one", ExportOptions(threads=1), engine="local")

@@ -25,11 +25,10 @@ from kodec.pipeline import KafkaLogDataSource, served_by
 from kodec.pipeline.spark import JAR
 from kodec.runtime.errors import KodecError
 from tests.data import DATA, LOGS
+from tests.fixtures import write_segment
 from tests.log.foreign import FOREIGN
 from tests.log.stores import KEY, SECRET, serving
 from tests.stored_tiers import STORED
-
-Write = Callable[..., Path]
 
 pytestmark = pytest.mark.skipif(not JAR.is_file(), reason="no JDK: the source for the JVM was not built")
 
@@ -228,7 +227,7 @@ def test_the_sql_of_the_docs(spark: Any) -> None:
         spark.sql("DROP TABLE segments")
 
 
-def test_what_is_handed_over(spark: Any, tmp_path: Path, write_segment: Write) -> None:
+def test_what_is_handed_over(spark: Any, tmp_path: Path) -> None:
     tiered = tmp_path / "tiered" / "t-0-AAAAAAAAAAAAAAAAAAAAAA"
     write_segment(tiered, 0, 10).rename(tiered / f"{0:020d}-BBBBBBBBBBBBBBBBBBBBBB.log")
     found = frame(spark, tmp_path / "tiered")
@@ -248,7 +247,7 @@ def test_what_is_handed_over(spark: Any, tmp_path: Path, write_segment: Write) -
         spark.sql(f"SELECT * FROM `kafka-log`.`{LOGS}` WITH (mode='permissive')").collect()
 
 
-def damaged(root: Path, write_segment: Write) -> Path:
+def damaged(root: Path) -> Path:
     """A log directory with a damaged batch among others, and one that lacks a segment."""
     path = write_segment(root / "t-0", 0, 10)
     for first in (0, 10, 30):
@@ -259,8 +258,8 @@ def damaged(root: Path, write_segment: Write) -> Path:
     return root
 
 
-def test_damage_is_skipped_by_the_source_in_python(spark: Any, tmp_path: Path, write_segment: Write) -> None:
-    logs = damaged(tmp_path / "logs", write_segment)
+def test_damage_is_skipped_by_the_source_in_python(spark: Any, tmp_path: Path) -> None:
+    logs = damaged(tmp_path / "logs")
     for mode in ("permissive", "quarantine"):
         found = frame(spark, logs, mode=mode)
         assert served_by(found) == "python"
@@ -283,10 +282,8 @@ def test_damage_is_skipped_by_the_source_in_python(spark: Any, tmp_path: Path, w
     assert in_order(rows(spark.table("permitted"))) == in_order(python(logs, mode="permissive"))
 
 
-def test_a_store_is_read_by_the_source_in_python_with_hadoops_settings(
-    spark: Any, tmp_path: Path, write_segment: Write
-) -> None:
-    logs = damaged(tmp_path / "logs", write_segment)
+def test_a_store_is_read_by_the_source_in_python_with_hadoops_settings(spark: Any, tmp_path: Path) -> None:
+    logs = damaged(tmp_path / "logs")
     with serving() as server, pytest.MonkeyPatch.context() as patch:
         server.upload(logs, "kafka")
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL", "AWS_REGION"):
@@ -323,7 +320,7 @@ def test_a_store_is_read_by_the_source_in_python_with_hadoops_settings(
 
 
 def test_a_stream_goes_on_from_a_checkpoint_of_either_source(
-    spark: Any, tmp_path: Path, write_segment: Write, in_python: str
+    spark: Any, tmp_path: Path, in_python: str
 ) -> None:
     logs, out, state = tmp_path / "logs", tmp_path / "out", tmp_path / "state"
     for first in (0, 10, 20):
@@ -362,7 +359,7 @@ def test_a_stream_goes_on_from_a_checkpoint_of_either_source(
 
 
 @pytest.mark.parametrize("name", list(FOREIGN))
-def test_a_log_of_another_system(spark: Any, tmp_path: Path, write_segment: Write, name: str) -> None:
+def test_a_log_of_another_system(spark: Any, tmp_path: Path, name: str) -> None:
     data, what = FOREIGN[name]
     (tmp_path / "logs/other-0").mkdir(parents=True)
     log = tmp_path / f"logs/other-0/{0:020d}.log"
@@ -439,9 +436,7 @@ def test_explain_and_statistics(spark: Any, capsys: pytest.CaptureFixture[str]) 
     assert stats.sizeInBytes() == sum(path.stat().st_size for path in logs)
 
 
-def test_damage_in_a_task_is_one_sentence(
-    spark: Any, tmp_path: Path, write_segment: Write, in_python: str
-) -> None:
+def test_damage_in_a_task_is_one_sentence(spark: Any, tmp_path: Path, in_python: str) -> None:
     path = write_segment(tmp_path / "t-0", 0, 10)
     path.write_bytes(path.read_bytes()[:-1] + b"!")
     for source, most in (("kafka-log", 1), (in_python, 5)):
@@ -517,7 +512,7 @@ def test_what_is_wrong_with_a_write_is_one_sentence(spark: Any, tmp_path: Path) 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
 
-def test_a_streams_progress(spark: Any, tmp_path: Path, write_segment: Write) -> None:
+def test_a_streams_progress(spark: Any, tmp_path: Path) -> None:
     path = write_segment(tmp_path / "logs" / "t-0", 0, 30)
     options = {"startingOffsets": "earliest", "maxOffsetsPerTrigger": "20"}
     stream = spark.readStream.format("kafka-log").options(**options).load(str(tmp_path / "logs"))

@@ -29,6 +29,9 @@ from kodec.pipeline.lake.delta import DeltaLakeTable
 from kodec.pipeline.lake.iceberg import IcebergTable
 from kodec.pipeline.lake.table import OFFSETS, Conflict, LakeError, LakeTable, Move, Position
 from tests.data import LOGS, TESTS
+from tests.fixtures import write_segment
+
+LAYOUT = {"orders-0": [range(10), range(10, 20)], "orders-1": [range(5)]}
 
 DATA = LOGS
 Make = Callable[[], LakeTable]
@@ -49,13 +52,10 @@ def make(format: str, tmp_path: Path) -> Make:
 
 
 @pytest.fixture
-def logs(tmp_path: Path, write_segment: Callable[..., Path]) -> Path:
-    """orders-0 with offsets 0 to 19 in two segments, orders-1 with 0 to 4; both of a broker."""
-    for first in (0, 10):
-        write_segment(tmp_path / "logs" / "orders-0", first, 10)
-    write_segment(tmp_path / "logs" / "orders-1", 0, 5)
-    of_broker(tmp_path / "logs" / "orders-0", "AAAAAAAAAAAAAAAAAAAAAQ", "0 0")
-    return tmp_path / "logs"
+def logs(logs: Path) -> Path:
+    """The log directory of `LAYOUT`, of which orders-0 is a broker's."""
+    of_broker(logs / "orders-0", "AAAAAAAAAAAAAAAAAAAAAQ", "0 0")
+    return logs
 
 
 def catalog(folder: Path) -> dict[str, str]:
@@ -101,9 +101,7 @@ def said(table: LakeTable) -> list[dict[str, Any]]:
 # -- each offset once -----------------------------------------------------------------------------
 
 
-def test_a_run_appends_what_is_new_and_says_what(
-    make: Make, logs: Path, write_segment: Callable[..., Path]
-) -> None:
+def test_a_run_appends_what_is_new_and_says_what(make: Make, logs: Path) -> None:
     first = append_to_lake(logs, make())
     assert (first.records, len(first.commits)) == (25, 1)
     assert [(row.topic, row.partition, row.records) for row in first.partitions] == [
@@ -179,9 +177,7 @@ def test_a_long_run_commits_on_the_way(make: Make, logs: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     "mode", ["commit", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("steps", "files"))]
 )
-def test_a_kill_anywhere_leaves_each_offset_once(
-    tmp_path: Path, write_segment: Callable[..., Path], format: str, mode: str
-) -> None:
+def test_a_kill_anywhere_leaves_each_offset_once(tmp_path: Path, format: str, mode: str) -> None:
     for first in (0, 4):
         write_segment(tmp_path / "logs" / "orders-0", first, 4)
     (tmp_path / "made").mkdir()
@@ -209,9 +205,7 @@ class Beaten:
         return self.table.append(*args)
 
 
-def test_of_two_runs_one_wins_and_the_other_goes_on(
-    make: Make, logs: Path, write_segment: Callable[..., Path]
-) -> None:
+def test_of_two_runs_one_wins_and_the_other_goes_on(make: Make, logs: Path) -> None:
     append_to_lake(logs, make(), topics=["orders"])
     write_segment(logs / "orders-0", 20, 4)
     write_segment(logs / "paid-0", 0, 3)
@@ -263,9 +257,7 @@ def expire(table: LakeTable) -> None:
     there.maintenance.expire_snapshots().by_ids(ids).commit()
 
 
-def test_compactions_and_expired_snapshots_do_not_make_it_start_again(
-    make: Make, logs: Path, write_segment: Callable[..., Path]
-) -> None:
+def test_compactions_and_expired_snapshots_do_not_make_it_start_again(make: Make, logs: Path) -> None:
     append_to_lake(logs, make())
     write_segment(logs / "orders-1", 5, 5)
     append_to_lake(logs, make())
@@ -292,9 +284,7 @@ def test_a_table_that_was_rolled_back_gets_again_what_it_lost(tmp_path: Path, lo
 
 
 @pytest.mark.parametrize("text", ["{", '{"commit":"x","offsets":{"orders":{"0":{"from":0,"to":1e999}}}}'])
-def test_a_table_that_does_not_know_how_far_it_is_is_refused(
-    text: str, make: Make, logs: Path, write_segment: Callable[..., Path]
-) -> None:
+def test_a_table_that_does_not_know_how_far_it_is_is_refused(text: str, make: Make, logs: Path) -> None:
     append_to_lake(logs, make())
     write_segment(logs / "orders-1", 5, 5)
     append_to_lake(logs, make())
@@ -312,9 +302,7 @@ def test_a_table_that_does_not_know_how_far_it_is_is_refused(
 # -- what becomes of the log ----------------------------------------------------------------------
 
 
-def test_a_log_that_went_back_or_is_another_one_is_refused(
-    make: Make, logs: Path, write_segment: Callable[..., Path]
-) -> None:
+def test_a_log_that_went_back_or_is_another_one_is_refused(make: Make, logs: Path) -> None:
     append_to_lake(logs, make())
     before = offsets(make())
     folder = logs / "orders-0"
@@ -337,9 +325,7 @@ def test_a_log_that_went_back_or_is_another_one_is_refused(
     assert said(make())[0]["orders"]["0"]["epoch"] == 1
 
 
-def test_what_retention_took_first_is_told(
-    make: Make, logs: Path, write_segment: Callable[..., Path]
-) -> None:
+def test_what_retention_took_first_is_told(make: Make, logs: Path) -> None:
     append_to_lake(logs, make())
     shutil.rmtree(logs / "orders-1")
     write_segment(logs / "orders-1", 50, 5)
@@ -371,9 +357,7 @@ def test_damage_stops_an_append_and_leaves_the_table(make: Make, logs: Path) -> 
 
 
 @pytest.mark.parametrize("topic", ["a.b_c", "-", "...x", "_-0", "x" * 249])
-def test_topics_of_any_name(
-    make: Make, tmp_path: Path, topic: str, write_segment: Callable[..., Path]
-) -> None:
+def test_topics_of_any_name(make: Make, tmp_path: Path, topic: str) -> None:
     write_segment(tmp_path / "logs" / f"{topic}-0", 0, 4)
     append_to_lake(tmp_path / "logs", make())
     write_segment(tmp_path / "logs" / f"{topic}-0", 4, 2)
@@ -384,7 +368,7 @@ def test_topics_of_any_name(
 # -- columns --------------------------------------------------------------------------------------
 
 
-def test_columns_are_added_when_they_come(make: Make, logs: Path, write_segment: Callable[..., Path]) -> None:
+def test_columns_are_added_when_they_come(make: Make, logs: Path) -> None:
     append_to_lake(logs, make(), include_headers=False)
     assert "headers" not in rows(make()).schema.names
     write_segment(logs / "orders-1", 5, 5)
@@ -574,7 +558,7 @@ def test_a_table_is_not_made_in_what_is_read(logs: Path) -> None:
 
 
 def test_follow_appends_until_it_is_interrupted(
-    tmp_path: Path, logs: Path, monkeypatch: pytest.MonkeyPatch, write_segment: Callable[..., Path]
+    tmp_path: Path, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = iter([lambda: write_segment(logs / "orders-1", 5, 5), lambda: None])
 

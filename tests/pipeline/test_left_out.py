@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,10 @@ from kodec.cli.main import main
 from kodec.errors import KodecError
 from kodec.log.omissions import Cause, Omission
 from kodec.pipeline import ExportOptions, KafkaLogDataSource, append_to_lake, delta_table, export, reading
-from tests.log.stores import Server, serving
+from tests.log.stores import Server
+
+SEGMENTS = [range(10), range(10, 20), range(20, 30)]
+LAYOUT = {"a-0": SEGMENTS, "b-0": SEGMENTS}
 
 FIRST = f"a-0/{0:020d}.log"
 MIDDLE = f"a-0/{10:020d}.log"
@@ -123,15 +126,6 @@ each_obstacle = pytest.mark.parametrize("obstacle", OBSTACLES, ids=lambda each: 
 def is_raised(obstacle: Obstacle, *causes: str) -> bool:
     # a name alone does not say that a log is there
     return obstacle.cause in causes and obstacle.name != "strange name"
-
-
-@pytest.fixture
-def logs(tmp_path: Path, write_segment: Callable[..., Path]) -> Path:
-    for topic in ("a", "b"):
-        for first in (0, 10, 20):
-            write_segment(tmp_path / "logs" / f"{topic}-0", first, 10)
-    (tmp_path / "logs" / "meta.properties").write_text("version=1\n")
-    return tmp_path / "logs"
 
 
 def rest(obstacle: Obstacle) -> Rows:
@@ -286,12 +280,6 @@ def test_a_table(obstacle: Obstacle, logs: Path, tmp_path: Path) -> None:
 
 
 # -- a server that refuses ------------------------------------------------------------------------
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with serving() as found:
-        yield found
 
 
 @pytest.mark.parametrize("answer", [(403, "AccessDenied"), (404, "NoSuchKey")], ids=str)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +20,9 @@ from tests.data import DATA, LOGS
 
 from .test_which_rows import load, of, rows
 
+LAYOUT = {"t-0": [range(10), range(10, 20), range(20, 30)], "t-1": [range(5, 10)], "other-0": [range(2)]}
+
 NOW = 1_600_000_000_000
-Write = Callable[..., Path]
-
-
-@pytest.fixture
-def logs(tmp_path: Path, write_segment: Write) -> Path:
-    """t-0: offsets 0 to 29 in three segments, their timestamps from `NOW` on; t-1: 5 to 9; and `other-0`."""
-    for first in (0, 10, 20):
-        write_segment(tmp_path / "t-0", first, 10)
-    write_segment(tmp_path / "t-1", 5, 5)
-    write_segment(tmp_path / "other-0", 0, 2)
-    return tmp_path
 
 
 def by(**partitions: int) -> str:

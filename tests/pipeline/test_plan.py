@@ -1,7 +1,6 @@
 """Options are read strictly, paths mean what they name, and tasks keep offsets in order."""
 
 import json
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from kodec.pipeline import ExportOptions, export
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import DataLoss, SourceSegment, found_logs, list_segments, pack, tasks_of
 from tests.data import DATA
+from tests.fixtures import write_segment
 from tests.log_paths import CASES, Case
 
 
@@ -42,9 +42,7 @@ def test_a_partition_folder_and_a_segment_can_be_read_alone(log_dir: Path) -> No
     assert listed(log_dir / "__internal-0") == [("__internal-0", 0)]
 
 
-def test_a_log_directory_may_be_named_like_a_partition(
-    tmp_path: Path, write_segment: Callable[..., Path]
-) -> None:
+def test_a_log_directory_may_be_named_like_a_partition(tmp_path: Path) -> None:
     write_segment(tmp_path / "kafka-0" / "orders-5", 0, 2)
     assert listed(tmp_path / "kafka-0") == [("orders-5", 0)]
 

@@ -3,7 +3,6 @@
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime
 from inspect import signature
 from pathlib import Path
@@ -26,6 +25,7 @@ from kodec.pipeline import KafkaLogDataSource, schema
 from kodec.pipeline.rows import BATCH_BYTES, BATCH_ROWS, FIRST_ROWS, TimestampOutOfRange
 from kodec.pipeline.source import LogReader
 from tests.data import LOGS
+from tests.fixtures import make_records
 
 ROOT = Path(__file__).parent.parent.parent
 KAFKA = (
@@ -241,7 +241,7 @@ def test_a_torn_tail_ends_a_segment(log_dir: Path) -> None:
 
 
 @pytest.fixture
-def corrupt(tmp_path: Path, make_records: Callable[..., list[kodec.Record]]) -> Path:
+def corrupt(tmp_path: Path) -> Path:
     parts = [bytearray(kodec.encode(make_records(first, 10))) for first in (0, 10, 20)]
     parts[1][70] ^= 1
     (tmp_path / "t-0").mkdir()

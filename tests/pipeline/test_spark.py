@@ -1,7 +1,6 @@
 """The data source and the export inside a real Spark, on two local cores."""
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from kodec.errors import MissingDependency
 from kodec.pipeline import ExportOptions, export, register, schema
 from kodec.pipeline.staging import Staging
 from tests.data import LOGS
+from tests.fixtures import make_records, write_segment
 
 
 def frame(spark: Any, path: Path, source: str = "kafka-log", **options: str) -> Any:
@@ -79,7 +79,7 @@ def test_what_spark_adds_to_the_options_is_no_error(spark: Any, log_dir: Path) -
         frame(spark, log_dir, subscibe="orders")
 
 
-def test_quarantine_is_a_second_table(spark: Any, tmp_path: Path, write_segment: Callable[..., Path]) -> None:
+def test_quarantine_is_a_second_table(spark: Any, tmp_path: Path) -> None:
     for first in (0, 10, 20):
         path = write_segment(tmp_path / "t-0", first, 10)
     data = bytearray(path.read_bytes())
@@ -160,7 +160,7 @@ def test_filters_work_with_pushdown_on_and_off(
 
 
 def test_batches_that_a_filter_on_time_rules_out_are_checked(
-    spark: Any, in_python: str, tmp_path: Path, make_records: Callable[..., list[kodec.Record]]
+    spark: Any, in_python: str, tmp_path: Path
 ) -> None:
     parts = [bytearray(kodec.encode(make_records(first, 10))) for first in (0, 10, 20)]
     parts[0][70] ^= 1
@@ -206,9 +206,7 @@ def test_an_export_holds_what_the_source_gives(spark: Any, log_dir: Path, tmp_pa
     assert spark.read.parquet(str(out)).where("topic = '__internal'").count() == 10
 
 
-def test_a_topic_named_like_a_number_is_read_back_by_schema(
-    spark: Any, tmp_path: Path, write_segment: Callable[..., Path]
-) -> None:
+def test_a_topic_named_like_a_number_is_read_back_by_schema(spark: Any, tmp_path: Path) -> None:
     write_segment(tmp_path / "logs" / "0042-0", 0, 4)
     export(tmp_path / "logs", tmp_path / "out")
     exported = spark.read.schema(schema(headers=True)).parquet(str(tmp_path / "out"))
@@ -216,9 +214,7 @@ def test_a_topic_named_like_a_number_is_read_back_by_schema(
     assertDataFrameEqual(exported.select(direct.columns), direct)
 
 
-def test_an_export_that_fails_leaves_what_was_there(
-    spark: Any, tmp_path: Path, write_segment: Callable[..., Path]
-) -> None:
+def test_an_export_that_fails_leaves_what_was_there(spark: Any, tmp_path: Path) -> None:
     logs, out = tmp_path / "logs", tmp_path / "out"
     write_segment(logs / "t-0", 0, 10)
     bad = write_segment(logs / "t-0", 10, 10)

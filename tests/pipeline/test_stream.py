@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,11 @@ from kodec.errors import FormatError, ReadFailed
 from kodec.pipeline import KafkaLogDataSource
 from kodec.pipeline.options import OptionError
 from kodec.pipeline.plan import DataLoss
+from tests.fixtures import make_records, write_segment
 
-Write = Callable[..., Path]
+LAYOUT = {"t-0": [range(10), range(10, 20), range(20, 30)], "t-1": [range(5, 10)]}
+
 ALL = ReadAllAvailable()
-
-
-@pytest.fixture
-def logs(tmp_path: Path, write_segment: Write) -> Path:
-    """t-0: 0 to 29 in three segments; t-1: 5 to 9."""
-    for first in (0, 10, 20):
-        write_segment(tmp_path / "logs" / "t-0", first, 10)
-    write_segment(tmp_path / "logs" / "t-1", 5, 5)
-    return tmp_path / "logs"
 
 
 def reader(logs: Path, **options: str) -> Any:
@@ -62,7 +54,7 @@ def test_offsets_have_the_form_of_sparks_kafka_source(logs: Path) -> None:
     assert stream.latestOffset(same, ALL) is same
 
 
-def test_what_lies_between_two_offsets(logs: Path, write_segment: Write) -> None:
+def test_what_lies_between_two_offsets(logs: Path) -> None:
     stream = reader(logs)
     assert read(stream, at(0, 5), at(30, 10)) == [(0, n) for n in range(30)] + [(1, n) for n in range(5, 10)]
     assert read(stream, at(8, 10), at(21, 10)) == [(0, n) for n in range(8, 21)]
@@ -87,7 +79,7 @@ def test_at_most_so_many_offsets(logs: Path) -> None:
     assert all(0 < len(step) <= 8 for step in steps)
 
 
-def test_at_least_so_many_offsets(logs: Path, write_segment: Write) -> None:
+def test_at_least_so_many_offsets(logs: Path) -> None:
     stream = reader(logs, minOffsetsPerTrigger="7", maxTriggerDelay="1h")
     limit = stream.getDefaultReadLimit()
     assert limit == ReadMinRows(7)
@@ -105,7 +97,7 @@ def test_at_least_so_many_offsets(logs: Path, write_segment: Write) -> None:
     assert [stream.latestOffset(at(36, 10), limit) for _ in range(2)] == [at(37, 10)] * 2
 
 
-def test_a_query_that_ends_ends_where_the_log_was(logs: Path, write_segment: Write) -> None:
+def test_a_query_that_ends_ends_where_the_log_was(logs: Path) -> None:
     stream = reader(logs)
     stream.prepareForTriggerAvailableNow()
     write_segment(logs / "t-0", 30, 4)
@@ -137,7 +129,7 @@ def test_a_batch_that_is_not_whole_yet_is_not_there(left: int, logs: Path) -> No
     ],
 )
 def test_a_stream_waits_for_a_transaction_that_is_open(
-    options: dict[str, str], wanted: int, logs: Path, make_records: Callable[..., list[kodec.Record]]
+    options: dict[str, str], wanted: int, logs: Path
 ) -> None:
     shutil.rmtree(logs / "t-1")
     written = kodec.encode(
@@ -219,7 +211,7 @@ def test_what_cannot_be_read_for_a_moment_keeps_its_position(name: str, mode: st
 
 
 def test_a_topic_that_was_created_again_is_read_from_its_start(
-    logs: Path, write_segment: Write, capfd: pytest.CaptureFixture[str]
+    logs: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     ids = ["AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"]
 
@@ -294,9 +286,7 @@ def test_options_that_a_stream_does_not_have(options: dict[str, str], text: str,
         reader(logs, **options)
 
 
-def test_a_query_goes_on_from_its_checkpoint(
-    spark: Any, logs: Path, tmp_path: Path, write_segment: Write
-) -> None:
+def test_a_query_goes_on_from_its_checkpoint(spark: Any, logs: Path, tmp_path: Path) -> None:
     out, state = tmp_path / "out", tmp_path / "state"
 
     def run() -> list[tuple[int, int]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 import shutil
-from collections.abc import Callable
 from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from kodec.pipeline import KafkaLogDataSource, served_by
 from kodec.pipeline.options import OptionError
 from kodec.pipeline.spark_schema import arrow_type, spark_type
 from kodec.pipeline.typed import _cast, _variants
+from tests.fixtures import write_segment
 from tests.log.values.test_samples import LOGS, VALUES
 
 
@@ -181,7 +181,7 @@ def test_options_that_cannot_be_followed(options: dict[str, str], said: str) -> 
     assert said in problem(**options)
 
 
-def test_no_schemas(spark: Any, tmp_path: Path, write_segment: Callable[..., Path]) -> None:
+def test_no_schemas(spark: Any, tmp_path: Path) -> None:
     write_segment(tmp_path / "t-0", 0, 4)
     with pytest.raises(
         Exception, match=r"^kafka-log: schemas: the log directory has no topic _schemas; name a "

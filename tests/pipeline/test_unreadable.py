@@ -17,16 +17,10 @@ from kodec.errors import KodecError, ReadFailed
 from kodec.pipeline import ExportOptions, KafkaLogDataSource, export
 from kodec.pipeline.plan import DataLoss
 
+SEGMENTS = [range(10), range(10, 20), range(20, 30)]
+LAYOUT = {"a-0": SEGMENTS, "b-0": SEGMENTS}
+
 Rows = set[tuple[str, int]]
-
-
-@pytest.fixture
-def logs(tmp_path: Path, write_segment: Callable[..., Path]) -> Path:
-    """Two topic-partitions of three segments; each test spoils the middle one of the first."""
-    for topic in ("a", "b"):
-        for first in (0, 10, 20):
-            write_segment(tmp_path / "logs" / f"{topic}-0", first, 10)
-    return tmp_path / "logs"
 
 
 def middle(logs: Path) -> Path:
@@ -126,9 +120,7 @@ def test_failfast_names_the_file(
 
 @pytest.mark.parametrize("mode", ["failfast", "permissive"])
 @pytest.mark.parametrize("what", ["retention", "a merge", "a merge that left nothing", "a merge before"])
-def test_what_a_broker_does_to_segments_meanwhile(
-    what: str, mode: str, logs: Path, write_segment: Callable[..., Path]
-) -> None:
+def test_what_a_broker_does_to_segments_meanwhile(what: str, mode: str, logs: Path) -> None:
     """Each record once that is there: the listing is taken anew for a segment that has gone."""
     reader, partitions = planned(str(logs), mode)
     first = logs / "a-0" / f"{0:020d}.log"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,16 +13,14 @@ from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import found_logs, list_segments, tasks_of
 from kodec.pipeline.source import KafkaLogDataSource
 from tests.data import LOGS
-from tests.log.stores import KEY, SECRET, Server, serving
+from tests.log.stores import KEY, SECRET, Server
 
 URL = "s3a://logs/kafka"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with serving() as found:
-        found.upload(LOGS, "kafka")
-        yield found
+@pytest.fixture(autouse=True)
+def objects_of_the_store(server: Server) -> None:
+    server.upload(LOGS, "kafka")
 
 
 def rows(path: str, **options: str) -> list[object]:

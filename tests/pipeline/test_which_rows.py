@@ -7,7 +7,6 @@ import pickle
 import shutil
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,11 @@ from kodec.pipeline import KafkaLogDataSource
 from kodec.pipeline.options import OptionError
 from kodec.pipeline.plan import DataLoss
 from tests.data import DATA, LOGS
+from tests.fixtures import write_segment
 from tests.stored_tiers import STORED
 
-Write = Callable[..., Path]
+LAYOUT = {"t-0": [range(10), range(10, 20), range(20, 30)]}
+
 Rows = list[tuple[str, int]]
 
 
@@ -43,15 +44,6 @@ def of(name: str, *offsets: int) -> Rows:
     return [(name, offset) for offset in offsets]
 
 
-@pytest.fixture
-def logs(tmp_path: Path, write_segment: Write) -> Path:
-    """A log directory with t-0: 0 to 29 in three segments."""
-    for first in (0, 10, 20):
-        write_segment(tmp_path / "logs" / "t-0", first, 10)
-    (tmp_path / "logs" / "meta.properties").write_text("version=1\n")
-    return tmp_path / "logs"
-
-
 # -- what is at a path ----------------------------------------------------------------------------
 
 
@@ -61,7 +53,7 @@ def test_an_empty_partition_folder_has_no_rows(logs: Path) -> None:
     assert rows(logs / "t-1") == []
 
 
-def test_a_parent_of_log_directories_is_read_as_all_of_them(tmp_path: Path, write_segment: Write) -> None:
+def test_a_parent_of_log_directories_is_read_as_all_of_them(tmp_path: Path) -> None:
     for number in (1, 2):
         write_segment(tmp_path / f"broker-{number}" / f"t-{number}", 0, 4)
     write_segment(tmp_path / "other" / "u-0", 0, 2)
@@ -237,7 +229,7 @@ def test_a_wrong_base_offset_is_damage(wrong: int, logs: Path) -> None:
 # -- a cleaner's swap -----------------------------------------------------------------------------
 
 
-def test_a_swap_that_was_left_hides_nothing_but_what_it_replaces(logs: Path, write_segment: Write) -> None:
+def test_a_swap_that_was_left_hides_nothing_but_what_it_replaces(logs: Path) -> None:
     """Two that stand for 0 and for 40: what lies between is in neither."""
     folder = logs / "t-0"
     for first in (30, 40, 50):
@@ -329,7 +321,7 @@ def test_transformed_segments_have_the_same_rows(folder: str, monkeypatch: pytes
 # -- a log that changes ---------------------------------------------------------------------------
 
 
-def test_segments_that_are_deleted_meanwhile(tmp_path: Path, write_segment: Write) -> None:
+def test_segments_that_are_deleted_meanwhile(tmp_path: Path) -> None:
     """A broker appends, rolls and deletes: each load ends, with offsets in order, or names the lost ones."""
     folder = tmp_path / "logs" / "t-0"
     write_segment(folder, 0, 10)

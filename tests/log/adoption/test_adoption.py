@@ -20,6 +20,7 @@ from kodec.log.files.lock import locked
 from kodec.log.views.metadata import read_metadata
 from kodec.log.writing.add_segments import staging_folder
 from tests.data import LOGS
+from tests.golden import Golden
 from tests.log.faults import Faults
 
 NOW = 1_700_000_000_000
@@ -88,7 +89,7 @@ def test_a_log_gets_the_id_of_the_cluster_and_takes_the_place_of_the_empty_one(
 
 
 def test_what_retention_would_delete_is_said_before(
-    broker: Path, written: Path, capsys: pytest.CaptureFixture[str]
+    broker: Path, written: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     late = NOW + 8 * 86_400_000
     # The topic has retention.ms=-1 in the cluster.
@@ -104,7 +105,8 @@ def test_what_retention_would_delete_is_said_before(
     words = ["adopt", str(written), "--into", str(broker), "--topic-id", f"orders={shown}"]
     assert main(words) == 3
     out = capsys.readouterr().out
-    assert "retention.ms is 604800000" in out and "1 of 1 segment" in out and "retention.ms=-1" in out
+    assert "1 of 1 segment" in out and "retention.ms=-1" in out
+    golden(out)
     assert main([*words, "--apply"]) == 1
     assert "change it first" in capsys.readouterr().err
     assert len(list((broker / "orders-0").glob("*.index"))) == 0
@@ -115,7 +117,7 @@ def test_what_retention_would_delete_is_said_before(
 
 
 def test_what_a_broker_would_not_serve_is_refused(
-    broker: Path, written: Path, capsys: pytest.CaptureFixture[str]
+    broker: Path, written: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     for name in ("nowhere-0", "orders-7", "empty-0"):
         shutil.copytree(written / "orders-0", written / name)
@@ -136,7 +138,7 @@ def test_what_a_broker_would_not_serve_is_refused(
     properties = (broker / "meta.properties").read_text()
     (broker / "meta.properties").write_text(properties.replace("node.id=1", "node.id=2"))
     text = "\n".join(plan_adoption(written, broker, topics=["orders"], now=NOW).problems)
-    assert "orders-0: its replicas are on 1, but this broker is 2" in text
+    golden(text)
 
 
 def test_ids_can_be_given_where_there_is_no_metadata(
@@ -587,7 +589,7 @@ def test_nothing_is_said_to_be_adopted_before_it_is(
 
 
 def test_an_error_in_the_middle_says_what_was_done(
-    broker: Path, written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    broker: Path, written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     # Of the second, what the broker had cannot be put away.
     (tmp_path / "kept").mkdir()
@@ -596,11 +598,12 @@ def test_an_error_in_the_middle_says_what_was_done(
     assert main([*command, "--quarantine", str(tmp_path / "kept")]) == 1
     said = capsys.readouterr()
     assert [line.partition(":")[0] for line in said.out.splitlines()] == ["orders-0"]
-    assert "2 of 2 topic-partitions were adopted" in said.err and "done" not in said.out
+    assert "done" not in said.out
+    golden(said.err)
 
 
 def test_an_error_before_the_exchange_counts_what_was_adopted(
-    broker: Path, written: Path, monkeypatch: pytest.MonkeyPatch
+    broker: Path, written: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     def fails(made: Path, target: Path) -> Path | None:
         if target.name == "orders-1":
@@ -611,7 +614,7 @@ def test_an_error_before_the_exchange_counts_what_was_adopted(
     monkeypatch.setattr(adopt, "_put_in_place", fails)
     with pytest.raises(OSError, match="no") as caught:
         plan_adoption(written, broker, now=NOW).apply()
-    assert caught.value.__notes__ == ["1 of 2 topic-partitions were adopted"]
+    golden(caught.value.__notes__)
     assert not list(broker.glob("*-delete"))
 
 
@@ -661,14 +664,16 @@ def test_a_copy_made_by_hand_without_what_is_deleted_is_not_adopted(broker: Path
     assert any("is not empty" in each for each in plan.problems)
 
 
-def test_a_log_that_the_broker_went_on_with_is_not_adopted_again(broker: Path, written: Path) -> None:
+def test_a_log_that_the_broker_went_on_with_is_not_adopted_again(
+    broker: Path, written: Path, golden: Golden
+) -> None:
     plan_adoption(written, broker, now=NOW).apply()
     with kodec.PartitionLog(broker / "orders-0") as log:
         path = log.segments[-1].path
     path.write_bytes(path.read_bytes() + kodec.encode([kodec.Record(value=b"new")], base_offset=150))
     plan = plan_adoption(written, broker, now=NOW)
     assert [each.is_adopted for each in plan.partitions] == [False, True]
-    assert plan.problems == ["orders-0: the broker's log is not empty: it ends at offset 151"]
+    golden(plan.problems)
 
 
 @pytest.mark.parametrize("above", [0, 1])
@@ -730,7 +735,7 @@ def test_what_an_adoption_would_copy_torn_or_not_at_all_is_refused(
 
 
 def test_what_is_in_the_source_and_is_not_adopted_is_said(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     source, broker = tmp_path / "source", tmp_path / "broker"
     source.mkdir()
@@ -743,10 +748,10 @@ def test_what_is_in_the_source_and_is_not_adopted_is_said(
     words = ["adopt", str(source), "--into", str(broker), "--topic-id", "orders=AAAAAAAAAAAAAAAAAAAABw"]
     words += ["--retention-ms", "-1"]
     assert main(words) == 3
-    assert "__consumer_offsets-0: not adopted: it is one of Kafka's own topics" in capfd.readouterr().err
+    golden(capfd.readouterr().err)
     # segments in a folder of a strange name are a loss
     shutil.copytree(source / "orders-0", source / "orders-00")
     assert main([*words, "--apply"]) == 1
-    assert "orders-00: not read: it holds 1 segment" in capfd.readouterr().err
+    golden(capfd.readouterr().err)
     # which of its offsets were left out goes with a log
     assert (broker / "orders-0" / "kodec-omitted-offsets").read_text() == "0\n1\n5 9\n"

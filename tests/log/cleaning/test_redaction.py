@@ -20,6 +20,7 @@ from kodec.log.cleaning.remains import Place
 from kodec.log.recovery.planning import plan_recovery
 from kodec.log.verification.verify import verify_partition
 from kodec.runtime.errors import ArgumentError, FormatError, OffsetsMissing, StalePlan
+from tests.golden import Golden
 from tests.log import made, wire
 from tests.log.cleaning.stopping import STARTS, Stopped, stopping
 from tests.log.cleaning.test_compaction import build, logs
@@ -367,11 +368,11 @@ def test_what_cannot_be_erased_or_searched_is_named(
         assert report.left[0].matches
 
 
-def test_a_needle_across_the_pieces_of_a_file(tmp_path: Path) -> None:
+def test_a_needle_across_the_pieces_of_a_file(tmp_path: Path, golden: Golden) -> None:
     folder = made.make(tmp_path / "topic-0", [(0, [batch(0, [(b"b", b"1")])]), (1, [])])
     _border(folder)
     report = plan_redaction(folder, kodec.RecordFilter(value_contains=SECRET)).preview()
-    assert "the bytes that are searched for are in it" in report.left[0].problem
+    golden(report.left[0].problem)
 
 
 def test_the_end_of_damage_is_the_end_of_the_search(tmp_path: Path) -> None:

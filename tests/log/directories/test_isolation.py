@@ -17,6 +17,7 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.transactions import Transactions
 from kodec.log.omissions import Omissions
 from tests.data import DATA
+from tests.golden import Golden
 from tests.log import wire
 
 pytestmark = pytest.mark.usefixtures("backend")
@@ -168,7 +169,7 @@ def test_a_transaction_over_several_segments(tmp_path: Path) -> None:
     assert list(omissions) == [] and log.transactions().undecided_by is None
 
 
-def test_an_open_transaction_ends_the_reading(tmp_path: Path) -> None:
+def test_an_open_transaction_ends_the_reading(tmp_path: Path, golden: Golden) -> None:
     entries = [data(0, 7), marker(1, 7, COMMIT), data(2, 9, transactional=False), data(3, 7), data(4, 8, 2)]
     log = made(
         tmp_path / "t-0", (0, [*entries, marker(6, 8, COMMIT), wire.log_of(2, "gzip", [b"x"], base=7)])
@@ -181,10 +182,7 @@ def test_an_open_transaction_ends_the_reading(tmp_path: Path) -> None:
         list(log.records(offset, isolation="read_committed", omissions=omissions))
         (why,) = omissions
         assert omissions.is_whole and (why.path, why.first_offset) == (log.path, 3)
-        assert (
-            why.reason
-            == "read_committed ends before offset 3, where an open transaction of producer 7 begins"
-        )
+        golden(why.reason)
     assert log.transactions().undecided_by == 7
     assert [record.offset for record in log.records(4)] == [4, 5, 7]
 

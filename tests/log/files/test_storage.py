@@ -30,12 +30,6 @@ from tests.log.stores import AUTHORITY, KEY, SECRET, Server, serving
 Put = Callable[[str, bytes], None]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with serving() as found:
-        yield found
-
-
 @pytest.fixture(params=["files", "s3", "gs"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Put]:
     """A folder of a storage, and what puts a file into it whatever was there."""

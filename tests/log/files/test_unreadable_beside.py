@@ -14,6 +14,8 @@ from kodec.stores.context import DEFAULT
 from tests.data import DATA
 from tests.log.unreadable import unreadable
 
+LAYOUT = "orders-0", "records-deleted-0", "__cluster_metadata-0"
+
 LOGS, TIERED = DATA / "kafka-4.3.1/logs", DATA / "tiered-4.3.1"
 CHECKPOINTS = (
     "log-start-offset-checkpoint",
@@ -22,16 +24,6 @@ CHECKPOINTS = (
     "cleaner-offset-checkpoint",
     "meta.properties",
 )
-
-
-@pytest.fixture
-def logs(tmp_path: Path) -> Path:
-    root = tmp_path / "logs"
-    for name in ("orders-0", "records-deleted-0", "__cluster_metadata-0"):
-        shutil.copytree(LOGS / name, root / name)
-    for name in CHECKPOINTS:
-        shutil.copy(LOGS / name, root)
-    return root
 
 
 def spoil(path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:

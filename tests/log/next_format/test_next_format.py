@@ -15,6 +15,7 @@ import pytest
 
 import kodec
 from tests.data import ROOT
+from tests.golden import Golden
 
 BATCH, SEGMENT = "schemas/log/record_batch.ksy", "schemas/log/log_segment.ksy"
 FLAG = (
@@ -174,7 +175,7 @@ def test_with_native_kernels(name: str, tmp_path: Path) -> None:
         assert problems(root, edit, pure=pure) == []
 
 
-def test_a_field_that_lost_its_role_is_a_problem(tmp_path: Path) -> None:
+def test_a_field_that_lost_its_role_is_a_problem(tmp_path: Path, golden: Golden) -> None:
     shutil.copytree(ROOT / "schemas", tmp_path / "schemas")
     path = tmp_path / BATCH
     path.write_text(path.read_text().replace("- id: base_sequence\n", "- id: first_sequence\n"))
@@ -193,4 +194,4 @@ def test_a_field_that_lost_its_role_is_a_problem(tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 1
-    assert "role `base_sequence`: there is no field `base_sequence`" in done.stdout + done.stderr
+    golden(done.stdout + done.stderr)

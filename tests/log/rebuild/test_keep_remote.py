@@ -22,6 +22,7 @@ from kodec.log.rebuild import plan as plans
 from kodec.log.rebuild import records
 from kodec.log.remote.keys import TIER_KEY
 from kodec.log.remote.remote_log import metadata_partition
+from tests.golden import Golden
 from tests.log.rebuild.test_rebuild import Killed, formatted, planned, stopped
 from tests.log.stores import serving
 from tests.stored_tiers import STORED
@@ -95,14 +96,15 @@ def test_the_new_cluster_reads_the_old_objects(broker: Path, old: Path, with_dis
 
 @pytest.mark.parametrize("name", ["plain", "zstd", "aes", "zstd-aes"])
 def test_the_layout_of_aivens_plugin(
-    name: str, broker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, broker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     tier = shutil.copytree(STORED / name, tmp_path / "tier")
     root = tier / "backup" if (tier / "backup").is_dir() else tier
     is_encrypted = "aes" in name
     if is_encrypted:
         (problem,) = kept(root, broker).problems
-        assert "remote storage cannot be read" in problem and "key" in problem
+        assert "key" in problem
+        golden(problem)
         monkeypatch.setenv(TIER_KEY, str(STORED / "key1.pem"))
     plan = kept(root, broker)
     assert plan.problems == []
@@ -116,7 +118,7 @@ def test_the_layout_of_aivens_plugin(
     ]
 
 
-def test_remote_storage_in_a_bucket(broker: Path) -> None:
+def test_remote_storage_in_a_bucket(broker: Path, golden: Golden) -> None:
     """Of the logs only names and sizes are asked for."""
     with serving() as server:
         url = server.upload(STORED / "plain", "tier")
@@ -131,7 +133,7 @@ def test_remote_storage_in_a_bucket(broker: Path) -> None:
         key = next(key for key in server.objects if "52-" in key and key.endswith(".log"))
         del server.objects[key]
         again = kept(url, formatted(broker.parent / "other"))
-        assert "offsets 52 to 83: in no segment of remote storage" in again.problems[0]
+        golden(again.problems[0])
 
 
 def test_what_a_plugin_has_noted_for_itself_stays(broker: Path, old: Path) -> None:
@@ -230,42 +232,44 @@ def test_deleted_records_do_not_return(broker: Path, old: Path) -> None:
         ("*52-*.snapshot", "its object .snapshot is missing"),
     ],
 )
-def test_a_missing_object_is_reported(pattern: str, what: str, broker: Path, old: Path) -> None:
+def test_a_missing_object_is_reported(
+    pattern: str, what: str, broker: Path, old: Path, golden: Golden
+) -> None:
     (path,) = (old / "tier").glob(f"*/{pattern}")
     path.unlink()
     (problem,) = kept([old / "tier", old / "logs"], broker).problems
-    assert f"offsets 52 to 83: segment kg_ugkTuRYa57W81KlGqUA: {what}: brokers do not read past" in problem
+    golden(problem)
     # a broker would stop there
     assert kept([old / "tier", old / "logs"], broker, allow_missing=True).problems == [problem]
 
 
-def test_objects_of_other_sizes_are_reported(broker: Path, old: Path, tmp_path: Path) -> None:
+def test_objects_of_other_sizes_are_reported(broker: Path, old: Path, tmp_path: Path, golden: Golden) -> None:
     (path,) = (old / "tier").glob("*/*52-*.log")
     path.write_bytes(path.read_bytes()[:-1])
     (problem,) = kept([old / "tier", old / "logs"], broker).problems
-    assert "its log has 1946 bytes, not 1947" in problem
+    golden(problem)
     # without metadata the log itself is read
     (problem,) = kept(old / "tier", broker).problems
-    assert "offsets 83 to 83: in no segment of remote storage" in problem
+    golden(problem)
     tier = shutil.copytree(STORED / "plain", tmp_path / "plain")
     (indexes,) = tier.rglob("*52-*.indexes")
     indexes.write_bytes(indexes.read_bytes()[:100])
     (log,) = tier.rglob("*84-*.log")
     log.write_bytes(log.read_bytes() + b"x")
     (problem,) = kept(tier, broker).problems
-    assert "its object .indexes has 100 bytes, not" in problem
+    golden(problem)
     for suffix in ("log", "indexes", "rsm-manifest"):
         next(tier.rglob(f"*52-*.{suffix}")).unlink()
     problem = kept(tier, broker).problems[0]
-    assert "offsets 52 to 83: in no segment of remote storage: brokers do not read past a gap" in problem
+    golden(problem)
 
 
-def test_a_disk_that_begins_later_than_remote_storage_ends(broker: Path, old: Path) -> None:
+def test_a_disk_that_begins_later_than_remote_storage_ends(broker: Path, old: Path, golden: Golden) -> None:
     for path in (old / "tier").glob("*/*136-*"):
         path.unlink()
     shutil.rmtree(old / "logs" / "__remote_log_metadata-0")
     (problem,) = kept([old / "tier", old / "logs"], broker).problems
-    assert "offsets 136 to 167: remote storage ends before, and the local logs begin after them" in problem
+    golden(problem)
     plan = kept([old / "tier", old / "logs"], broker, allow_missing=True)
     assert plan.problems == []
     plan.apply()
@@ -273,7 +277,7 @@ def test_a_disk_that_begins_later_than_remote_storage_ends(broker: Path, old: Pa
     assert [each.base_offset for each in kodec.PartitionLog(broker / "tiered-0").segments] == [136, 168]
 
 
-def test_a_disk_without_its_remote_storage_is_not_whole(broker: Path, old: Path) -> None:
+def test_a_disk_without_its_remote_storage_is_not_whole(broker: Path, old: Path, golden: Golden) -> None:
     """The log start offset shows that there is more, and the topic's settings where."""
     write_offsets(old / "logs" / "log-start-offset-checkpoint", {OWNER: 0})
     topic = records.NewTopic(
@@ -282,7 +286,7 @@ def test_a_disk_without_its_remote_storage_is_not_whole(broker: Path, old: Path)
     with kodec.LogWriter(old / "logs" / "__cluster_metadata-0") as writer:
         writer.append([kodec.Record(value=each, timestamp=1) for each in records.topic_records([topic], 30)])
     (problem,) = planned(old / "logs", broker).problems
-    assert "missing offsets 0 to 167: in remote storage, which is not among the sources" in problem
+    golden(problem)
     # retention may have deleted more in remote storage than the checkpoint knows
     write_offsets(old / "logs" / "log-start-offset-checkpoint", {OWNER: 0})
     for path in (old / "tier").glob(f"*/{0:020}-*"):
@@ -310,11 +314,11 @@ def test_the_metadata_topic_selects_segments_of_records_that_return(broker: Path
 # -- refusals, kills --------------------------------------------------------------------------------
 
 
-def test_refusals(broker: Path, old: Path, tmp_path: Path) -> None:
+def test_refusals(broker: Path, old: Path, tmp_path: Path, golden: Golden) -> None:
     with pytest.raises(ValueError, match="no source is remote storage"):
         kept(old / "logs", broker)
     twice = shutil.copytree(old / "tier", tmp_path / "twice")
-    assert "several remote storages have it" in kept([old / "tier", twice], broker).problems[0]
+    golden(kept([old / "tier", twice], broker).problems[0])
     retained = kept(old / "tier", broker, hold_retention=False).problems
     assert any("would delete 1 segments at once" in each for each in retained)
     plan = kept(old / "tier", broker)
@@ -324,18 +328,20 @@ def test_refusals(broker: Path, old: Path, tmp_path: Path) -> None:
         plan.apply()
 
 
-def test_what_the_verb_says(broker: Path, old: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_verb_says(
+    broker: Path, old: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     words = ["rebuild", "--from", str(old / "tier"), "--from", str(old / "logs"), "--to", str(broker)]
     assert main([*words, "--keep-remote", "--hold-retention"]) == 3
     said = capsys.readouterr()
-    assert "offsets 0 to 175; 4 segments (6.5 KiB) stay in remote storage, below offset 168" in said.out
+    golden(said.out)
     assert "remote.log.storage.system.enable=true" in said.err
     assert main([*words, "--keep-remote", "--hold-retention", "--json"]) == 3
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     (shown,) = [each for each in found if each["topic"] == "tiered"]
     assert (shown["remoteSegments"], shown["remoteBytes"], shown["remoteEndOffset"]) == (4, 6651, 168)
     assert main(["rebuild", "--from", str(old / "logs"), "--to", str(broker), "--keep-remote"]) != 0
-    assert "no source is remote storage" in capsys.readouterr().err
+    golden(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("is_new", [True, False], ids=["new cluster", "cluster with its own"])

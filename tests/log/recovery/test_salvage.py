@@ -21,6 +21,7 @@ from kodec.log.writing.new_folder import new_folder
 from kodec.runtime.crc import crc32c
 from kodec.runtime.errors import StalePlan
 from tests.data import LOGS
+from tests.golden import Golden
 from tests.log import made
 from tests.log.made import START, batch, marker
 
@@ -263,14 +264,15 @@ def test_files_of_an_interrupted_swap_are_named(tmp_path: Path) -> None:
     assert offsets(tmp_path / "out" / "topic-0") == list(range(150))
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     folder = whole(tmp_path / "in")
     damage(folder / f"{0:020d}.log", 70, b"\xff\xff")
     words = ["salvage", str(folder), "--to", str(tmp_path / "out")]
     # what is missing is a loss, whatever is kept
     assert main(words) == 1
     out, err = capsys.readouterr()
-    assert "offsets 0 to 9: CrcMismatch" in err and "nothing is written without --apply" in out
+    golden(err)
+    golden(out)
     assert not (tmp_path / "out").exists()
     assert main([*words, "--apply", "--json"]) == 1
     assert '"records": 140' in capsys.readouterr().out
@@ -305,7 +307,7 @@ def test_broken_content_with_a_right_checksum_is_missing(tmp_path: Path, codec: 
     assert not report.omissions.is_whole
 
 
-def test_what_is_over_a_limit_is_kept_and_named(tmp_path: Path) -> None:
+def test_what_is_over_a_limit_is_kept_and_named(tmp_path: Path, golden: Golden) -> None:
     folder = made.make(
         tmp_path / "in" / "topic-0", [(0, [made.batch(0, [(b"a", bytes(99_999))], codec="gzip")])]
     )
@@ -313,7 +315,8 @@ def test_what_is_over_a_limit_is_kept_and_named(tmp_path: Path) -> None:
     report = plan_salvage(folder, tmp_path / "out" / "topic-0", limits=limits).apply()
     assert (report.missing, report.batches) == ([], 1)
     (left,) = report.omissions
-    assert left.cause is Cause.UNKNOWN and "are kept unread: LimitExceeded" in left.reason
+    assert left.cause is Cause.UNKNOWN
+    golden(left.reason)
     assert made.rows(tmp_path / "out" / "topic-0")[0].value == bytes(99_999)
 
 

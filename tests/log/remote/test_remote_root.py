@@ -10,6 +10,7 @@ import pytest
 import kodec
 from kodec.cli.main import main
 from kodec.log.remote.resolve import NotALog
+from tests.golden import Golden
 
 TIER = Path("tests/data/tiered-4.3.1/tier")
 
@@ -43,20 +44,22 @@ def test_a_folder_with_nothing_else_is_read_as_the_root(
     assert capfd.readouterr().out == wanted and wanted
 
 
-def test_of_several_one_must_be_named(configured: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_of_several_one_must_be_named(
+    configured: Path, capfd: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     shutil.copytree(TIER, configured / "other")
     for verb in (["ls"], ["find", "--count"], ["verify"]):
         assert main([verb[0], str(configured), *verb[1:]]) == 2
-        assert "a folder of such: kafka-tiered-storage, other" in capfd.readouterr().err
+        golden(capfd.readouterr().err)
     with pytest.raises(NotALog):
         kodec.LogDirectory(configured)
 
 
 def test_a_folder_of_log_directories_is_no_empty_one(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     (tmp_path / "kafka-logs").mkdir()
     with kodec.LogWriter(tmp_path / "kafka-logs" / "orders-0") as log:
         log.append([kodec.Record(value=b"v")])
     assert main(["ls", str(tmp_path)]) == 2
-    assert "not a log directory, but a folder of such: kafka-logs" in capfd.readouterr().err
+    golden(capfd.readouterr().err)

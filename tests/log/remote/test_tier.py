@@ -18,6 +18,7 @@ from kodec.log.remote.tier import Remote
 from kodec.repair import verify
 from kodec.stores.context import DEFAULT
 from tests.data import DATA
+from tests.golden import Golden
 from tests.stored_tiers import STORED
 
 TIER = DATA / "tiered-4.3.1/tier"
@@ -120,27 +121,27 @@ def test_a_topic_that_was_made_again_is_ambiguous(tmp_path: Path) -> None:
 # -- damage ---------------------------------------------------------------------------------------
 
 
-def test_a_changed_chunk_is_a_problem_and_the_rest_is_checked(copy: Path) -> None:
+def test_a_changed_chunk_is_a_problem_and_the_rest_is_checked(copy: Path, golden: Golden) -> None:
     path = _log(copy, 52)
     data = bytearray(path.read_bytes())
     data[1500] ^= 1
     path.write_bytes(data)
     found = [each for each in verify(copy) if not each.note]
     assert {str(each.path) for each in found} == {str(path)}
-    assert "chunks[1]: it was changed after it was encrypted" in str(found[0])
+    golden(str(found[0]))
     with pytest.raises(ReadFailed, match="it was changed after it was encrypted"):
         kodec.read_table(copy)
     with pytest.raises(ReadFailed):
         list(kodec.read_records(path, on_error="skip"))
 
 
-def test_a_missing_object_with_indexes_is_a_problem(copy: Path) -> None:
+def test_a_missing_object_with_indexes_is_a_problem(copy: Path, golden: Golden) -> None:
     path = _log(copy, 52).with_suffix(".indexes")
     path.unlink()
     found = [each for each in verify(copy) if not each.note]
     assert found
     assert {str(each.path) for each in found} == {str(path)}
-    assert "the manifest names this object, and it is missing" in str(found[0])
+    golden(str(found[0]))
 
 
 def test_a_segment_without_its_manifest_was_not_copied_whole(copy: Path) -> None:
@@ -199,13 +200,13 @@ def test_a_view_is_only_read(copy: Path) -> None:
     ],
     ids=lambda words: words[0],
 )
-def test_commands(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands(words: list[str], capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
     verb, *options = words
     printed = []
     for folder in FOLDERS.values():
         assert main([verb, str(folder), *options, "--tier-key", str(KEY)]) == 0
         told = capsys.readouterr()
-        assert "in remote storage show which segments count: no log directory with" in told.err
+        golden(told.err)
         printed.append(told.out.replace(str(folder), "TIER").replace("objects", "manifests"))
     assert "tiered" in printed[0] or verb in ("verify", "dump")
     assert len(set(printed)) == 1
