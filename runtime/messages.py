@@ -95,14 +95,16 @@ class Wire(NamedTuple):
 def alike(first: Any, second: object, computed: tuple[str, ...]) -> bool:
     """Whether two objects are of one class and have the same fields.
 
-    None equals what a writer computes for it.
+    What a writer computes equals None, and the 0 of a new object.
     """
     of_one_class = second.__class__ is first.__class__
     if not of_one_class:
         return False
+    blanks = getattr(first, "_follows", {})
     for each in fields(first):
         one, two = getattr(first, each.name), getattr(second, each.name)
-        if each.compare and one != two and (each.name not in computed or None not in (one, two)):
+        is_blank = each.name in computed and {None, blanks.get(each.name)} & {one, two}
+        if each.compare and not is_blank and one != two:
             return False
     return True
 

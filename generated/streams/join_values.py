@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.dataclass import dataclass
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -97,7 +97,7 @@ class Element(messages.Message):
     PLACES: ClassVar[dict[str, tuple[int, str]]] = {"len_value": (0, ">i"), "value": (4, "")}
     """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
-    len_value: int = REQUIRED
+    len_value: int = field(default=REQUIRED, compare=False)
     """Length of the value."""
 
     value: SideValue = REQUIRED
@@ -160,7 +160,7 @@ class JoinValues(messages.Message):
     strategy: int = REQUIRED
     """Always 1, each element has its own length."""
 
-    num_values: int = REQUIRED
+    num_values: int = field(default=REQUIRED, compare=False)
     """Number of values."""
 
     values: list[Element] = REQUIRED

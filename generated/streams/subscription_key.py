@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.dataclass import dataclass
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -46,7 +46,7 @@ class SubscriptionKey(messages.Message):
     PLACES: ClassVar[dict[str, tuple[int, str]]] = {"len_foreign_key": (0, ">i"), "foreign_key": (4, "")}
     """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
-    len_foreign_key: int = REQUIRED
+    len_foreign_key: int = field(default=REQUIRED, compare=False)
     """Length of `foreign_key`."""
 
     foreign_key: bytes = REQUIRED

@@ -139,13 +139,12 @@ def _default(model: Model, struct: Struct, field: Field, bad: _Bad) -> None:
         bad("-default", f"`-default: {value}` is none of `-versions: {struct.versions}`", "one of them")
     size = ex.fold(field.size) if field.size is not None else None
     room = size.value if isinstance(size, ex.Literal) else None
-    if (
-        isinstance(value, str)
-        and isinstance(field.type, (Str, Bytes))
-        and room not in (None, len(value.encode()))
-    ):
-        text = f"`-default: {value}` has {len(value.encode())} bytes, the field {room}"
-        bad("-default", text, f"a text of {room} bytes")
+    if default is None or not isinstance(field.type, (Str, Bytes)):
+        return
+    data = value.encode() if isinstance(value, str) else ex.octets_of(default)
+    if data is not None and room not in (None, len(data)):
+        shown = value if isinstance(value, str) else ex.text_of(default)
+        bad("-default", f"`-default: {shown}` has {len(data)} bytes, the field {room}", f"{room} bytes")
 
 
 def _is_valid(field: Field, default: ex.Expr, value: int) -> bool:

@@ -148,12 +148,14 @@ class _Checker:
             return
         if default == ex.Name("empty"):
             return
+        if own == "bytes" and ex.octets_of(default) is not None:
+            return
         if not isinstance(default, ex.Literal) or own not in (*NUMBERS, "boolean", "text"):
             self.bad(
                 place,
                 field.id,
                 f"`-default` of {_a(own)} must be a plain value",
-                'a number, true, false, `"text"` or null',
+                'a number, true, false, `"text"`, bytes as `[0x4b, 1]`, or null',
             )
             return
         found = self.infer(default, {})

@@ -414,6 +414,8 @@ class _UnitBuilder:
             assert spec.enum is not None
             items = self.model.enum(spec.enum).items
             return Constant(next(each.value for each in items if each.id == value.name), kind)
+        if value is not None and (data := ex.octets_of(value)) is not None:
+            return Constant(data, kind)
         if value is not None:
             found = self.bind(value)
             assert isinstance(found, Constant)

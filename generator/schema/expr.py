@@ -32,6 +32,7 @@ __all__ = [
     "Unary",
     "fold",
     "names",
+    "octets_of",
     "parse",
     "parts",
     "settled",
@@ -62,6 +63,15 @@ class Literal(Expr):
 @dataclass(frozen=True, slots=True)
 class Items(Expr):
     items: tuple[Expr, ...]
+
+
+def octets_of(expr: Expr) -> bytes | None:
+    """The bytes that a list of plain numbers is; None of anything else."""
+    parts = expr.items if isinstance(expr, Items) else ()
+    numbers = [each.value for each in parts if isinstance(each, Literal) and type(each.value) is int]
+    if not isinstance(expr, Items) or len(numbers) != len(parts):
+        return None
+    return bytes(numbers) if all(0 <= each <= 255 for each in numbers) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -319,7 +319,7 @@ class Kinds:
                 self.of(of, scope)
                 return self.named(kind)
             case ex.SizeOf(kind, _):
-                if fixed_bits(self.model, kind) is None:
+                if fixed_bits(self.model, kind, full=True) is None:
                     raise KindError(f"`{kind.rpartition('::')[2]}` has no fixed size")
                 return INTEGER
             case ex.Joined(items):
@@ -373,7 +373,7 @@ class Kinds:
                 kind = Kind("type", full=next(iter(found))) if len(found) == 1 else TYPE
                 return replace(kind, maybe="::" not in struct.name or struct.name in self._orphans)
             case "_sizeof":
-                if fixed_bits(self.model, struct.name) is None:
+                if fixed_bits(self.model, struct.name, full=True) is None:
                     raise KindError(f"`{struct.id}` has no fixed size")
                 return INTEGER
         member = self.member(struct, name)
@@ -544,9 +544,9 @@ class Kinds:
         owner = self.of(of, scope)
         found = None
         if spec is not None:
-            found = field_bits(self.model, spec)
+            found = field_bits(self.model, spec, full=True)
         elif owner.full and owner.name == "type":
-            found = fixed_bits(self.model, owner.full)
+            found = fixed_bits(self.model, owner.full, full=True)
         if found is None:
             raise KindError(f"`{ex.text_of(of)}` has no fixed size")
         return found

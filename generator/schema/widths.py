@@ -9,14 +9,19 @@ __all__ = ["bits_of", "field_bits", "fixed_bits", "least_bytes", "least_of"]
 
 
 def bits_of(model: Model, name: str) -> int:
-    """The bits of a type or a number, which must have a fixed size."""
-    found = fixed_bits(model, name)
+    """The bits of a type or a number, as `sizeof` counts them, which must be fixed."""
+    found = fixed_bits(model, name, full=True)
     assert found is not None
     return found
 
 
-def fixed_bits(model: Model, name: str, known: dict[str, int | None] | None = None) -> int | None:
-    """The bits of a type or a number; None if they vary. `known` caches results."""
+def fixed_bits(
+    model: Model, name: str, known: dict[str, int | None] | None = None, *, full: bool = False
+) -> int | None:
+    """The bits of a type or a number; None if they vary. `known` caches results.
+
+    `full`: with the fields that are there under a condition, as `sizeof` counts.
+    """
     if "::" not in name and name not in [schema.id for schema in model.schemas]:
         word = name.removesuffix("le").removesuffix("be")
         return int(word[1:]) * (1 if word[0] == "b" else 8)
@@ -26,7 +31,7 @@ def fixed_bits(model: Model, name: str, known: dict[str, int | None] | None = No
     known[name] = None  # of a type that holds itself
     total = 0
     for spec in model.struct(name).fields:
-        size = field_bits(model, spec, known)
+        size = field_bits(model, spec, known, full=full)
         if size is None:
             return None
         if not isinstance(spec.type, Bits):
@@ -36,20 +41,22 @@ def fixed_bits(model: Model, name: str, known: dict[str, int | None] | None = No
     return total
 
 
-def field_bits(model: Model, spec: Field, known: dict[str, int | None] | None = None) -> int | None:
-    """The bits of a field; None if they vary."""
-    if spec.condition is not None or spec.size_eos:
+def field_bits(
+    model: Model, spec: Field, known: dict[str, int | None] | None = None, *, full: bool = False
+) -> int | None:
+    """The bits of a field; None if they vary; `full` as of `fixed_bits`."""
+    if (spec.condition is not None and not full) or spec.size_eos:
         return None
     count = 1
     if spec.repeat is not None:
         if not (isinstance(spec.repeat_expr, ex.Literal) and isinstance(spec.repeat_expr.value, int)):
             return None
         count = spec.repeat_expr.value
-    one = _type(model, spec.type, spec, {} if known is None else known)
+    one = _type(model, spec.type, spec, {} if known is None else known, full)
     return None if one is None else one * count
 
 
-def _type(model: Model, kind: TypeRef, spec: Field, known: dict[str, int | None]) -> int | None:
+def _type(model: Model, kind: TypeRef, spec: Field, known: dict[str, int | None], full: bool) -> int | None:
     if spec.contents is not None:
         return len(spec.contents) * 8
     if spec.size is not None:
@@ -61,10 +68,10 @@ def _type(model: Model, kind: TypeRef, spec: Field, known: dict[str, int | None]
         case Bits(width):
             return width
         case Ref(target):
-            return fixed_bits(model, target, known)
+            return fixed_bits(model, target, known, full=full)
         case Switch(_, cases, default):
             kinds = [each for _, each in cases] + ([] if default is None else [default])
-            sizes = {_type(model, each, spec, known) for each in kinds}
+            sizes = {_type(model, each, spec, known, full) for each in kinds}
             return sizes.pop() if len(sizes) == 1 and default is not None else None
     return None
 

@@ -64,6 +64,16 @@ FORMS = {
         "s1", "presence_of(a)", "- {id: a, type: p, if: d > 0, -nullable: d == -1}\n", "None, x.P(v=5)", 1, 0
     ),
 }
+# without a key: sizes, counts, conditions and tags
+IMPLIED = {
+    "size": ("- {id: n, type: u1}\n- {id: a, size: n}\n", "b'', b'ab'"),
+    "size in parts": ("- {id: n, type: u1}\n- {id: a, size: n * 2}\n", "b'', b'abcd'"),
+    "count": ("- {id: n, type: u1}\n- {id: a, type: u2, repeat: expr, repeat-expr: n}\n", "[], [1, 2]"),
+    "tag": (
+        "- {id: n, type: u1}\n- {id: a, size: 1, type: {switch-on: n, cases: {1: p, 2: r}}}\n",
+        "x.P(v=1), x.R(v=1)",
+    ),
+}
 KEYS = {
     "plain": ("", "%s"),
     "conditional": (", if: f < 2", "%s"),
@@ -144,3 +154,19 @@ def test_what_is_written_can_be_read(name: str, streamed: bool, model: Callable[
         with Modules(found) as modules:
             compare(modules.of(found.schema("x")), found, form, about, schema)
     assert accepted == (form.streams if streamed else form.layouts)
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["layout", "stream"])
+@pytest.mark.parametrize("name", IMPLIED)
+def test_what_follows_without_a_key_is_equal_too(
+    name: str, streamed: bool, model: Callable[..., Model]
+) -> None:
+    fields_, values = IMPLIED[name]
+    tail = "- {id: z, type: strz, encoding: ASCII}\n" if streamed else ""
+    types = "types:\n  p: {seq: [{id: v, type: u1}]}\n  r: {seq: [{id: v, type: s1}]}\n"
+    found = model(f"seq:\n{fields_}{tail}{types}")
+    with Modules(found) as modules:
+        x = modules.of(found.schema("x"))
+        for a in eval(f"({values},)", {"x": x}):
+            made = x.X(a=a, **({"z": "t"} if streamed else {}))
+            assert x.X.from_bytes(made.to_bytes()) == made

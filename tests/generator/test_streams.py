@@ -191,7 +191,18 @@ FIRST_CASES: dict[str, Row] = {
         ("a sum and a choice", "p + 1: one, 'q == 2 ? 2 : 3': two, r: one", b"\1\2\2\2\x09", "x"),
     )
 }
-ALL = {**ROWS, **RUNS, **FIRST_CASES}
+# as stock ksc counts: whatever a condition says
+SIZES = {
+    "the size of what may be absent": Row(
+        b"\0\0",
+        {"a": None, "own": 4, "inner": 8, "of_type": 8},
+        schema="seq:\n- {id: f, type: u1}\n- {id: a, type: u4, if: f == 1}\n- {id: b, type: t, if: f == 1}\n"
+        "- {id: z, terminator: 0}\ninstances:\n  own: {value: a._sizeof}\n  inner: {value: b._sizeof}\n"
+        "  of_type: {value: sizeof<t>}\n"
+        "types: {t: {seq: [{id: v, type: u4}, {id: w, type: u4, if: v == 1}]}}\n",
+    )
+}
+ALL = {**ROWS, **RUNS, **FIRST_CASES, **SIZES}
 
 
 @pytest.mark.parametrize("row", ALL)
