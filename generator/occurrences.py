@@ -126,7 +126,9 @@ def renamed(texts: Mapping[str, str], folder: Path, file: str, offset: int, name
             raise Unsure(f"with the name `{name}`: {first.place}: {first.text}") from error
         if not (_says(middle, free, old) == _says(loaded.plain) and _says(middle, free, name) == _says(made)):
             if any(unit.root.get("-names") for unit in loaded.units.values() if unit.path == found[0].file):
-                raise Unsure(f"`-names` would give `{name}` another name: write the `-orig-id` of `{old}` first")
+                raise Unsure(
+                    f"`-names` would give `{name}` another name: write the `-orig-id` of `{old}` first"
+                )
             raise Unsure(f"with the name `{name}` something else would change its meaning")
         return found
 

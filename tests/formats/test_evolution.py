@@ -180,3 +180,16 @@ def test_a_number_in_front_that_is_another(changed: dict[str, str], wanted: str,
     before, after = folder(tmp_path / "old", BEFORE), folder(tmp_path / "new", AFTER | changed)
     found = [str(each) for each in violations(before, after)]
     assert any(wanted in each for each in found), found
+
+
+def test_a_type_for_a_value_may_move_to_a_schema_of_its_own(tmp_path: Path) -> None:
+    inside = "seq: [{id: a, type: number}]\ntypes: {number: {-unwrap: value, seq: [{id: value, type: %s}]}}\n"
+    alone = "meta: {id: number, endian: be}\n-unwrap: value\nseq: [{id: value, type: s4}]\n"
+    for kind, wanted in (("s4", []), ("s8", ["number.value: the type was `s8be`, and is `s4be`"])):
+        before, after = tmp_path / f"{kind}-old", tmp_path / f"{kind}-new"
+        for folder in (before, after):
+            folder.mkdir()
+        (before / "x.ksy").write_text("meta: {id: x, endian: be}\n" + inside % kind)
+        (after / "x.ksy").write_text("meta: {id: x, imports: [number]}\nseq: [{id: a, type: number}]\n")
+        (after / "number.ksy").write_text(alone)
+        assert [f"{each.path}: {each.text}" for each in violations(before, after)] == wanted

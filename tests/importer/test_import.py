@@ -22,6 +22,7 @@ from kodec.importer.definitions import BadDefinition, read_definitions
 from kodec.importer.plan import plan_import
 from kodec.importer.schemas import snake
 from kodec.importer.text import tree_of
+from kodec.importer.upgrade import plan_upgrade
 from tests.data import ROOT
 from tests.golden import Golden
 
@@ -94,6 +95,8 @@ def test_a_second_import_changes_nothing(tmp_path: Path, schemas: Path) -> None:
     plan_import(source, schemas).apply()
     plan = plan_import(source, schemas)
     assert (plan.changes, plan.unchanged) == ((), 1)
+    # and nothing is written that follows from something else
+    assert plan_upgrade(schemas).changes == ()
 
 
 def test_what_people_wrote_stays(tmp_path: Path, schemas: Path) -> None:

@@ -110,7 +110,7 @@ class _Comparison:
         newer = {self._name(struct, self.new): struct for struct in self.new.structs}
         used = self._used()
         for struct in self.old.structs:
-            successor = newer.get(self._name(struct, self.old))
+            successor = newer.get(self._name(struct, self.old)) or self._moved(struct)
             if struct.name not in used:
                 continue
             if successor is None:
@@ -125,6 +125,12 @@ class _Comparison:
     @staticmethod
     def _name(struct: Struct, schema: Schema) -> str:
         return "" if struct is schema.root else struct.orig_id.raw or struct.id
+
+    def _moved(self, struct: Struct) -> Struct | None:
+        """A type that stands for a value, where it is a schema of its own now, as in a library."""
+        imported = [each for each in self.after.model.schemas if each.id in self.new.imports]
+        found = (each.root for each in imported if struct.wire is not None and each.id == struct.id)
+        return next(found, None)
 
     def _used(self) -> set[str]:
         """The types that stand in bytes; the parts of a tagged section are compared by tag."""
