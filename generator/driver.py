@@ -108,6 +108,9 @@ def render_all(
     for target in chosen:
         problems.found += target.lacks(request)
     problems.raise_if_any()
+    for target in chosen if not streams else ():
+        if hasattr(target, "notes"):
+            problems.notes += target.notes(request)
     readers = [each.no_stream_writers for each in chosen if hasattr(each, "no_stream_writers")]
     if readers and not streams:
         what = f"a writer in {' or '.join(readers)}"

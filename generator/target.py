@@ -114,7 +114,8 @@ class Target(Protocol[Plan]):
 
     It may have a `runtime`: the folder in `kodec.runtime` with the support code that its files need next to
     them. It may have `options`, a mapping of the names for `--option` to a line of help each. It reads
-    them by `Request.option`, and raises ValueError in `lacks` for an invalid value. And it may have
+    them by `Request.option`, and raises ValueError in `lacks` for an invalid value. It may have a function
+    `notes` of the request: what of it the output lacks, though the rest is of use. And it may have
     `no_stream_writers`: the name of its language, where streamed schemas have readers there and no writers.
     """
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 from kodec.generator.code.typed import (
     LONG,
@@ -17,13 +17,15 @@ from kodec.generator.code.typed import (
     Each,
     If,
     InstanceCode,
+    Items,
     Let,
     Set,
     Statement,
     UnitCode,
     codes_in,
 )
-from kodec.generator.code.typed_read import typed_of
+from kodec.generator.code.typed_read import asked_in, typed_of
+from kodec.generator.code.typed_write import WriterCode, writers_of
 from kodec.generator.plan.steps import Chars, Nested, Program, Unit, values_of
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.plan.values import COMPARISONS, FLAG, Decoded, Type, whole_of
@@ -32,7 +34,23 @@ from kodec.generator.schema.expression_types import Kinds
 from kodec.generator.schema.model import Model
 from kodec.generator.wire import ENCODINGS
 
-__all__ = ["CodePrinter", "StreamPackage", "camel", "is_table", "may_be_negative", "upper_half"]
+__all__ = [
+    "CodePrinter",
+    "StreamPackage",
+    "WriterPrinter",
+    "Writers",
+    "camel",
+    "is_table",
+    "may_be_negative",
+    "upper_half",
+]
+
+
+class Writers(NamedTuple):
+    """The writer of each unit, and why a unit has none: its field or instance, and the reason."""
+
+    codes: dict[str, WriterCode]
+    lacking: dict[str, tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +68,10 @@ class StreamPackage:
             return cls(model, Program(), {}, [])
         program = streams_of(model, Kinds(model))
         return cls(model, program, *typed_of(program))
+
+    def writers(self) -> Writers:
+        """How objects are written, and the units without."""
+        return Writers(*writers_of(self.program, self.codes, asked_in(self.program)))
 
     def problems(
         self, language: str, *, tables_only: bool = True, digests: bool = True
@@ -77,6 +99,16 @@ class StreamPackage:
                 if ENCODINGS[encoding].form == "sequences":
                     yield self._problem(unit.name, member, f"its text is in {encoding}", language)
 
+    def unwritten(self, language: str) -> Iterator[SchemaProblem]:
+        """Notes of the types that cannot be written: the first of each schema that is the reason itself."""
+        noted = set[str]()
+        for name, (member, why) in self.writers().lacking.items():
+            schema = name.partition("::")[0]
+            if schema not in noted:
+                noted.add(schema)
+                found = self._problem(name, member, why, language, "written to")
+                yield replace(found, severity="note")
+
     @property
     def held(self) -> set[str]:
         """The units that others read."""
@@ -95,11 +127,13 @@ class StreamPackage:
             todo += [each for each in unit.holds if each not in seen]
         return False
 
-    def _problem(self, name: str, member: str, why: str, language: str) -> SchemaProblem:
+    def _problem(
+        self, name: str, member: str, why: str, language: str, done: str = "read from"
+    ) -> SchemaProblem:
         struct = self.model.struct(name)
         spec = struct.field(member) or struct.instance(member)
         path = name.replace("::", ".")
-        text = f"it cannot be read from streams in {language}: {why}"
+        text = f"it cannot be {done} streams in {language}: {why}"
         if spec is None:
             return SchemaProblem(struct.place, path, text)
         return SchemaProblem(spec.place, f"{path}.{member}", text)
@@ -227,6 +261,9 @@ class CodePrinter(ABC):
                 yield from self._if(each)
             case Each():
                 yield from self.each(each)
+            case Items():
+                assert isinstance(self, WriterPrinter)
+                yield from self.items(each)
 
     def _if(self, each: If) -> Iterator[str]:
         yield f"{self.test(each.test)} {{"
@@ -347,3 +384,37 @@ class CodePrinter(ABC):
 
     @abstractmethod
     def constant(self, value: Any, kind: Type) -> str: ...
+
+
+class WriterPrinter(CodePrinter):
+    """The code of one unit in a language that also writes it: what `typed_write.py` adds."""
+
+    @abstractmethod
+    def items(self, each: Items) -> Iterator[str]: ...
+
+    @abstractmethod
+    def of_member(self, code: Code, name: str) -> str: ...
+
+    @abstractmethod
+    def of_place(self, code: Code, *args: Any) -> str: ...
+
+    @abstractmethod
+    def of_no_size(self, code: Code) -> str: ...
+
+    @abstractmethod
+    def of_put_number(self, code: Code, io: Code, wire: str, order: str, value: Code, name: str) -> str: ...
+
+    @abstractmethod
+    def of_put_object(self, code: Code, *args: Any) -> str: ...
+
+    @abstractmethod
+    def of_choice(self, code: Code, *args: Any) -> str: ...
+
+    @abstractmethod
+    def of_lazy(self, code: Code, of: Code) -> str: ...
+
+    @abstractmethod
+    def of_ways(self, code: Code, wanted: Type, ways: tuple[Code, ...]) -> str: ...
+
+    @abstractmethod
+    def of_way(self, code: Code, *args: Any) -> str: ...

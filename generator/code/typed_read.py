@@ -30,20 +30,19 @@ from kodec.generator.code.typed import (
     opposite,
     stored,
 )
-from kodec.generator.code.typed_values import TypedValues, call, constant
+from kodec.generator.code.typed_derived import DerivedValues, marks_of
+from kodec.generator.code.typed_values import call, constant
 from kodec.generator.plan.follows import is_local
 from kodec.generator.plan.steps import Bounds, Calculated, InstancePlan, Program, Unit, values_of
 from kodec.generator.plan.streams import asks_stream
 from kodec.generator.plan.values import (
     ANY,
     FLAG,
-    MISSING,
     OBJECT,
     OCTETS,
     STREAM,
     TEXT,
     Binary,
-    Computed,
     FieldOf,
     ListOf,
     Maybe,
@@ -59,11 +58,11 @@ from kodec.generator.plan.values import (
     bare,
     text_of,
 )
-from kodec.generator.wire import CHECKSUMS, SUMS, WIRE
+from kodec.generator.wire import WIRE
 
-__all__ = ["typed_of"]
+__all__ = ["PROCESSES", "asked_in", "type_of_wire", "typed_of"]
 
-_PROCESSES = ("xor", "rol", "ror", "zlib")
+PROCESSES = ("xor", "rol", "ror", "zlib")
 _MOST_ASKED = 64
 _MOST_BITS = 64
 
@@ -72,7 +71,7 @@ _NULL = Code("const", (None,), Maybe(ANY))
 
 def typed_of(program: Program) -> tuple[dict[str, UnitCode], list[tuple[str, str, str]]]:
     """The typed code of each unit, and what has none: (unit, field or instance, why)."""
-    asked = dict(_asked(program))
+    asked = asked_in(program)
     found, lacking = {}, []
     for unit in program.units.values():
         typing = _Typing(program, unit, asked)
@@ -81,8 +80,12 @@ def typed_of(program: Program) -> tuple[dict[str, UnitCode], list[tuple[str, str
     return found, lacking
 
 
-def _asked(program: Program) -> Iterator[tuple[str, tuple[str, ...]]]:
+def asked_in(program: Program) -> dict[str, tuple[str, ...]]:
     """By unit: the fields that an expression may ask for before they are read, and that cannot be null."""
+    return dict(_asked(program))
+
+
+def _asked(program: Program) -> Iterator[tuple[str, tuple[str, ...]]]:
     names: dict[str, set[str]] = {}
     for unit in program.units.values():
         assert unit.streamed is not None
@@ -101,7 +104,7 @@ def _asked(program: Program) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield name, tuple(each.name for each in fields if each.name in found and is_scalar(each.type))
 
 
-class _Typing(TypedValues):
+class _Typing(DerivedValues):
     """The typed code of one unit.
 
     Attributes:
@@ -111,8 +114,7 @@ class _Typing(TypedValues):
     def __init__(self, program: Program, unit: Unit, asked: dict[str, tuple[str, ...]]) -> None:
         super().__init__(program, unit, asked)
         self.lacking: dict[str, str] = {}
-        # the statements of the block that is made, and how many locals there are
-        self._made: list[Statement] = []
+        # how many locals there are
         self._locals = 0
         # what each local is for: the name of an operation, or `if`
         self._uses: dict[str, str] = {}
@@ -177,38 +179,6 @@ class _Typing(TypedValues):
         finally:
             self._made = around
 
-    def computed(self, value: Computed) -> Code:
-        if value.where is not None:
-            raise Lacking("a condition for elements (`where`)")
-        owner = self.this if value.of is None else self._there(self.code(value.of))
-        if not isinstance(owner.type, ObjectOf):
-            raise Lacking(f"`{value.first}` of an object of one of several types")
-        unit = self.units[owner.type.unit]
-        if value.function == "count_of":
-            asked = value.first, MISSING
-            return call("size_of", LONG, self._ask(self.member(owner, unit, value.first), asked))
-        holder, marks = self.as_(owner, OBJECT), marks_of(unit)
-        for name in dict.fromkeys((value.first, value.last)):
-            # an instance is read when its bytes are asked for
-            member = self.member(owner, unit, name)
-            if member.op == "instance":
-                self._made.append(Do(member))
-        first = constant(marks[value.first]), value.first
-        if value.function == "position_of":
-            return call("position", LONG, holder, *first)
-        last = constant(marks[value.last]), value.last
-        own = -1 if value.byte is None else marks_of(self.unit)[value.own]
-        data = call("between", OCTETS, holder, *first, *last, constant(own), constant(value.byte or 0))
-        if value.unpack:
-            data = call("unpacked", OCTETS, data, value.unpack, value.first)
-        if value.function == "length_of":
-            return call("size_of", LONG, data)
-        if value.function in SUMS:
-            size, order = SUMS[value.function]
-            return call("sum_of", ULONG, data, constant(size), constant(order == "le"))
-        bits = CHECKSUMS[value.function]
-        return call("checksum" if bits else "digest", LONG if bits else OCTETS, value.function, data)
-
     def _instance_code(self, plan: InstancePlan, code: ir.UnitCode) -> InstanceCode:
         self.io, self._instance, kind = self.own, plan.name, stored(plan.type)
         parts: dict[str, Any] = {}
@@ -225,7 +195,7 @@ class _Typing(TypedValues):
                     parts["position"] = self.amount(plan.position)
                 body = self._read(code.instances[plan.name])
                 if plan.name in marks_of(self.unit):
-                    body = self._mark(plan.name, end=False), *body, self._mark(plan.name, end=True)
+                    body = self.mark(plan.name, end=False), *body, self.mark(plan.name, end=True)
                 parts["body"] = body
         except Lacking as lack:
             self.lacking.setdefault(plan.name, str(lack))
@@ -331,16 +301,11 @@ class _Typing(TypedValues):
             case Op("leave"):
                 self._source = self.io
             case Op("span", (name, end, _)):
-                self._made.append(self._mark(name, end=end))
+                self._made.append(self.mark(name, end=end))
             case Op("deeper" | "derived"):
                 pass
             case _:
                 raise TypeError(op)
-
-    def _mark(self, name: str, *, end: bool) -> Do:
-        marks = marks_of(self.unit)
-        place = constant(marks[name]), constant(len(marks)), constant(end)
-        return Do(call("mark", ANY, self.io, *place))
 
     def _enter(self, stream: Code, rest: Sequence[ir.Statement]) -> None:
         """Read from a stream; it is a local where it is not all that is computed before an object is read."""
@@ -390,7 +355,7 @@ class _Typing(TypedValues):
                 sizes = tuple((name, width) for name, _, width in fields)
                 return self._on("fixed", OCTETS, constant(size), sizes)
             case Op("load", (run, wire, order, offset)):
-                return Code("load", (self.known[run.name], wire, order, offset), _of_wire(wire))
+                return Code("load", (self.known[run.name], wire, order, offset), type_of_wire(wire))
             case Op("slice", (run, offset, size)):
                 return Code("slice", (self.known[run.name], offset, size), OCTETS)
             case Op("bits", (run, offset, size, shift, width, order)):
@@ -402,7 +367,7 @@ class _Typing(TypedValues):
             case Op("flag", (bits,)):
                 return self._result(bits)
             case Op("number", (wire, order, name)):
-                return Code("number", (source, wire, order, name), _of_wire(wire))
+                return Code("number", (source, wire, order, name), type_of_wire(wire))
             case Op("next_bits", (width, order, name)):
                 if width > _MOST_BITS:
                     raise Lacking(f"it is wider than {_MOST_BITS} bits")
@@ -445,18 +410,12 @@ class _Typing(TypedValues):
             case Op("process", (data, way, arguments, name)):
                 given = [self.code(each) for each in arguments]
                 given = [each if each.type == OCTETS else self.long_of(each) for each in given]
-                if way not in _PROCESSES:
-                    raise Lacking(f"its process `{way}` is not one of {', '.join(_PROCESSES)}")
+                if way not in PROCESSES:
+                    raise Lacking(f"its process `{way}` is not one of {', '.join(PROCESSES)}")
                 if way == "xor" and given[0].type == OCTETS:
                     way = "xor_all"
                 return self._on(way, OCTETS, name, self._result(data), *given)
         raise TypeError(op)
-
-
-def marks_of(unit: Unit) -> dict[str, int]:
-    """The fields and instances whose bytes are asked for, and the number of each."""
-    assert unit.streamed is not None
-    return {name: index for index, name in enumerate(sorted(unit.streamed.marked))}
 
 
 def _fields_in(code: Iterable[ir.Statement]) -> Iterator[str]:
@@ -486,6 +445,6 @@ def _object_in(statement: ir.Within) -> Op:
     return next(each for each in values_of(statement) if isinstance(each, Op) and each.name == "object")
 
 
-def _of_wire(wire: str) -> Type:
+def type_of_wire(wire: str) -> Type:
     form = WIRE[wire]
     return Real(8 * form.least) if form.range is None else stored(Whole(*form.range))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import reduce
@@ -48,7 +47,7 @@ from kodec.generator.plan.values import (
 __all__ = ["TypedValues", "call", "constant"]
 
 
-class TypedValues(ABC):
+class TypedValues:
     """The values of one unit.
 
     Attributes:
@@ -220,9 +219,9 @@ class TypedValues(ABC):
                 return self.computed(value)
         raise Lacking(f"`{type(value).__name__}` in an expression")
 
-    @abstractmethod
     def computed(self, value: plan.Computed) -> Code:
-        """What a derivation computes of bytes."""
+        """What a derivation of a stream computes of bytes."""
+        raise Lacking(f"`{value.function}` in an expression")
 
     @staticmethod
     def _wanted(parts: list[Code], kind: Type) -> Type:

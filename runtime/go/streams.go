@@ -29,13 +29,20 @@ import (
 type reading struct {
 	opt    Options
 	depth  int
-	path   []string  // the fields that lead to the object that is read
-	empty  int       // elements without bytes
-	room   int       // how many there may be
-	made   int       // bytes that were decompressed
-	sought []*Stream // what was read before an instance at a position
+	path   []string             // the fields that lead to the object that is read
+	empty  int                  // elements without bytes
+	room   int                  // how many there may be
+	made   int                  // bytes that were decompressed
+	sought []*Stream            // what was read before an instance at a position
+	stored map[*byte]compressed // by the first of the bytes that were decompressed, what they were
 
 	unchecked []interface{ check() } // objects with fields that are derived of what is around them
+}
+
+// compressed is what was read of a number of bytes.
+type compressed struct {
+	data []byte
+	size int
 }
 
 // Stream is the bytes that objects are read from: buf[base:end]. Several may read one stream, each at its own
@@ -211,11 +218,6 @@ func (s *Stream) readBits(name string, width int64, little bool) uint64 {
 	return found
 }
 
-// bitsAt is a field of the bits of a number.
-func bitsAt(bits uint64, shift, width int) uint64 {
-	return bits >> shift & (math.MaxUint64 >> (64 - width))
-}
-
 // part is the stream of the next bytes.
 func (s *Stream) part(name string, size int64) *Stream {
 	start := s.at
@@ -333,6 +335,9 @@ type object struct {
 	order  int8   // of bytes: 1 is little-endian, 2 big-endian, 0 not known
 	seen   uint64 // the fields that were read, of those that are asked for before
 	spans  []span // where the bytes of fields are that others are derived from
+	stop   int
+	out    *sink // what it is written to, while it is
+	taught map[string]solve
 }
 
 // node is any object.
@@ -373,6 +378,7 @@ func (o *object) begin(own any, io *Stream, name string, index int64, parent, ro
 }
 
 func (o *object) finish(name string) {
+	o.stop = o.io.at
 	o.io.depth--
 	if name != "" {
 		o.io.path = o.io.path[:len(o.io.path)-1]
@@ -382,7 +388,11 @@ func (o *object) finish(name string) {
 // isLittle is the byte order, which bytes said.
 func (o *object) isLittle() bool {
 	if o.order == 0 {
-		o.io.fail(Malformed, "", "no byte order is known for this value", o.start, nil, nil)
+		reason := "no byte order is known for this value"
+		if o.io == nil {
+			panic(&Error{Code: Malformed, Reason: reason})
+		}
+		o.io.fail(Malformed, "", reason, o.start, nil, nil)
 	}
 	return o.order == 1
 }
@@ -399,6 +409,7 @@ type kept[T any] struct {
 	value   T
 	known   bool
 	reading bool
+	spot    *spot // where it was read
 }
 
 // visit is an instance that is read.
@@ -519,7 +530,7 @@ func anything(x node, v any, name, reason string) any {
 
 // asked is a field that must have been read.
 func asked[T any](x node, seen uint64, bit int, v T, name, reason string) T {
-	if seen>>bit&1 == 0 {
+	if o := x.base(); seen>>bit&1 == 0 && o.io != nil && o.out == nil {
 		wrong(x, name, reason)
 	}
 	return v
@@ -799,9 +810,18 @@ func maxByte(x node, data []byte) int64        { return int64(maxOf(x, data)) }
 
 // -- what fields are derived from
 
+// marked is bytes in which fields have their places, from an origin.
+type marked interface {
+	mark() (at, origin int)
+	all() []byte
+}
+
+func (s *Stream) mark() (int, int) { return s.at, s.base }
+func (s *Stream) all() []byte      { return s.buf }
+
 // span is where the bytes of a field are.
 type span struct {
-	io          *Stream
+	io          marked
 	start, stop int
 }
 
@@ -821,13 +841,14 @@ func checks(x node, checksum bool) bool {
 }
 
 // mark notes where one of several fields begins, or where it ends.
-func mark(x node, io *Stream, index, count int, ended bool) {
+func mark(x node, io marked, index, count int, ended bool) {
 	o := x.base()
 	if o.spans == nil {
 		o.spans = make([]span, count)
 	}
-	if o.spans[index].stop = io.at; !ended {
-		o.spans[index] = span{io, io.at, io.at}
+	at, _ := io.mark()
+	if o.spans[index].stop = at; !ended {
+		o.spans[index] = span{io, at, at}
 	}
 }
 
@@ -842,17 +863,19 @@ func spanOf(v any, index int, name string) span {
 // position is where a field begins in its stream.
 func position(_ node, v any, index int, name string) int64 {
 	found := spanOf(v, index, name)
-	return int64(found.start - found.io.base)
+	_, origin := found.io.mark()
+	return int64(found.start - origin)
 }
 
 // between is the bytes from one field of an object to another. Those of the field own of x count as blank.
 func between(x node, v any, first int, name string, last int, lastName string, own int, blank byte) []byte {
 	from, to := spanOf(v, first, name), spanOf(v, last, lastName)
-	start, stop := min(from.start, len(from.io.buf)), min(to.stop, len(from.io.buf))
+	all := from.io.all()
+	start, stop := min(from.start, len(all)), min(to.stop, len(all))
 	if start >= stop {
 		return []byte{}
 	}
-	data := from.io.buf[start:stop:stop]
+	data := all[start:stop:stop]
 	if own < 0 || x.base().spans[own].io == nil {
 		return data
 	}
@@ -885,7 +908,10 @@ func unpacked(x node, data []byte, form, name string) []byte {
 	default:
 		opened = flate.NewReader(from)
 	}
-	limit := x.base().io.opt.decompressed()
+	limit := Options{}.decompressed()
+	if x.base().io != nil {
+		limit = x.base().io.opt.decompressed()
+	}
 	if err == nil {
 		_, err = io.Copy(&found, io.LimitReader(opened, int64(limit)+1))
 	}
@@ -948,10 +974,7 @@ func sumOf(_ node, data []byte, size int, little bool) uint64 {
 	for at := 0; at < len(data); at += size {
 		part := make([]byte, size)
 		copy(part, data[at:])
-		if little {
-			slices.Reverse(part)
-		}
-		found += bitsOf(part)
+		found += bitsOf(part, little)
 	}
 	return found
 }
@@ -1045,11 +1068,7 @@ func decodeUTF32(data []byte, little bool) (string, string) {
 	}
 	found := make([]rune, len(data)/4)
 	for i := range found {
-		four := slices.Clone(data[4*i : 4*i+4])
-		if little {
-			slices.Reverse(four)
-		}
-		code := bitsOf(four)
+		code := bitsOf(data[4*i:4*i+4], little)
 		if code > utf8.MaxRune || !utf8.ValidRune(rune(code)) {
 			return "", "code point not in range"
 		}
@@ -1133,5 +1152,11 @@ func (s *Stream) zlib(name string, data []byte) []byte {
 		s.fail(Malformed, name, err.Error(), at, nil, nil)
 	}
 	s.made += found.Len()
+	if found.Len() > 1 {
+		if s.stored == nil {
+			s.stored = map[*byte]compressed{}
+		}
+		s.stored[&found.Bytes()[0]] = compressed{data, found.Len()}
+	}
 	return found.Bytes()
 }

@@ -11,9 +11,9 @@ from kodec.generator.driver import generate, load
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import FieldPlan
 from kodec.generator.plan.values import Constant, ListOf, Maybe, OneOf, Type, bare
-from kodec.generator.targets.go.expressions import Types
 from kodec.generator.targets.go.names import Names, exported
 from kodec.generator.targets.go.streams import StreamTypes
+from kodec.generator.targets.go.types import Types
 
 HERE = Path(__file__).resolve().parent / "go"
 
@@ -67,14 +67,15 @@ def _types(schemas: Path) -> str:
         ]
     instances = []
     streams = StreamPackage.of(model)
+    writers = streams.writers().codes
     types = StreamTypes(names)
     for code in streams.codes.values():
         name = names.type(code.unit.name)
         kind = f"reflect.TypeFor[formats.{name}]()"
         fields += [f"\t{kind}: {{", *(_field(types, each) for each in code.unit.fields), "\t},"]
         shown = ", ".join(
-            f'{{"{exported(each.name)}", "{each.name}", true, {_is_list(each.type)}, nil}}'
-            for each in code.instances
+            f'{{"{exported(each.name)}", "{each.name}", true, {_is_list(each.type)}, {forms}}}'
+            for each, forms in ((each, _forms(types, each.type)) for each in code.instances)
         )
         instances.append(f"\t{kind}: {{{shown}}},")
         assert code.unit.streamed is not None
@@ -84,7 +85,20 @@ def _types(schemas: Path) -> str:
             f'\t"{code.unit.name}": {{',
             "\t\tfunc(data []byte, _ int64, opt formats.Options) (any, int, error) {",
             f"\t\t\treturn formats.Read{name}(data, opt)",
-            "\t\t}, nil, nil,",
+        ]
+        if code.unit.name not in writers:
+            codecs += ["\t\t}, nil, nil,", "\t},"]
+            continue
+        codecs += [
+            "\t\t},",
+            "\t\tfunc(value any, version int64) ([]byte, error) {",
+            f"\t\t\tif v, ok := value.(*formats.{name}); ok {{",
+            "\t\t\t\treturn v.Append(nil)",
+            "\t\t\t}",
+            f"\t\t\tv := value.(formats.{name})",
+            "\t\t\treturn v.Append(nil)",
+            "\t\t},",
+            f"\t\tfunc() any {{ return formats.{name}{{}} }},",
             "\t},",
         ]
     tag = ["\treflect.TypeFor[formats.RawTag](): {", *map(_plain_field, ("number", "data")), "\t},"]
@@ -108,14 +122,21 @@ def _types(schemas: Path) -> str:
 def _field(types: Types, field: FieldPlan) -> str:
     kind = field.type
     nullable = isinstance(kind, Maybe) or (isinstance(field.absent, Constant) and field.absent.value is None)
-    inner = kind.of if isinstance(kind, Maybe) else kind
-    forms = ", ".join(
-        f"reflect.TypeFor[{_qualified(types.of(each))}]()"
-        for each in (inner.types if isinstance(inner, OneOf) and not isinstance(types, StreamTypes) else ())
-    )
-    shown = f"[]reflect.Type{{{forms}}}" if forms else "nil"
+    shown = _forms(types, kind)
     flags = f"{str(nullable).lower()}, {_is_list(kind)}"
     return f'\t\t{{"{exported(field.name)}", "{field.name}", {flags}, {shown}}},'
+
+
+def _forms(types: Types, kind: Type) -> str:
+    """The types of which a value is one."""
+    inner = bare(kind)
+    if isinstance(inner, ListOf) and isinstance(types, StreamTypes):
+        inner = bare(inner.item)
+    forms = ", ".join(
+        f"reflect.TypeFor[{_qualified(types.of(each))}]()"
+        for each in (inner.types if isinstance(inner, OneOf) else ())
+    )
+    return f"[]reflect.Type{{{forms}}}" if forms else "nil"
 
 
 def _is_list(kind: Type) -> str:
@@ -127,6 +148,6 @@ def _plain_field(name: str) -> str:
 
 
 def _qualified(kind: str) -> str:
-    head = "[]" if kind.startswith("[]") else ""
-    name = kind.removeprefix("[]")
+    name = kind.lstrip("[]*")
+    head = kind.removesuffix(name)
     return f"{head}formats.{name}" if name[:1].isupper() else kind

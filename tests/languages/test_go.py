@@ -15,6 +15,7 @@ from tests.data import TESTS
 from . import go_testee, stream_cases
 from .cases import ask, cases
 from .compilers import is_here
+from .stream_writing import write_differences, writings
 from .test_plan import FOLDERS
 
 pytestmark = [
@@ -46,12 +47,15 @@ def test_go_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Pat
     assert (checked.returncode, checked.stdout) == (0, ""), checked.stderr
 
 
-def test_go_reads_streams_as_the_plan_says(tmp_path: Path) -> None:
+def test_go_reads_and_writes_streams_as_the_plan_says(tmp_path: Path) -> None:
     inputs = stream_cases.write_schemas(tmp_path / "schemas", "go")
     told = list(stream_cases.stream_cases(tmp_path / "schemas", inputs))
     program = go_testee.build(tmp_path / "schemas", tmp_path)
     assert list(stream_cases.differences(program, told)) == []
-    assert len(inputs) > 50 and stream_cases.refused(told) > 100
+    assert len(inputs) > 40 and stream_cases.refused(told) > 100
+    written = list(writings(tmp_path / "schemas", inputs))
+    assert list(write_differences(program, written)) == []
+    assert len(written) > 1500 and sum(each.data is None for each in written) > 300
     files = sorted(each.name for each in (tmp_path / "go").glob("*.go"))
     shown = subprocess.run(
         ["gofmt", "-l", *files], cwd=tmp_path / "go", capture_output=True, text=True, check=True

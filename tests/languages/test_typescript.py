@@ -22,6 +22,7 @@ from tests.generator import any_name
 
 from . import stream_cases, typescript_testee
 from .cases import ask, cases
+from .stream_writing import write_differences, writings
 from .test_plan import FOLDERS, ROOT
 
 MUTATIONS = int(os.environ.get("KODEC_MUTATIONS", "4"))
@@ -90,17 +91,21 @@ def test_the_program_of_the_documentation_reads_a_log_to_its_end(built: Built, t
     assert whole == wanted and whole[: len(cut)] == cut and len(cut) < len(whole)
 
 
-def test_typescript_reads_streams_as_the_plan_says(tmp_path: Path) -> None:
+def test_typescript_reads_and_writes_streams_as_the_plan_says(tmp_path: Path) -> None:
     inputs = stream_cases.write_schemas(tmp_path / "schemas", "typescript")
     told = list(stream_cases.stream_cases(tmp_path / "schemas", inputs))
     program = typescript_testee.build(tmp_path / "schemas", tmp_path)
     assert list(stream_cases.differences(program, told)) == []
-    assert len(inputs) > 50 and stream_cases.refused(told) > 100
+    assert len(inputs) > 40 and stream_cases.refused(told) > 100
+    written = list(writings(tmp_path / "schemas", inputs))
+    assert list(write_differences(program, written)) == []
+    assert len(written) > 1500 and sum(each.data is None for each in written) > 300
     module = tmp_path / "typescript"
     shutil.copyfile(typescript_testee.HERE / "eslint.config.js", module / "eslint.config.js")
+    runtime = ["src/streams.ts", "src/streams_writing.ts"]
     for command in (
-        ["eslint/bin/eslint.js", "src/streams.ts"],
-        ["prettier/bin/prettier.cjs", "--check", "--print-width", "110", "src/streams.ts"],
+        ["eslint/bin/eslint.js", *runtime],
+        ["prettier/bin/prettier.cjs", "--check", "--print-width", "110", *runtime],
     ):
         done = typescript_testee.run(module, *command)
         assert done.returncode == 0, done.stdout + done.stderr

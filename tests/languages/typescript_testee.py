@@ -91,7 +91,7 @@ def table(schemas: Path) -> str:
         'export type Kind = string | ["null" | "list", Kind] | ["one", Kind[]] | ["object", string];',
         "export interface Type {",
         "  make?: (fields: object) => unknown;",
-        "  read: (r: Reader, version: number) => unknown;",
+        "  read?: (r: Reader, version: number) => unknown;",
         "  write?: (w: Writer, value: unknown, version: number) => void;",
         "}",
         "export const types: Partial<Record<string, Type>> = {",
@@ -119,15 +119,24 @@ def table(schemas: Path) -> str:
         lines.append(f"    read: {read if plain else refused},")
         lines.append(f"    write: {write if plain else refused},")
         lines.append("  },")
-    for code in StreamPackage.of(model).codes.values():
+    streams = StreamPackage.of(model)
+    writers = streams.writers().codes
+    for code in streams.codes.values():
         name = names.type(code.unit.name)
         shapes[code.unit.name] = [[each, member(each), _kind(kind)] for each, kind in code.fields]
         instances[code.unit.name] = [
             [each.name, member(each.name), _kind(each.type)] for each in code.instances
         ]
         assert code.unit.streamed is not None
+        lines.append(f'  "{code.unit.name}": {{')
+        if code.unit.name in writers:
+            lines.append(f"    make: (fields) => formats.new{name}(fields),")
         if not code.parameters and not code.unit.streamed.part:
-            lines.append(f'  "{code.unit.name}": {{ read: (r) => formats.read{name}(r) }},')
+            lines.append(f"    read: (r) => formats.read{name}(r),")
+            if code.unit.name in writers:
+                write = f"formats.write{name}(w, value as formats.{name})"
+                lines.append(f"    write: (w, value) => {{ {write}; }},")
+        lines.append("  },")
     lines += [
         "};",
         "export type Fields = Partial<Record<string, [string, string, Kind][]>>;",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
-from kodec.generator.code.printing import StreamPackage
+from kodec.generator.code.printing import StreamPackage, Writers
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.printing import Package, collisions, strict_texts
 from kodec.generator.plan.steps import Unit
@@ -33,7 +33,6 @@ class _TypeScript:
     """An npm package: a module for each schema, the runtime and its tests next to them."""
 
     name = "typescript"
-    no_stream_writers = "TypeScript"
     files = ("*.ts", "package.json", "tsconfig.json")
     options: ClassVar[dict[str, str]] = {"package": "the name of the npm package; `kodec-formats`"}
 
@@ -57,6 +56,10 @@ class _TypeScript:
                     yield SchemaProblem(each.place, path, "no member of a TypeScript class has this name")
         yield from strict_texts(plan.model, plan.program, "TypeScript")
 
+    def notes(self, request: Request) -> Iterator[SchemaProblem]:
+        """The types that are only read."""
+        return StreamPackage.of(request.model).unwritten("TypeScript")
+
     def plan(self, request: Request) -> Package:
         name = request.option("typescript", "package", "kodec-formats")
         return Package(request.model, program_of(request.model), name)
@@ -64,6 +67,7 @@ class _TypeScript:
     def emit(self, plan: Package) -> Iterator[File]:
         names = Names(plan.model)
         streams = StreamPackage.of(plan.model)
+        writers = streams.writers()
         without = (*(() if plan.packed else ("codecs",)), *(() if streams.codes else ("streams",)))
         own = [
             f"{folder}/{each.name}"
@@ -79,7 +83,7 @@ class _TypeScript:
             yield File(f"{FOLDER}/{name}", _TEMPLATES.render(f"{name}.j2", **values))
         modules = ["runtime"]
         for schema in plan.model.schemas:
-            body = self._body(plan, names, schema) + self._streams(streams, names, schema)
+            body = self._body(plan, names, schema) + self._streams(streams, writers, names, schema)
             if not body:
                 continue
             module = schema.module
@@ -88,6 +92,8 @@ class _TypeScript:
             imports = list(_imports(names, module, body, classes))
             if streams.program.units_of(schema):
                 imports.append(f'import * as streams from "{_path("streams", module)}";')
+                if "writing." in body:
+                    imports.append(f'import * as writing from "{_path("streams_writing", module)}";')
             text = _TEMPLATES.render("file.ts.j2", mark=mark(schema), imports=imports, body=body)
             yield File(f"{FOLDER}/src/{module}.ts", text, schema)
         index = "".join(f'export * from "./{module}.js";\n' for module in modules)
@@ -110,7 +116,7 @@ class _TypeScript:
         return body
 
     @staticmethod
-    def _streams(streams: StreamPackage, names: Names, schema: Schema) -> str:
+    def _streams(streams: StreamPackage, writers: Writers, names: Names, schema: Schema) -> str:
         """The streamed types of a schema, likewise."""
         body = ""
         for unit in streams.program.units_of(schema):
@@ -121,7 +127,8 @@ class _TypeScript:
             for instance in struct.instances:
                 about = instance.doc or Text(f"`{instance.id}` of the schema.")
                 comments[f"{instance.id}()"] = block_comment(about, "  ")
-            printer = StreamPrinter(names, streams.codes[unit.name], comments)
+            code, writer = streams.codes[unit.name], writers.codes.get(unit.name)
+            printer = StreamPrinter(names, code, writer, comments, seeks=streams.seeks(unit.name))
             body += "\n" + _TEMPLATES.render("stream.ts.j2", p=printer).lstrip("\n")
         return body
 

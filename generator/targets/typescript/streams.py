@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kodec.generator.code.printing import CodePrinter, camel, may_be_negative
-from kodec.generator.code.typed import ULONG, Code, Each, UnitCode, is_number
+from kodec.generator.code.printing import WriterPrinter, camel, may_be_negative
+from kodec.generator.code.typed import ULONG, Code, Each, Items, Statement, UnitCode, is_number
+from kodec.generator.code.typed_write import WriterCode
 from kodec.generator.plan.values import (
     ANY,
     COMPARISONS,
@@ -40,15 +41,26 @@ class StreamTypes(Types):
         return _PLAIN.get(kind) or super().of(kind)
 
 
-class StreamPrinter(CodePrinter):
+class StreamPrinter(WriterPrinter):
     """One streamed unit for its template."""
 
     indent = "  "
     end = ";"
+    is_writing = is_reading = False
 
-    def __init__(self, names: Names, code: UnitCode, comments: dict[str, str]) -> None:
+    def __init__(
+        self,
+        names: Names,
+        code: UnitCode,
+        writer: WriterCode | None,
+        comments: dict[str, str],
+        *,
+        seeks: bool = False,
+    ) -> None:
         self.names = names
         self.code = code
+        self.writer = writer
+        self.seeks = seeks
         self.ts = StreamTypes(names).of
         self.type = names.type(code.unit.name)
         self.comments = comments
@@ -93,6 +105,43 @@ class StreamPrinter(CodePrinter):
     def parameter(self, name: str) -> str:
         return f"given{pascal(name)}"
 
+    @property
+    def placed(self) -> frozenset[str]:
+        """The instances that can be set."""
+        return frozenset(each.name for each in self.writer.placed) if self.writer is not None else frozenset()
+
+    def written(self, deep: int = 2) -> str:
+        """The statements that write it."""
+        assert self.writer is not None
+        return self._writing(self.writer.body, deep)
+
+    def written_at(self, statements: tuple[Statement, ...], deep: int = 5) -> str:
+        """The statements that write an instance."""
+        return self._writing(statements, deep)
+
+    def text_read(self, code: Code) -> str:
+        """A position at which an instance is read."""
+        self.is_reading = True
+        try:
+            return self(code)
+        finally:
+            self.is_reading = False
+
+    def text_written(self, code: Code) -> str:
+        """A stream, of which the object is written to."""
+        self.is_writing = True
+        try:
+            return self(code)
+        finally:
+            self.is_writing = False
+
+    def _writing(self, statements: tuple[Statement, ...], deep: int) -> str:
+        self.is_writing = True
+        try:
+            return "\n".join(self.block(statements, deep))
+        finally:
+            self.is_writing = False
+
     # -- statements -------------------------------------------------------------------------------
 
     def test(self, test: Code) -> str:
@@ -131,9 +180,15 @@ class StreamPrinter(CodePrinter):
             yield f"  if ({self(each.until)}) break;"
         yield "}"
 
+    def items(self, each: Items) -> Iterator[str]:
+        index = ", index" if each.is_indexed else ""
+        yield f"for (const [item{index}] of {self(each.items)}) {{"
+        yield from self.block(each.body)
+        yield "}"
+
     # -- operations -------------------------------------------------------------------------------
 
-    words = {**CodePrinter.words, "==": "===", "!=": "!=="}  # noqa: RUF012  # as in the class above
+    words = {**WriterPrinter.words, "==": "===", "!=": "!=="}  # noqa: RUF012  # as in the class above
 
     def is_called(self, code: Code) -> bool:
         if code.op != "op" or code.args[0] in ("and", "or"):
@@ -166,7 +221,7 @@ class StreamPrinter(CodePrinter):
         return constant(value, is_big(kind) and not isinstance(value, bool))
 
     def of_index(self, code: Code) -> str:
-        return "walk.index"
+        return "index" if self.is_writing else "walk.index"
 
     def of_field(self, code: Code, owner: Code, unit: str, name: str) -> str:
         return f"{self(owner, tight=True)}.{member(name)}"
@@ -180,7 +235,22 @@ class StreamPrinter(CodePrinter):
         return f"{self._there(owner)}._root"
 
     def of_stream(self, code: Code, owner: Code) -> str:
-        return f"{self._there(owner)}._io"
+        return f"{self._there(owner)}.{'_stream' if self.is_writing else '_io'}"
+
+    def of_pos(self, code: Code, stream: Code) -> str:
+        return f"{self._asked(stream)}.pos()"
+
+    def of_size(self, code: Code, stream: Code) -> str:
+        return f"{self._asked(stream)}.size()"
+
+    def of_eof(self, code: Code, stream: Code) -> str:
+        return f"{self._asked(stream)}.eof()"
+
+    def _asked(self, stream: Code) -> str:
+        """A stream, which may be the one that is written."""
+        if stream.op != "stream" or self.is_reading:
+            return self(stream, tight=True)
+        return f"{self._there(stream.args[0])}._stream"
 
     def _there(self, owner: Code) -> str:
         """An object, which is there: of the outermost one nobody asks for the parent."""
@@ -245,14 +315,66 @@ class StreamPrinter(CodePrinter):
 
     def of_on(self, code: Code, name: str, io: Code, *given: Any) -> str:
         source = self(io)
+        if name == "counted" and self.is_writing:
+            label, listed, _, *size = given
+            given = label, listed, *size
         if name == "fixed":
             size, fields = given
             parts = ", ".join(f"[{constant(each)}, {width}]" for each, width in fields)
             return f"{source}.run({size.args[0]}, {parts})"
-        if name == "text":
+        if name in ("text", "encoded"):
             label, data, encoding = given
-            return f"{source}.text({constant(label)}, {self(data)}, {self.encoding(encoding)})"
+            return f"{source}.{name}({constant(label)}, {self(data)}, {self.encoding(encoding)})"
         return f"{source}.{camel(name)}({self.given(given)})"
+
+    # -- writing ----------------------------------------------------------------------------------
+
+    def of_member(self, code: Code, name: str) -> str:
+        return constant(member(name))
+
+    def of_place(self, code: Code, *args: Any) -> str:
+        # a list is itself where it stands
+        raise TypeError(code)
+
+    def of_no_size(self, code: Code) -> str:
+        return "null"
+
+    def of_put_number(self, code: Code, io: Code, wire: str, order: str, value: Code, name: str) -> str:
+        little = {"le": ", true", "by": ", this._isLittle()"}.get(order, "") if WIRE[wire].least > 1 else ""
+        return f"{self(io)}.number((w) => {{ w.{wire}({constant(name)}, {self(value)}{little}); }})"
+
+    def of_put_object(self, code: Code, *args: Any) -> str:
+        io, unit, value, name, index, parent, root, given, ways = args
+        at = "-1n" if index is None else self(index)
+        parts = (self._members(given), self._members(ways))
+        shown = ", ".join((self(value), self.names.type(unit), self.given((parent, root)), *parts))
+        return f"{self(io)}.write({constant(name)}, {at}, {shown})"
+
+    def _members(self, pairs: Iterable[tuple[str, Code]]) -> str:
+        """An object literal."""
+        text = ", ".join(f"{member(name)}: {self(value)}" for name, value in pairs)
+        return f"{{ {text} }}" if text else "{}"
+
+    def of_choice(self, code: Code, *args: Any) -> str:
+        io, name, value, on, cases, ways = args
+        pairs = ", ".join(f"[{self.names.type(unit)}, {self(case)}]" for unit, case in cases)
+        return f"{self(io)}.choose({constant(name)}, {self(value)}, {self(on)}, [{pairs}], {self(ways)})"
+
+    def of_lazy(self, code: Code, of: Code) -> str:
+        return f"() => {self(of)}"
+
+    def of_ways(self, code: Code, wanted: Type, ways: tuple[Code, ...]) -> str:
+        return f"(wanted: {self.ts(wanted)}) => [{self.given(ways)}]"
+
+    def of_way(self, code: Code, *args: Any) -> str:
+        tests, owner, name, is_field, value, index, also = args
+        shown = constant(member(name) if is_field else name)
+        at = "" if index is None else f", index: {self(index)}"
+        text = f"{{ of: {self(owner)}, name: {shown}, value: {self(value)}{at} }}"
+        if also:
+            text = f"[{', '.join((text, *map(self, also)))}]"
+        test = " && ".join(self(each, tight=True) for each in tests)
+        return f"{test} ? {text} : null" if test else text
 
     def of_call(self, code: Code, name: str, *given: Any) -> str:
         if name == "size_of":

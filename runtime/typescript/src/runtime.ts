@@ -78,6 +78,9 @@ function shown(value: unknown): string {
 }
 
 function bigintText(_key: string, value: unknown): unknown {
+  // objects of streams know what holds them
+  if (typeof value === "object" && value !== null && "_parent" in value && "$type" in value)
+    return value.$type;
   return typeof value === "bigint" ? String(value) : value;
 }
 
@@ -938,7 +941,8 @@ export function derived<N extends number | bigint>(
 ): N {
   const value = given ?? found;
   if (value === undefined) throw notEncodable(name, "cannot be derived here: a value is required");
-  if (found !== undefined && (atLeast ? value < found : value !== found)) throw notEncodable(name, differs, value);
+  if (found !== undefined && (atLeast ? value < found : value !== found))
+    throw notEncodable(name, differs, value);
   return value;
 }
 

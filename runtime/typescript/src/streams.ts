@@ -3,12 +3,26 @@
 import { createHash } from "node:crypto";
 import { gunzipSync, inflateRawSync, inflateSync } from "node:zlib";
 
-import { type ErrorCode, FormatError, Reader, type ReadOptions, crc32, crc32c } from "./runtime.js";
+import {
+  crc32,
+  crc32c,
+  type ErrorCode,
+  FormatError,
+  notEncodable,
+  Reader,
+  type ReadOptions,
+  Writer,
+} from "./runtime.js";
+import type { Followed, Sink, Solve, Solvers } from "./streams_writing.js";
 
 /** That bits of a byte were left when an instance was read. */
 const FORGOTTEN = -1;
 const SPARE = 4096;
 const MOST_SHIFT = 128n;
+const MOST_DECOMPRESSED = 256 * 2 ** 20;
+
+/** The compressed bytes of those that were read, which are written again for the same ones. */
+export const packed = new WeakMap<Uint8Array, Uint8Array>();
 
 /** What all streams of one input have in common. */
 class Reading {
@@ -34,7 +48,7 @@ class Reading {
     return this.options.maxElements ?? 4_000_000;
   }
   get maxDecompressed(): number {
-    return this.options.maxDecompressed ?? 256 * 2 ** 20;
+    return this.options.maxDecompressed ?? MOST_DECOMPRESSED;
   }
   get maxDepth(): number {
     return this.options.maxDepth ?? 100;
@@ -88,6 +102,10 @@ export class Source {
     this.at = at;
     this.turn = turn;
     turn[0] = this;
+  }
+
+  get origin(): number {
+    return this.base;
   }
 
   /** What is left of an input. */
@@ -302,7 +320,9 @@ export class Source {
     }
     if (made.length > limit) this.fail("limit_exceeded", name, "zlib", start, limit + 1, limit);
     this.reading.inflated += made.length;
-    return new Uint8Array(made.buffer, made.byteOffset, made.length);
+    const found = new Uint8Array(made.buffer, made.byteOffset, made.length);
+    packed.set(found, data);
+    return found;
   }
 }
 
@@ -354,9 +374,17 @@ export class Walk {
   }
 }
 
+/** Bytes that were read, or are written, in which fields have their places. */
+export interface Marked {
+  readonly at: number;
+  /** The place of the first byte of the stream. */
+  readonly origin: number;
+  readonly bytes: Uint8Array;
+}
+
 /** Where the bytes of a field are. */
 interface Span {
-  readonly io: Source;
+  readonly io: Marked;
   readonly start: number;
   readonly stop: number;
 }
@@ -365,6 +393,36 @@ interface Span {
 export interface Kept<T> {
   value: T | null;
   isReading: boolean;
+  /** Where it was read, and what from. */
+  start?: number;
+  source?: Source;
+}
+
+/** An instance at a position, as a writer needs it. */
+export interface Placement {
+  readonly name: string;
+  /** What errors call it. */
+  readonly label: string;
+  readonly kept: Kept<unknown>;
+  readonly position: () => bigint;
+  /** Its stream, if that is not the object's own. */
+  readonly stream: (() => unknown) | null;
+  /** Whether the position depends on where the stream stood. */
+  readonly isKept: boolean;
+  readonly solve: Solve | null;
+  /** The fields that its position is computed of, where it is not known how to change them. */
+  readonly of: string;
+  /** A position that is chosen is a multiple of it, with the byte `fill` in front of it; 0 is any. */
+  readonly align: number;
+  readonly fill: number;
+  readonly write: (io: Sink) => void;
+}
+
+/** Where bytes are read or written. */
+export interface Stream {
+  pos(): bigint;
+  size(): bigint;
+  eof(): boolean;
 }
 
 /** An object of a streamed schema: it knows its stream, the object that it is a part of, and the outermost one. */
@@ -375,7 +433,11 @@ export abstract class StreamedObject {
   _seen = 0n;
   /** Where the bytes of fields are that others are derived from. */
   _spans: Span[] = [];
-  private _start = 0;
+  _start = 0;
+  _stop = 0;
+  /** What it is written to, while it is. */
+  declare _out: Sink | undefined;
+  declare _taught: Solvers | undefined;
   private _depth = 0;
   private _order = 0;
 
@@ -401,14 +463,15 @@ export abstract class StreamedObject {
     if (name !== "") reading.path.push(step);
   }
   _finish(name: string): void {
+    this._stop = this._io.at;
     this._io.reading.depth--;
     if (name !== "") this._io.reading.path.pop();
   }
 
   /** Reads an instance, which may be long after the object was read. */
   _visit<T>(kept: Kept<T>, name: string, read: () => T | null): T | null {
-    if (kept.value !== null) return kept.value;
-    const io = this._io;
+    const io = this._source();
+    if (kept.value !== null || io === undefined) return kept.value;
     const { reading } = io;
     if (kept.isReading) io.fail("malformed", name, "the instance needs itself", this._start);
     const deep = Math.max(reading.depth, this._depth);
@@ -429,6 +492,69 @@ export abstract class StreamedObject {
     }
   }
 
+  /** Notes where an instance is read. */
+  _at(kept: Kept<unknown>, io: Source): Source {
+    kept.start = io.at - io.base;
+    kept.source = io;
+    return io;
+  }
+  /** Sets an instance. What stood there is read first: its place is known then. */
+  _give<T>(kept: Kept<T>, value: T | null, read: () => unknown): void {
+    if (this._source() !== undefined && kept.source === undefined) {
+      try {
+        read();
+      } catch (error) {
+        if (!(error instanceof FormatError)) throw error;
+      }
+    }
+    kept.value = value;
+  }
+
+  /** What it was read from; undefined of a new object. */
+  _source(): Source | undefined {
+    return this._io;
+  }
+  /** The stream that it is written to, or was read from. */
+  get _stream(): Stream {
+    return (
+      this._out ?? this._source() ?? this._wrong("", "the object was not read, so that it has no stream")
+    );
+  }
+  /** Has it be a part of another object, which is written. */
+  _join(parent: StreamedObject | null, root: StreamedObject | null): void {
+    this._parent = parent;
+    if (parent !== null) this._order = parent._order;
+    this._root = root ?? parent?._root ?? this;
+  }
+  _write(io: Sink): void {
+    throw notEncodable("", "objects of this type are only read", io.pos());
+  }
+  /** One that is read again from other bytes. */
+  _again(io: Source): StreamedObject {
+    io.fail("unsupported", "", "objects of this type are only parts of others", io.at);
+  }
+  /** The fields that are computed where they are empty. */
+  _followed(): readonly Followed[] {
+    return [];
+  }
+  /** How what value instances are computed of follows from them. */
+  _solvers(): Solvers {
+    return {};
+  }
+  /** The instances at positions. */
+  _placements(): readonly Placement[] {
+    return [];
+  }
+  /** Computes the fields that are derived of bytes, which are there now. */
+  _derive(io: Sink): void {
+    // nothing is derived; whole bytes are there already
+    io.align();
+  }
+  /** Whether bytes after it that nothing describes move with its end. */
+  _tailMoves(): boolean {
+    return false;
+  }
+
   /** Sets the byte order: 1 is little-endian, 2 big-endian, 0 not known. */
   _setOrder(order: number): void {
     this._order = order;
@@ -436,7 +562,7 @@ export abstract class StreamedObject {
   /** The byte order, which bytes said. */
   _isLittle(): boolean {
     if (this._order === 0) {
-      this._io.fail("malformed", "", "no byte order is known for this value", this._start);
+      throw this._failed("malformed", "", "no byte order is known for this value", this._start);
     }
     return this._order === 1;
   }
@@ -447,7 +573,11 @@ export abstract class StreamedObject {
   }
   /** An error at the position of the object's stream. */
   _wrong(name: string, reason: string): never {
-    this._io.fail("malformed", name, reason, this._io.at);
+    throw this._failed("malformed", name, reason, this._source()?.at ?? 0);
+  }
+  _failed(code: ErrorCode, name: string, reason: string, at: number): FormatError {
+    const reading = this._out === undefined ? this._source()?.reading : undefined;
+    return reading?.failed(code, name, reason, at) ?? new FormatError(code, { path: name, reason });
   }
 }
 
@@ -471,7 +601,8 @@ export function asked<T>(
   name: string,
   reason: string,
 ): T {
-  return ((seen >> bit) & 1n) === 0n ? x._wrong(name, reason) : value;
+  const isWhole = x._out !== undefined || x._source() === undefined;
+  return !isWhole && ((seen >> bit) & 1n) === 0n ? x._wrong(name, reason) : value;
 }
 
 export const signed = (_x: StreamedObject, value: bigint): bigint => value;
@@ -480,7 +611,7 @@ export const unsigned = (_x: StreamedObject, value: bigint): bigint => value;
 
 function near(x: StreamedObject, value: bigint): bigint {
   if (value > 1n << 256n || value < -(1n << 256n)) {
-    throw x._io.reading.failed("limit_exceeded", "", "an expression exceeds 256 bits", x._io.at);
+    throw x._failed("limit_exceeded", "", "an expression exceeds 256 bits", x._source()?.at ?? 0);
   }
   return value;
 }
@@ -630,6 +761,38 @@ export function decoded(x: StreamedObject, data: Uint8Array, encoding: string, u
   return decode(data, encoding, upper) ?? x._wrong("", "an expression needs text");
 }
 
+/** A number as text of as many digits as there were. */
+export function digits(_x: StreamedObject, value: bigint, base: bigint, like: string): string {
+  return (value < 0n ? 0n : value).toString(Number(base)).padStart(like.length, "0");
+}
+
+/** The bytes of a text; undefined if the encoding does not have it. */
+export function encode(name: string, text: string, encoding: string, upper: string): Uint8Array | undefined {
+  if (encoding === "UTF-8" || encoding === "ASCII") {
+    const w = new Writer({}, text.length);
+    w.chars(name, text, encoding === "ASCII");
+    return w.finish();
+  }
+  const wide = encoding.startsWith("UTF-16") ? 2 : encoding.startsWith("UTF-32") ? 4 : 0;
+  const signs = Array.from(text, (each) => each.codePointAt(0) ?? 0);
+  if (wide > 0 && signs.some((each) => each >= 0xd800 && each < 0xe000)) return undefined;
+  if (wide > 0) {
+    const units = wide === 2 ? Array.from({ length: text.length }, (_, at) => text.charCodeAt(at)) : signs;
+    const view = new DataView(new ArrayBuffer(wide * units.length));
+    units.forEach((unit, at) => {
+      if (wide === 2) view.setUint16(2 * at, unit, !encoding.endsWith("BE"));
+      else view.setUint32(4 * at, unit, !encoding.endsWith("BE"));
+    });
+    return new Uint8Array(view.buffer);
+  }
+  const found = signs.map((each) => {
+    if (each < 0x80 || (upper === "" && each < 0x100)) return each;
+    const at = each > 0xffff || each === 0xfffd ? -1 : upper.indexOf(String.fromCharCode(each));
+    return at < 0 ? -1 : 0x80 + at;
+  });
+  return found.includes(-1) ? undefined : Uint8Array.from(found);
+}
+
 /** The text in bytes; undefined if these are none. UTF-8 and ASCII keep bytes that are none. */
 function decode(data: Uint8Array, encoding: string, upper: string): string | undefined {
   if (encoding === "UTF-8" || encoding === "ASCII") {
@@ -669,7 +832,7 @@ export function checks(x: StreamedObject, isChecksum: boolean): boolean {
 }
 
 /** Notes where a field begins, or where it ends. */
-export function mark(x: StreamedObject, io: Source, index: bigint, _count: bigint, isEnd: boolean): void {
+export function mark(x: StreamedObject, io: Marked, index: bigint, _count: bigint, isEnd: boolean): void {
   const start = isEnd ? (x._spans[Number(index)]?.start ?? io.at) : io.at;
   x._spans[Number(index)] = { io, start, stop: io.at };
 }
@@ -682,7 +845,7 @@ function spanOf(of: StreamedObject | null, index: bigint, name: string): Span {
 /** Where a field begins in its stream. */
 export function position(_x: StreamedObject, of: StreamedObject | null, index: bigint, name: string): bigint {
   const found = spanOf(of, index, name);
-  return BigInt(found.start - found.io.base);
+  return BigInt(found.start - found.io.origin);
 }
 
 /** The bytes from one field of an object to another. Those of the field `own` of `x` count as `blank`. */
@@ -706,11 +869,23 @@ export function between(
 
 const INFLATED = { deflate: inflateRawSync, gzip: gunzipSync, zlib: inflateSync };
 
+/** The first stream of gzip, of which Node would read all that follow. */
+function gzipped(data: Uint8Array): Uint8Array {
+  const flags = data[3] ?? 0;
+  let at = 10;
+  if (flags & 4) at += 2 + (data[at] ?? 0) + 256 * (data[at + 1] ?? 0);
+  for (const flag of [8, 16]) if (flags & flag) at = data.indexOf(0, at) + 1;
+  if (flags & 2) at += 2;
+  const found: unknown = inflateRawSync(data.subarray(at), { info: true });
+  return data.subarray(0, at + (found as { engine: { bytesWritten: number } }).engine.bytesWritten + 8);
+}
+
 /** What bytes decompress to, if they begin with a whole stream. */
 export function unpacked(x: StreamedObject, data: Uint8Array, form: string, name: string): Uint8Array {
-  const limit = x._io.reading.maxDecompressed;
+  const limit = x._source()?.reading.maxDecompressed ?? MOST_DECOMPRESSED;
   try {
-    const made = INFLATED[form as keyof typeof INFLATED](data, { maxOutputLength: Math.max(1, limit) });
+    const first = form === "gzip" ? gzipped(data) : data;
+    const made = INFLATED[form as keyof typeof INFLATED](first, { maxOutputLength: Math.max(1, limit) });
     return new Uint8Array(made.buffer, made.byteOffset, made.length);
   } catch {
     return x._wrong(name, `it is no whole ${form} stream`);

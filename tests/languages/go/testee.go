@@ -47,6 +47,13 @@ type request struct {
 	Deep    int         `json:"depth"`
 	All     bool        `json:"instances"` // the value has those too, each as a value or an error
 	Value   any         `json:"value"`
+	Edits   []edit      `json:"edits"` // changes of what was read, before it is written again
+}
+
+type edit struct {
+	Path  []any  `json:"path"`
+	How   string `json:"how"`
+	Value any    `json:"value"`
 }
 
 type object = map[string]any
@@ -109,6 +116,21 @@ func answered(asked request) object {
 	if asked.Exact && size != len(data) {
 		return object{"error": object{"code": "malformed", "path": "", "at": size}}
 	}
+	if asked.Do == "rewrite" {
+		if found.write == nil {
+			return object{"unsupported": "streamed types are only read"}
+		}
+		for _, each := range asked.Edits {
+			if each.apply(reflect.ValueOf(value).Elem()) != nil {
+				return object{"unsupported": "no value of the field's type"}
+			}
+		}
+		written, err := found.write(value, asked.Version)
+		if err != nil {
+			return object{"error": problem(err)}
+		}
+		return object{"bytes": hex.EncodeToString(written)}
+	}
 	deepest = -1
 	if asked.All {
 		deepest = 4
@@ -137,6 +159,60 @@ func encoded(found codec, asked request) object {
 		return object{"error": problem(err)}
 	}
 	return object{"bytes": hex.EncodeToString(written)}
+}
+
+// apply changes a field of an object.
+func (e edit) apply(v reflect.Value) error {
+	var of *field
+	for _, step := range e.Path {
+		for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+			v = v.Elem()
+		}
+		if number, ok := step.(json.Number); ok {
+			index, _ := number.Int64()
+			v = v.Index(int(index))
+			continue
+		}
+		fields := fieldsOf[v.Type()]
+		for i := range fields {
+			if fields[i].id == step.(string) {
+				v, of = v.FieldByName(fields[i].name), &fields[i]
+				break
+			}
+		}
+	}
+	list := v
+	if v.Kind() == reflect.Interface {
+		list = v.Elem()
+	}
+	switch e.How {
+	case "set":
+		return set(v, e.Value, of)
+	case "pop":
+		v.Set(list.Slice(0, max(0, list.Len()-1)))
+	case "clear":
+		v.Set(reflect.MakeSlice(list.Type(), 0, 0))
+	case "reverse", "double":
+		found := reflect.MakeSlice(list.Type(), 0, 2*list.Len())
+		for i := range list.Len() {
+			if e.How == "double" {
+				found = reflect.Append(found, list.Index(i))
+			} else {
+				found = reflect.Append(found, list.Index(list.Len()-1-i))
+			}
+		}
+		for i := range list.Len() {
+			held := list.Index(i)
+			if held.Kind() == reflect.Interface {
+				held = held.Elem()
+			}
+			if e.How == "double" && held.Kind() != reflect.Pointer {
+				found = reflect.Append(found, list.Index(i))
+			}
+		}
+		v.Set(found)
+	}
+	return nil
 }
 
 func problem(err error) object {
@@ -283,12 +359,31 @@ func setFields(v reflect.Value, given any) error {
 		v.Set(reflect.ValueOf(made()))
 	}
 	known := fieldsOf[v.Type()]
+	sought, streamed := instancesOf[v.Type()]
 	count := 0
 	for i, each := range known {
 		if value, ok := members[each.id]; ok {
-			if err := set(v.FieldByName(each.name), value, &known[i]); err != nil {
+			held := v.FieldByName(each.name)
+			if err := set(held, value, &known[i]); err != nil {
 				return err
 			}
+			if items, ok := value.([]any); ok && len(items) == 0 && streamed && held.Kind() == reflect.Slice {
+				held.Set(reflect.MakeSlice(held.Type(), 0, 0))
+			}
+			count++
+		}
+	}
+	for i, each := range sought {
+		if value, ok := members[each.id]; ok {
+			put := v.Addr().MethodByName("Set" + each.name)
+			if !put.IsValid() {
+				return errForm
+			}
+			held := reflect.New(put.Type().In(0)).Elem()
+			if err := set(held, value, &sought[i]); err != nil {
+				return err
+			}
+			put.Call([]reflect.Value{held})
 			count++
 		}
 	}

@@ -20,6 +20,14 @@ interface Request {
   readonly depth?: number;
   /** Whether the value has these too, each as a value or an error. */
   readonly instances?: boolean;
+  /** What is changed before what was read is written again. */
+  readonly edits?: readonly Edit[];
+}
+
+interface Edit {
+  readonly path: readonly (string | number)[];
+  readonly how: "set" | "pop" | "double" | "clear" | "reverse";
+  readonly value?: unknown;
 }
 
 /** How many instances in instances a value has. */
@@ -30,6 +38,39 @@ const NUMBER = randomUUID();
 const NUMBERS = new RegExp(`"${NUMBER}([^"]*)"`, "g");
 const does = ["decode", "encode", "round_trip"];
 
+/** Changes a field of an object. */
+function edit(value: unknown, { path, how, value: given }: Edit, type: string): void {
+  let kind: Kind = ["object", type];
+  let at = value as Record<string | number, unknown>;
+  for (const [index, step] of path.entries()) {
+    if (kind[0] === "null") kind = kind[1];
+    if (kind[0] === "one") kind = (kind[1] as Kind[]).find((each) => isOf(at, each)) ?? "bytes";
+    let own: string | number = step;
+    if (kind[0] === "list") kind = kind[1];
+    else {
+      const field: [string, string, Kind] | undefined = shapes[String(kind[1])]?.find(
+        ([name]) => name === step,
+      );
+      if (field === undefined) throw new Error(`no field ${String(step)}`);
+      [, own, kind] = field;
+    }
+    if (index + 1 < path.length) {
+      at = at[own] as Record<string | number, unknown>;
+      continue;
+    }
+    const items = at[own] as unknown[];
+    if (how === "set") at[own] = made(given, kind);
+    else if (how === "pop") at[own] = items.slice(0, -1);
+    else if (how === "clear") at[own] = [];
+    else if (how === "reverse") at[own] = [...items].reverse();
+    else at[own] = [...items, ...items.filter((each) => !isObject(each))];
+  }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "$type" in value;
+}
+
 function answer(asked: Request): object {
   if (asked.do === "hello") {
     const version = process.versions.node;
@@ -39,12 +80,13 @@ function answer(asked: Request): object {
       language: "TypeScript",
       version,
       does,
-      types: Object.keys(types),
+      types: Object.keys(types).filter((name) => types[name]?.read !== undefined),
       reads: Object.keys(types).filter((name) => types[name]?.write === undefined),
     };
   }
   const type = types[asked.type];
-  if (type === undefined || !does.includes(asked.do)) return { unsupported: `${asked.do} ${asked.type}` };
+  if (type?.read === undefined || ![...does, "rewrite"].includes(asked.do))
+    return { unsupported: `${asked.do} ${asked.type}` };
   const version = asked.version ?? 0;
   const written = (value: unknown): object => {
     const w = new Writer(codecs);
@@ -59,8 +101,13 @@ function answer(asked: Request): object {
     const maxDecompressed = asked.limit ?? 256 * 2 ** 20;
     const limits = { maxElements: asked.elements ?? 4_000_000, maxDepth: asked.depth ?? 100 };
     const r = new Reader(Buffer.from(asked.bytes ?? "", "hex"), { codecs, maxDecompressed, ...limits });
-    const found = type.read(r, version);
+    const found = type.read?.(r, version);
     if (asked.exact === true) r.requireEnd("");
+    if (asked.do === "rewrite") {
+      if (type.write === undefined) return { unsupported: "streamed types are only read" };
+      for (const each of asked.edits ?? []) edit(found, each, asked.type);
+      return written(found);
+    }
     deepest = asked.instances === true ? 4 : 0;
     const value = plain(found, ["object", asked.type]);
     if (asked.do === "decode" || type.write === undefined) return { value };
@@ -176,7 +223,7 @@ function made(value: unknown, kind: Kind): unknown {
         return made(value, of.find((each) => mayBe(value, each)) ?? "bytes");
       case "object": {
         const found = value as Record<string, unknown>;
-        const given = (shapes[of] ?? []).filter(([name]) => name in found);
+        const given = [...(shapes[of] ?? []), ...(instances[of] ?? [])].filter(([name]) => name in found);
         return make(
           of,
           Object.fromEntries(given.map(([name, own, inner]) => [own, made(found[name], inner)])),
@@ -217,12 +264,22 @@ function make(type: string, fields: object): unknown {
 
 /** Whether what the protocol has is of a case: an object has just its fields. */
 function mayBe(value: unknown, kind: Kind): boolean {
-  if (!Array.isArray(kind))
-    return typeof value === (kind === "bytes" ? "string" : kind === "bigint" ? "string" : kind);
-  if (kind[0] === "list") return Array.isArray(value);
-  if (kind[0] !== "object" || typeof value !== "object" || value === null) return false;
-  const names = new Set((shapes[kind[1]] ?? []).map(([name]) => name));
-  return Object.keys(value).every((name) => names.has(name));
+  if (!Array.isArray(kind)) {
+    if (kind === "bigint") return typeof value === "string" || typeof value === "number";
+    return typeof value === ({ bytes: "string", text: "string" }[kind] ?? kind);
+  }
+  if (kind[0] === "null") return value === null || mayBe(value, kind[1]);
+  if (kind[0] === "one") return kind[1].some((each) => mayBe(value, each));
+  if (kind[0] === "list") return Array.isArray(value) && value.every((each) => mayBe(each, kind[1]));
+  if (typeof value !== "object" || value === null) return false;
+  const type = String(kind[1]);
+  const known = new Map(
+    [...(shapes[type] ?? []), ...(instances[type] ?? [])].map(([name, , of]) => [name, of]),
+  );
+  return Object.entries(value).every(([name, each]) => {
+    const of = known.get(name);
+    return of !== undefined && (mayBe(each, of) || typeof each === "object");
+  });
 }
 
 for await (const text of createInterface({ input: process.stdin })) {
