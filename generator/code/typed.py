@@ -10,7 +10,7 @@ of their field.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from kodec.generator.plan.values import (
     EnumOf,
     ListOf,
     Maybe,
+    Named,
     ObjectOf,
     OneOf,
     Real,
@@ -31,21 +32,31 @@ from kodec.generator.plan.values import (
     Whole,
     bare,
 )
+from kodec.generator.wire import VARINTS
 
 __all__ = [
     "LONG",
+    "PLACE",
     "REAL",
     "ULONG",
+    "Bytes",
     "Code",
     "Do",
     "Each",
+    "Elements",
     "If",
     "InstanceCode",
     "Lacking",
+    "LayoutCode",
     "Let",
+    "Run",
     "Set",
     "Statement",
+    "Switch",
+    "Tags",
     "UnitCode",
+    "Walk",
+    "Within",
     "codes_in",
     "is_number",
     "is_reference",
@@ -55,6 +66,38 @@ __all__ = [
 ]
 
 LONG, ULONG, REAL = Whole(-(1 << 63), (1 << 63) - 1), Whole(0, (1 << 64) - 1), Real(64)
+PLACE = Named("place")
+"""A place in the bytes that are read or written."""
+
+
+# NAME is what errors call the field, AT a place
+FUNCTIONS: Mapping[str, str] = {
+    "take": "the next bytes, which start with SIZE: NAME, SIZE",
+    "octets": "SIZE bytes: NAME, SIZE",
+    "rest": "all bytes that are left",
+    "peek": "SIZE bytes that stay the next: NAMES, SIZE",
+    "enter": "only the next SIZE bytes are there: gives the limit before: NAME, SIZE",
+    "leave": "the limit before; these bytes must have been read: NAME, LIMIT",
+    "ended": "all bytes must have been read: NAME",
+    "contents": "an error unless bytes are others: NAME, AT, NEED, HAVE",
+    "refuse": "a value that breaks a rule: NAME, AT, NEED, HAVE",
+    "no_case": "a value for which a switch has no case: NAME, ON",
+    "unknown_version": "NAME, AT, VERSIONS, HAVE",
+    "unknown_codec": "NAME, AT, HAVE",
+    "covers": "an error unless a length is another: NAME, AT, HAVE, NEED",
+    "checksum": "an error unless a number is that of bytes: NAME, AT, HAVE, FUNCTION, START, END",
+    "exactly": "an error unless a number is another: NAME, AT, HAVE, NEED",
+    "at_least": "the same, or more",
+    "verifies": "whether what follows from the elements of a list is compared",
+    "unpack": "a reader of what compressed bytes hold: NAME, CODEC, BYTES, AT",
+    "took": "an error unless that reader is at its end: READER, NAME, CODEC, AT",
+    **dict.fromkeys(VARINTS, "a number of variable width: NAME"),
+    "size_of": "how many elements or bytes a value has",
+    "floor_div": "a quotient, rounded down",
+    "floor_mod": "what is left then",
+    "bits_of": "the number in bytes of which there is no such type: BYTES, whether they are LITTLE-endian",
+}
+"""The functions of a runtime that readers and writers of layouts call."""
 
 
 class Lacking(Exception):
@@ -92,6 +135,29 @@ class Code:
     | seen | notes that a field was read: the number of its bit |
     | call | the name of a function of the runtime, and what it is given after the object |
     | on | the same of a function of a stream, which is the first argument |
+
+    Of layouts, whose readers have one source, and whose writers append to one buffer:
+
+    | op | args |
+    |---|---|
+    | held | a value that may be null, where it is not |
+    | sign | `-` or `~`, and a number |
+    | zero | of a UUID |
+    | new | an object with its defaults |
+    | is_of, cast | a value of one of several types: whether it is of `kind`, or it as one |
+    | edge | `last` or `most`: of the elements of a list the number at this path |
+    | nth | what errors call the element of a list of this name |
+    | put | a number: wire type, order, value |
+    | put_varint | wire type, value |
+    | put_bits | a number of this many bytes, its order, value |
+    | append | bytes, text or a UUID |
+    | patch | a number at a place: that, wire type, order, value |
+    | write | an object of a unit, arguments, the field's name for errors |
+    | pack | bytes compressed: the field's name, the codec's, the bytes |
+    | checksum | of what was written from a place to another one, or to here: function, both |
+    | fail | ends the writer: the field's name, the reason, the value or None |
+    | section, begin, end, closed | a tagged section that is written: its local; the name and what is unknown;
+      the number of a tag |
     """
 
     op: str
@@ -142,7 +208,75 @@ class Each:
     until: Code | None
 
 
-Statement = Let | Set | Do | If | Each
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The bytes of a run as a new local; else an error for the first of (name, width) that is cut off."""
+
+    name: str
+    size: int
+    fields: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """The statements of the case whose value equals `on`, which is a number."""
+
+    on: Code
+    cases: tuple[tuple[Code, tuple[Statement, ...]], ...]
+    other: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Errors inside are of the field `name`; after an error nothing is done."""
+
+    name: str
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """A list that is read into `target`: `body` sets the element, errors in it are of `name` and its index.
+
+    There are `count` of them, or as many as there are until `until` holds of one, or up to the end; then
+    elements without bytes are an error.
+    """
+
+    target: Code
+    name: str
+    least: int
+    count: Code | None
+    until: Code | None
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The elements of a list that is written."""
+
+    target: Code
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """A tagged section that is read: (number, test, statements) of each known tag, the rest into `target`."""
+
+    target: Code
+    name: str
+    cases: tuple[tuple[int, Code | None, tuple[Statement, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """What `body` writes, as a local, which is a new one unless it is `declared`."""
+
+    name: str
+    body: tuple[Statement, ...]
+    declared: bool
+
+
+Statement = Let | Set | Do | If | Each | Run | Switch | Within | Elements | Walk | Tags | Bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +309,26 @@ class UnitCode:
     fields: tuple[tuple[str, Type], ...]
     body: tuple[Statement, ...]
     instances: tuple[InstanceCode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutCode:
+    """A unit of a layout: what it is given, what it has, how it is read and written.
+
+    Attributes:
+        new: sets the fields of a new object; languages leave out what is nothing in them anyway.
+        absent: the same before one is read.
+        result: what it gives where it stands for a field.
+    """
+
+    unit: Unit
+    parameters: tuple[tuple[str, Type], ...]
+    fields: tuple[tuple[str, Type], ...]
+    new: tuple[Set, ...]
+    absent: tuple[Set, ...]
+    read: tuple[Statement, ...]
+    write: tuple[Statement, ...]
+    result: Type | None
 
 
 def codes_in(part: object) -> Iterator[Code]:

@@ -320,18 +320,10 @@ func compress(codec string, data []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// packing is how the content of a field is stored.
-type packing struct{ name, codec string }
-
-// of is content compressed, or an error with the field's name in front of its path.
-func (p packing) of(content []byte, err error) ([]byte, error) {
-	if err == nil {
-		content, err = compress(p.codec, content)
-	}
-	if err != nil {
-		return nil, within(err, p.name)
-	}
-	return content, nil
+// pack is content compressed, or an error of the field that has it.
+func pack(name, codec string, content []byte) ([]byte, error) {
+	found, err := compress(codec, content)
+	return found, within(err, name)
 }
 
 // snap writes xerial's blocks of 32 KiB, as Java clients do.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -228,10 +229,10 @@ func (r *reader) rest() []byte {
 }
 
 // enter limits the reader to the next bytes, and returns the previous limit.
-func (r *reader) enter(size int64) int {
+func (r *reader) enter(name string, size int64) int {
 	end := r.end
 	if uint64(size) > uint64(end-r.pos) {
-		r.lacksSize("", size)
+		r.lacksSize(name, size)
 	} else {
 		r.end = r.pos + int(size)
 	}
@@ -239,8 +240,8 @@ func (r *reader) enter(size int64) int {
 }
 
 // leave requires that the limited bytes have been read, and restores the previous limit.
-func (r *reader) leave(end int) {
-	if r.ended(""); r.err == nil {
+func (r *reader) leave(name string, end int) {
+	if r.ended(name); r.err == nil {
 		r.end = end
 	}
 }
@@ -346,7 +347,7 @@ func (r *reader) tags(name string) int {
 // tag enters the next field of a tagged section, and returns its number and the previous limit.
 func (r *reader) tag() (uint32, int) {
 	number := r.uvarint32("")
-	return number, r.enter(int64(r.uvarint32("")))
+	return number, r.enter("", int64(r.uvarint32("")))
 }
 
 // contents requires fixed bytes.
@@ -359,6 +360,21 @@ func (r *reader) contents(name string, at int, need, have []byte) {
 func (r *reader) refuse(name string, at int, need string, have any) {
 	r.fail(Malformed, name, "value not allowed", at, need, have)
 }
+
+func (r *reader) noCase(name string, on any) {
+	r.fail(Unsupported, name, "no case for this value", r.pos, nil, on)
+}
+
+func (r *reader) unknownVersion(name string, at int, versions string, have any) {
+	r.fail(Unsupported, name, "unknown version", at, versions, have)
+}
+
+func (r *reader) unknownCodec(name string, at int, have any) {
+	r.fail(Unsupported, name, "unknown codec", at, nil, have)
+}
+
+// verifies reports whether fields that follow from elements of lists are compared with these.
+func (r *reader) verifies() bool { return !r.opt.IgnoreDerived }
 
 // exactly requires that a field has the value derived from others.
 func (r *reader) exactly(name string, at int, have, need int64) {
@@ -454,20 +470,32 @@ func appendUvarint64(b []byte, value uint64) []byte {
 	return append(b, byte(value))
 }
 
-// bitsOf is the number in a few bytes, the most significant one first.
-func bitsOf(data []byte) uint64 {
+// bitsOf is the number in a few bytes.
+func bitsOf(data []byte, little bool) uint64 {
 	var found uint64
-	for _, each := range data {
-		found = found<<8 | uint64(each)
+	for i, each := range data {
+		if little {
+			found |= uint64(each) << (8 * i)
+		} else {
+			found = found<<8 | uint64(each)
+		}
 	}
 	return found
 }
 
+// bitsAt is a field of the bits of a number.
+func bitsAt(bits uint64, shift, width int) uint64 {
+	return bits >> shift & (math.MaxUint64 >> (64 - width))
+}
+
 // appendBits is b with the lower bytes of a number after it.
-func appendBits(b []byte, value uint64, size int) []byte {
-	for size > 0 {
-		size--
-		b = append(b, byte(value>>(8*size)))
+func appendBits(b []byte, value uint64, size int, little bool) []byte {
+	for i := range size {
+		if little {
+			b = append(b, byte(value>>(8*i)))
+		} else {
+			b = append(b, byte(value>>(8*(size-1-i))))
+		}
 	}
 	return b
 }
@@ -553,12 +581,10 @@ func inFront(b []byte, at, number int) []byte {
 	return b
 }
 
-// text returns the text that a pointer points to; empty for nil.
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
+// is reports whether a value is of a type.
+func is[T any](value any) bool {
+	_, ok := value.(T)
+	return ok
 }
 
 func pointer[T any](value T) *T { return &value }

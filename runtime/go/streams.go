@@ -202,11 +202,6 @@ func (s *Stream) readBits(name string, width int64, little bool) uint64 {
 	return found
 }
 
-// bitsAt is a field of the bits of a number.
-func bitsAt(bits uint64, shift, width int) uint64 {
-	return bits >> shift & (math.MaxUint64 >> (64 - width))
-}
-
 // part is the stream of the next bytes.
 func (s *Stream) part(name string, size int64) *Stream {
 	start := s.at
@@ -851,11 +846,7 @@ func decodeUTF32(data []byte, little bool) (string, string) {
 	}
 	found := make([]rune, len(data)/4)
 	for i := range found {
-		four := slices.Clone(data[4*i : 4*i+4])
-		if little {
-			slices.Reverse(four)
-		}
-		code := bitsOf(four)
+		code := bitsOf(data[4*i:4*i+4], little)
 		if code > utf8.MaxRune || !utf8.ValidRune(rune(code)) {
 			return "", "code point not in range"
 		}

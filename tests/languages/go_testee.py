@@ -11,9 +11,9 @@ from kodec.generator.driver import generate, load
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import FieldPlan
 from kodec.generator.plan.values import Constant, ListOf, Maybe, OneOf, Type, bare
-from kodec.generator.targets.go.expressions import Types
 from kodec.generator.targets.go.names import Names, exported
 from kodec.generator.targets.go.streams import StreamTypes
+from kodec.generator.targets.go.types import Types
 
 HERE = Path(__file__).resolve().parent / "go"
 

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import ClassVar
 
 from kodec.generator.code.printing import StreamPackage
+from kodec.generator.code.typed_layout_write import layouts_of
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.printing import Package, collisions, lacking, strict_texts, wide_bits
 from kodec.generator.plan.steps import Unit
@@ -15,9 +16,10 @@ from kodec.generator.plan.values import Value, exceeds_64_bits
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Model
 from kodec.generator.target import File, Request, documentation, mark
-from kodec.generator.targets.go.names import WORDS, Names, exported, local
-from kodec.generator.targets.go.printer import Printer
-from kodec.generator.targets.go.streams import StreamPrinter
+from kodec.generator.targets.go.names import WORDS, Names, exported
+from kodec.generator.targets.go.printer import GoPrinter
+from kodec.generator.targets.go.streams import StreamPrinter, StreamTypes
+from kodec.generator.targets.go.types import Types
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text, line_comment
 
@@ -27,8 +29,7 @@ FOLDER = "go"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-_TEMPLATES = Templates("kodec.generator.targets.go", exported=exported, local=local)
-_IMPORTS = ("bytes", "encoding/binary", "math", "reflect")
+_TEMPLATES = Templates("kodec.generator.targets.go", exported=exported)
 
 
 class _Go:
@@ -61,30 +62,28 @@ class _Go:
     def emit(self, plan: Package) -> Iterator[File]:
         names = Names(plan.model)
         runtime = files("kodec.runtime").joinpath("go")
-        streams = StreamPackage.of(plan.model)
+        streams, layouts = StreamPackage.of(plan.model), layouts_of(plan.program)
+        types, stream_types = Types(names), StreamTypes(names)
         more = [*(("codecs.go",) if plan.packed else ()), *(("streams.go",) if streams.codes else ())]
         for name in ("runtime.go", *more):
             text = runtime.joinpath(name).read_text("utf-8")
             text = text.replace("package kodec", f"package {plan.name}", 1)
             yield File(f"{FOLDER}/{name}", f"// {mark()}\n\n{text}")
         for schema in plan.model.schemas:
+            printers: list[GoPrinter] = []
             body = ""
             for unit in plan.program.units_of(schema):
-                comments = dict(_comments(plan.model, unit, names))
-                read, write = (
-                    Printer(names, plan.program, unit, comments, writing=way) for way in (False, True)
-                )
-                body += "\n" + _TEMPLATES.render("unit.go.j2", r=read, w=write).lstrip("\n")
-            for unit in streams.program.units_of(schema):
                 about = dict(_comments(plan.model, unit, names))
-                printer = StreamPrinter(
-                    names, streams.codes[unit.name], about, is_held=unit.name in streams.held
-                )
-                body += "\n" + _TEMPLATES.render("stream.go.j2", p=printer).lstrip("\n")
+                printers.append(GoPrinter(names, types, layouts[unit.name], about, plan.program))
+                body += "\n" + _TEMPLATES.render("layout.go.j2", p=printers[-1]).lstrip("\n")
+            for unit in streams.program.units_of(schema):
+                about, code = dict(_comments(plan.model, unit, names)), streams.codes[unit.name]
+                printers.append(StreamPrinter(names, stream_types, code, about, streams.program))
+                held = unit.name in streams.held
+                body += "\n" + _TEMPLATES.render("stream.go.j2", p=printers[-1], is_held=held).lstrip("\n")
             if not body:
                 continue
-            code = re.sub(r"(?m)^\s*//.*$", "", body)
-            imports = [path for path in _IMPORTS if re.search(rf"\b{path.rpartition('/')[2]}\.", code)]
+            imports = sorted(set().union(*(each.imports for each in printers)))
             head = {"mark": mark(schema), "package": plan.name, "imports": imports, "names": names}
             text = _TEMPLATES.render("file.go.j2", id=schema.id, enums=schema.enums, body=body, **head)
             # go leaves out files whose names begin with `_`

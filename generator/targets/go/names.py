@@ -15,18 +15,20 @@ WORDS = """
     func go goto if import int int64 interface len make map max min new nil package range return select string
     struct switch true type uint64 var binary bytes math reflect
 """
-_OF_TEMPLATES = """
-    at b before bits checksumCrc32 checksumCrc32c codec content data each end err field floorDiv floorMod
-    found grown have i inner item last most n need newSection notEncodable nth number on opt packing pick
-    pointer r section start stored text v value within x
+_OF_PRINTER = """
+    ahead at b bitsAt bitsOf checksumCrc32 checksumCrc32c codec content each end err field floorDiv floorMod
+    found grown i inner is last most n newSection notEncodable nth number opt pack packed pick pointer r
+    start stored v value within
 """
+_NUMBERED = "before bits checksum end held length measured run section start"
 _OF_RUNTIME = """
     Append BadChecksum Error LimitExceeded Malformed NotEncodable Options RawTag Stream Truncated UUID
     Unsupported
 """
 # functions of types are called `readX` and `appendX`, places in bytes `startOfX`
-_PREFIXES = ("append", "bytesOf", "endOf", "read", "startOf")
-_LOCALS = Reserved(WORDS.split(), _OF_TEMPLATES.split(), prefixes=_PREFIXES)
+_PREFIXES = ("append", "endOf", "heldOf", "read", "startOf")
+_NUMBERED_PREFIXES = tuple(f"{word}{digit}" for word in _NUMBERED.split() for digit in range(1, 10))
+_LOCALS = Reserved(WORDS.split(), _OF_PRINTER.split(), prefixes=_PREFIXES + _NUMBERED_PREFIXES)
 _EXPORTED = Reserved(_OF_RUNTIME.split())
 _AS_INITIALS = "api crc id ip url uuid"
 _INITIALS = frozenset(_AS_INITIALS.split())

@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kodec.generator.code.printing import CodePrinter, camel, may_be_negative
-from kodec.generator.code.typed import LONG, ULONG, Code, Each, Set, UnitCode, is_scalar
+from kodec.generator.code.printing import camel, may_be_negative
+from kodec.generator.code.typed import LONG, ULONG, Code, Each, Set, is_scalar
 from kodec.generator.plan.values import (
     ANY,
     FLAG,
     OBJECT,
-    OCTETS,
     STREAM,
     TEXT,
     EnumOf,
     Maybe,
     ObjectOf,
-    Real,
     Type,
     Whole,
     bare,
 )
-from kodec.generator.targets.go.expressions import Types, literal, load
-from kodec.generator.targets.go.names import Names, exported
-from kodec.generator.wire import WIRE
+from kodec.generator.targets.go.names import exported
+from kodec.generator.targets.go.printer import GoPrinter
+from kodec.generator.targets.go.types import Types, literal
 
 __all__ = ["StreamPrinter", "StreamTypes"]
 
@@ -45,28 +43,14 @@ class StreamTypes(Types):
         return _PLAIN.get(kind) or super().of(kind)
 
 
-class StreamPrinter(CodePrinter):
-    """One streamed unit for its template."""
-
-    indent = "\t"
-    nil = "nil"
-
-    def __init__(self, names: Names, code: UnitCode, comments: dict[str, str], *, is_held: bool) -> None:
-        self.names = names
-        self.code = code
-        self.is_held = is_held
-        self.go = StreamTypes(names).of
-        self.type = names.type(code.unit.name)
-        self.comments = comments
+class StreamPrinter(GoPrinter):
+    """One streamed unit for its template: errors end its reader, and objects are pointers."""
 
     @property
     def members(self) -> list[tuple[str, str, str]]:
         """(schema's name, name, type) of each parameter and field, with the width that aligns types."""
         all_ = (*self.code.parameters, *self.code.fields)
         return [(name, exported(name), self.go(kind)) for name, kind in all_]
-
-    def declared(self, kind: Type, name: str) -> str:
-        return f"{name} {self.go(kind)}"
 
     @property
     def filled(self) -> str:
@@ -80,11 +64,6 @@ class StreamPrinter(CodePrinter):
     def text(self, code: Code) -> str:
         return self(code).replace("\n", "\n\t")
 
-    def is_pointer(self, kind: Type) -> bool:
-        """Whether a value of the type can be nil."""
-        text = self.go(kind)
-        return text == "any" or text[0] in "[*"
-
     def zero(self, kind: Type) -> str:
         if self.is_pointer(kind):
             return "nil"
@@ -93,19 +72,8 @@ class StreamPrinter(CodePrinter):
     def parameter(self, name: str) -> str:
         return f"given{exported(name)}"
 
-    # -- statements -------------------------------------------------------------------------------
-
-    def test(self, test: Code) -> str:
-        return f"if {self(test)}"
-
-    def let(self, name: str, value: Code) -> str:
-        text = self(value)
-        return (
-            f"{name} := int64({text})" if value.op == "const" and value.type == LONG else f"{name} := {text}"
-        )
-
-    def declare(self, name: str, kind: Type) -> str:
-        return f"var {name} {self.go(kind)}"
+    def is_filled(self, value: Code) -> bool:
+        return False
 
     def of_seen(self, code: Code, bit: int) -> str:
         return f"x.seen |= 1 << {bit}"
@@ -137,33 +105,17 @@ class StreamPrinter(CodePrinter):
 
     # -- operations -------------------------------------------------------------------------------
 
-    def is_called(self, code: Code) -> bool:
-        return code.op == "op" and code.args[1].type == OCTETS
-
-    def comparison(self, op: str, left: Code, right: Code) -> str:
-        if op in ("==", "!="):
-            return f"{'!' if op == '!=' else ''}bytes.Equal({self.given((left, right))})"
-        return f"bytes.Compare({self.given((left, right))}) {op} 0"
-
-    def literal(self, value: Any) -> str:
-        return literal(value)
-
-    def constant(self, value: Any, kind: Type) -> str:
-        if isinstance(value, str):
-            return literal(value)
-        if isinstance(kind, Real) and value is not None:
-            # a constant of Go has no sign where it is 0
-            return "math.Copysign(0, -1)" if str(value) == "-0.0" else f"float64({value!r})"
-        return literal(value)
-
     def of_this(self, code: Code) -> str:
         return "x"
 
+    def real(self, value: float) -> str:
+        return f"float64({value!r})"
+
+    def of_pos(self, code: Code, stream: Code) -> str:
+        return f"{self(stream)}.pos()"
+
     def of_index(self, code: Code) -> str:
         return "walk.index"
-
-    def of_field(self, code: Code, owner: Code, unit: str, name: str) -> str:
-        return f"{self(owner)}.{exported(name)}"
 
     def of_instance(self, code: Code, owner: Code, unit: str, name: str) -> str:
         return f"{self(owner)}.get{exported(name)}()"
@@ -239,26 +191,11 @@ class StreamPrinter(CodePrinter):
         ways = (_function(kind, self(each)) for each in (yes, no))
         return f"choose({self(test)}, {', '.join(ways)})"
 
-    def of_list(self, code: Code, *items: Code) -> str:
-        return f"{self.go(code.type)}{{{self.given(items)}}}"
-
     def of_read(self, code: Code, *args: Any) -> str:
         unit, io, name, index, parent, root, given = args
         at = "-1" if index is None else self(index)
         around = self.given((parent, root, *given))
         return f"read{self.names.type(unit)}({self.given((io, name))}, {at}, {around})"
-
-    def of_number(self, code: Code, io: Code, wire: str, order: str, name: str) -> str:
-        return load(wire, order, f"{self(io)}.take({literal(name)}, {WIRE[wire].least})")
-
-    def of_load(self, code: Code, run: Code, wire: str, order: str, offset: int) -> str:
-        return load(wire, order, self(run), offset)
-
-    def of_slice(self, code: Code, run: Code, offset: int, size: int) -> str:
-        return f"{self(run)}[{offset}:{offset + size}:{offset + size}]"
-
-    def of_bits(self, code: Code, local: Code, shift: int, width: int) -> str:
-        return f"bitsAt({self(local)}, {shift}, {width})"
 
     def of_on(self, code: Code, name: str, io: Code, *given: Any) -> str:
         if name == "fixed":

@@ -71,7 +71,7 @@ func TestSizesAndCountsAreBounded(t *testing.T) {
 			t.Errorf("%d bytes of 2", size)
 		}
 		r = of(1, 2)
-		if r.enter(size); r.err == nil {
+		if r.enter("", size); r.err == nil {
 			t.Errorf("a part of %d bytes of 2", size)
 		}
 	}
@@ -88,9 +88,9 @@ func TestSizesAndCountsAreBounded(t *testing.T) {
 
 func TestAPartIsReadToItsEnd(t *testing.T) {
 	r := of(1, 2, 3)
-	end := r.enter(2)
+	end := r.enter("", 2)
 	r.take("x", 1)
-	r.leave(end)
+	r.leave("", end)
 	wantError(t, r.err, Malformed, "", 1, "bytes are left over")
 }
 
@@ -110,7 +110,7 @@ func TestTaggedSections(t *testing.T) {
 		if data := r.rest(); number != each.Number || !bytes.Equal(data, each.Data) {
 			t.Errorf("%d: % x", number, data)
 		}
-		r.leave(end)
+		r.leave("", end)
 	}
 	if r.pos != len(data) || r.err != nil {
 		t.Error(r.err)
