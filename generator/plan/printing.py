@@ -1,11 +1,10 @@
-"""What the templates of C, Go, Rust and TypeScript ask of a unit of the plan."""
+"""What the templates of C, Rust and TypeScript ask of a unit of the plan."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kodec.generator.plan.spelling import Computed, Spelling
@@ -19,7 +18,6 @@ from kodec.generator.plan.steps import (
     Derived,
     FieldPlan,
     Fixed,
-    FixedNumber,
     LateSize,
     Many,
     Nested,
@@ -29,7 +27,6 @@ from kodec.generator.plan.steps import (
     Rule,
     Slot,
     Unit,
-    Varint,
     When,
     fields_in,
     steps_in,
@@ -209,17 +206,6 @@ class UnitPrinter(ABC, Generic[S]):
         apart = (each for each in self.unit.fields if not self.is_value(each.name))
         return [each for each in apart if self.is_used(each.name)]
 
-    @cached_property
-    def first_local(self) -> str:
-        """The local that the first step sets to one number, which need not be declared before; or empty."""
-        found = ""
-        match next(iter(self.unit.steps), None):
-            case Fixed(slots=(Slot(path=(found,), bits=None),)):
-                pass
-            case One(name=found, element=FixedNumber() | Varint()):
-                pass
-        return self.local(found) if found in {each.name for each in self.locals()} else ""
-
     def is_value(self, name: str) -> bool:
         """Whether a field is a part of what the unit gives."""
         return name in self.kept or name == self.unit.stands_for
@@ -244,11 +230,6 @@ class UnitPrinter(ABC, Generic[S]):
     def name(self, name: str) -> str:
         """A literal of a field's name in errors; what a unit stands for has none of its own."""
         return self.literal("" if name == self.unit.stands_for else name)
-
-    @property
-    def always_read(self) -> set[str]:
-        """The fields that every reader sets."""
-        return set(fields_in(each for each in self.unit.steps if isinstance(each, (Fixed, Many, One))))
 
     def unread(self, step: When) -> Iterator[tuple[str, str]]:
         """(field, test that it holds something) of what is not written where a condition fails."""
@@ -335,10 +316,6 @@ class UnitPrinter(ABC, Generic[S]):
     def is_patched(self, slot: Slot) -> bool:
         """Whether a slot is known only when the rest is written."""
         return slot.path[0] in self.ranged and len(slot.path) == 1
-
-    def is_required(self, slot: Slot) -> bool:
-        """Whether a writer looks at the rules of a slot: its value is given."""
-        return slot.path[0] not in self.ranged and self.unit.derivation(slot.path[0]) is None
 
     def width(self, wire: str) -> int:
         return WIRE[wire].least
