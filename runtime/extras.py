@@ -9,7 +9,7 @@ from pathlib import Path
 __all__ = ["install_command"]
 
 # In a clone, `kodec.runtime` is a link to a folder beside it.
-_PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
+PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 _EXTRA = re.compile(r"""\bextra\s*==\s*['"]([\w-]+)['"]""")
 
 
@@ -18,7 +18,7 @@ def install_command(*extras: str) -> str:
 
     It names the libraries, not kodec, so it also works if kodec was installed from a clone or a wheel.
     """
-    needed = _in_clone(extras) if _PROJECT.is_file() else _installed(extras)
+    needed = _in_clone(extras) if PROJECT.is_file() else _installed(extras)
     # never a name of an index that might be somebody else's there
     return " ".join(["pip install", *(f"'{each}'" for each in needed or [f".[{','.join(extras)}]"])])
 
@@ -27,7 +27,7 @@ def _in_clone(extras: tuple[str, ...]) -> list[str]:
     # what is installed of a clone may have older metadata
     import tomllib
 
-    given = tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    given = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     return [what for extra in extras for what in given.get(extra, [])]
 
 

@@ -218,9 +218,9 @@ def dense(count: int) -> bytes:
 def test_a_large_file_has_several_pages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
-    monkeypatch.setattr(explain_page, "_PAGE", 40_000)
-    monkeypatch.setattr(explain_page, "_FIRST_PAGE", 30_000)
-    monkeypatch.setattr(explain_page, "_FIRST_FIELDS", 3_000)
+    monkeypatch.setattr(explain_page, "PAGE", 40_000)
+    monkeypatch.setattr(explain_page, "FIRST_PAGE", 30_000)
+    monkeypatch.setattr(explain_page, "FIRST_FIELDS", 3_000)
     log, page = tmp_path / "orders-0" / LOG.name, tmp_path / "out" / "my page.html"
     log.parent.mkdir()
     log.write_bytes(dense(500) + LOG.read_bytes() + dense(100))
@@ -278,7 +278,7 @@ def test_no_page_is_large(tmp_path: Path) -> None:
 def test_what_the_pages_do_not_hold_is_said_and_reached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
-    monkeypatch.setattr(explain_page, "_MOST_PAGES", 2)
+    monkeypatch.setattr(explain_page, "MOST_PAGES", 2)
     (tmp_path / "x.ksy").write_text("meta: {id: x}\nseq: [{id: all, size: 100000, repeat: eos}]\n")
     file, page = tmp_path / "file", tmp_path / "page.html"
     file.write_bytes(bytes(range(250)) * 6000)
@@ -295,9 +295,9 @@ def test_what_the_pages_do_not_hold_is_said_and_reached(
         if code == 0:
             break
     assert seen == file.read_bytes()
-    monkeypatch.setattr(explain_page, "_FIRST_FIELDS", 5)
-    monkeypatch.setattr(explain_page, "_MOST_FIELDS", 10)
-    monkeypatch.setattr(explain_page, "_MOST_PAGES", 40)
+    monkeypatch.setattr(explain_page, "FIRST_FIELDS", 5)
+    monkeypatch.setattr(explain_page, "MOST_FIELDS", 10)
+    monkeypatch.setattr(explain_page, "MOST_PAGES", 40)
     assert main(line) == 1
     said = "More than 10 fields: some after byte 900,000 are not shown. `--at 900000` begins there."
     assert said in capsys.readouterr().err and said in pages_of(page)[-1].read_text()

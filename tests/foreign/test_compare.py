@@ -303,7 +303,7 @@ def test_a_search_that_ended_early_is_counted(tmp_path: Path, monkeypatch: pytes
     model = load(tmp_path, streams=True)
     found, ended_early = run.searched(model, "x")
     assert set(found) == {"x", "x::y"} and not ended_early
-    monkeypatch.setattr(streams, "_MOST_STEPS", 20)
+    monkeypatch.setattr(streams, "MOST_STEPS", 20)
     assert run.searched(model, "x")[1]
 
 

@@ -178,7 +178,7 @@ def test_other_code_is_another_version(
     for name in ("generator", "runtime"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.py").write_text("a")
-    monkeypatch.setattr(cache, "_ROOT", tmp_path)
+    monkeypatch.setattr(cache, "ROOT", tmp_path)
     made_by = cache.made_by.__wrapped__
     found = [made_by(), made_by()]
     os.utime(tmp_path / "generator" / "a.py", (5, 5))

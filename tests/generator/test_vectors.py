@@ -268,7 +268,7 @@ def test_the_search_for_bytes_takes_no_more_than_its_steps(
     )
     made = []
     for most in (100, 4_000_000):
-        monkeypatch.setattr(streams, "_MOST_STEPS", most)
+        monkeypatch.setattr(streams, "MOST_STEPS", most)
         text = render_all(tmp_path, targets=["vectors"], streams=True).modules["x.vectors.json"]
         made.append(json.loads(text))
     few, all_ = made

@@ -274,7 +274,7 @@ def test_names_that_nobody_expects(server: Server) -> None:
 def test_batches_that_lie_in_two_ranges(
     reader: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(objects, "_AHEAD", 300_000)
+    monkeypatch.setattr(objects, "AHEAD", 300_000)
     content = random.Random(2)
     with kodec.LogWriter(tmp_path / "one-0") as writer:
         for number in range(400):
@@ -293,7 +293,7 @@ def test_batches_that_lie_in_two_ranges(
 def test_the_next_segment_is_asked_for_before_this_one_ends(
     reader: str, server: Server, large: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(objects, "_AHEAD", 600_000)
+    monkeypatch.setattr(objects, "AHEAD", 600_000)
     # requests of other tests may still be under way
     name = f"{reader.replace(' ', '-')}-0"
     server.upload(large, name)
@@ -306,7 +306,7 @@ def test_the_next_segment_is_asked_for_before_this_one_ends(
 def test_what_is_begun_for_nobody_is_let_go(
     server: Server, large: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(objects, "_AHEAD", 600_000)
+    monkeypatch.setattr(objects, "AHEAD", 600_000)
     server.upload(large, "large-0")
     log = kodec.PartitionLog("s3://logs/large-0")
     with log.segments[0].path.open("rb", buffering=0) as file:

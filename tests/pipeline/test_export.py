@@ -247,7 +247,7 @@ def test_what_is_finished_is_not_made_again(
 
 def test_a_large_segment_is_cut_for_the_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_segment(tmp_path / "logs" / "t-0", 0, 400)
-    monkeypatch.setattr(job, "_LEAST_TASK", 1_000)
+    monkeypatch.setattr(job, "LEAST_TASK", 1_000)
     one = export(tmp_path / "logs", tmp_path / "one", ExportOptions(threads=1), engine="local")
     two = export(tmp_path / "logs", tmp_path / "two", ExportOptions(threads=2), engine="local")
     assert (one.tasks, two.tasks) == (1, 2)

@@ -63,11 +63,11 @@ def engine(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-@pytest.mark.parametrize("whole_bytes", [verify_job._WHOLE_BYTES, 0])
+@pytest.mark.parametrize("whole_bytes", [verify_job.WHOLE_BYTES, 0])
 def test_verify_finds_what_it_finds_in_one_process(
     damaged: Path, engine: Any, whole_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verify_job, "_WHOLE_BYTES", whole_bytes)
+    monkeypatch.setattr(verify_job, "WHOLE_BYTES", whole_bytes)
     logs = [part.log for part in verify_job._parts(plan_checks(damaged)[1], "spark")]
     assert any(logs) is not bool(whole_bytes)
     paths = [damaged, damaged / "orders-0", next((damaged / "orders-1").glob("*.log")), LOGS]

@@ -332,7 +332,7 @@ def test_rows_without_offsets_may_not_name_a_partition_that_is_none(tmp_path: Pa
 
 def test_a_write_that_waited_in_vain_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker holds the lock: the error is the commit's, once, and what was staged is removed."""
-    monkeypatch.setattr(addition, "_PATIENCE", 0.1)
+    monkeypatch.setattr(addition, "PATIENCE", 0.1)
     root = tmp_path / "logs"
     for count in (10, 20):
         writer = sink(root)

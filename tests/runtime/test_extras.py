@@ -31,7 +31,7 @@ def test_without_metadata_it_names_the_extra(monkeypatch: pytest.MonkeyPatch, go
     def missing(name: str) -> list[str]:
         raise importlib.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(extras, "_PROJECT", Path("nowhere"))
+    monkeypatch.setattr(extras, "PROJECT", Path("nowhere"))
     monkeypatch.setattr(importlib.metadata, "requires", missing)
     golden(install_command("generator", "arrow"))
 
@@ -43,6 +43,6 @@ def test_an_installed_kodec_asks_its_metadata(monkeypatch: pytest.MonkeyPatch, g
         "jinja2>=3.1 ; extra=='generator'",
         "rich; extra == 'cli'",
     ]
-    monkeypatch.setattr(extras, "_PROJECT", Path("nowhere"))
+    monkeypatch.setattr(extras, "PROJECT", Path("nowhere"))
     monkeypatch.setattr(importlib.metadata, "requires", lambda name: listed)
     golden(install_command("generator"))

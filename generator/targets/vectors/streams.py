@@ -64,7 +64,7 @@ _DEEPEST, _MOST_INSTANCES = 4, 200
 # of the search for bytes in which a type occurs
 _MOST_SEARCHES, _LONG, _ROOM = 100, 512, 64
 # of the search for all bytes of a schema; a type may take one of so many shares of what is left
-_MOST_STEPS, _SHARES = 12_000_000, 4
+MOST_STEPS, _SHARES = 12_000_000, 4
 # less than what any reader allows: what is beyond has no vectors
 _OPTIONS = ReadOptions(elements=1000, depth=40, decompressed_bytes=1 << 16)
 
@@ -127,7 +127,7 @@ class _OfSchema:
         self.schema = schema
         self.writing = writing
         self.reasons: dict[str, str] = {}
-        self.budget = _Budget(_MOST_STEPS)
+        self.budget = _Budget(MOST_STEPS)
 
     def vectors(self) -> SchemaVectors:
         found: list[_Sample] = []

@@ -29,10 +29,10 @@ __all__ = ["Section", "write_pages"]
 
 # The most bytes of the data of a page, and those of the first one, which should be there at once; what a
 # field, with its name, may take of it.
-_PAGE, _FIRST_PAGE, _FIELD = 460_000, 200_000, 16_000
-_MOST_PAGES = 40
+PAGE, FIRST_PAGE, _FIELD = 460_000, 200_000, 16_000
+MOST_PAGES = 40
 # The most fields of a section: more need too much memory. As many as fill the first page.
-_MOST_FIELDS, _FIRST_FIELDS = 500_000, 16_000
+MOST_FIELDS, FIRST_FIELDS = 500_000, 16_000
 _LONGEST = 300
 _GOES_ON = " (continued)"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -99,7 +99,7 @@ class _Book:
 
     def __init__(self, path: Path, folder: Path, title: str) -> None:
         self.path, self.folder, self.title = path, folder, title
-        self.page = _Page(_FIRST_PAGE)
+        self.page = _Page(FIRST_PAGE)
         self.count = 0
         self.colours = Colours()
         # it ends with the first page
@@ -112,10 +112,10 @@ class _Book:
         first = self.page
         try:
             for title, explain in sections:
-                explanation = explain(most=_MOST_FIELDS if self.count else _FIRST_FIELDS)
+                explanation = explain(most=MOST_FIELDS if self.count else FIRST_FIELDS)
                 if explanation.rest is not None and not self.count:
                     self._draft(title, explanation)
-                    explanation = explain(most=_MOST_FIELDS)
+                    explanation = explain(most=MOST_FIELDS)
                 well = self._section(title, explanation) and well
             if not self.page.areas:
                 self.page.areas.append(_area("The file is empty.", "", 0))
@@ -152,7 +152,7 @@ class _Book:
             self.page.areas[-1]["error"] = text = printable(str(explanation.error))[:_LONGEST]
             self.page.size += 6 * len(text)
         if explanation.rest is not None and not self.is_draft:
-            text = f"More than {_MOST_FIELDS:,} fields: some after byte {explanation.rest:,} are not shown."
+            text = f"More than {MOST_FIELDS:,} fields: some after byte {explanation.rest:,} are not shown."
             more = (
                 f"`--at {explanation.rest}` begins there."
                 if not title
@@ -229,11 +229,11 @@ class _Book:
     def _close(self, *, goes_on: bool) -> None:
         """Write the page, and begin another. Raises _Full."""
         self.count += 1
-        full = goes_on and self.count == _MOST_PAGES
+        full = goes_on and self.count == MOST_PAGES
         if full:
             self._note(f"The rest is not shown: `--at {self.position}` explains the file from there.")
         self._write(self.page, self.count, goes_on=goes_on and not full)
-        self.page = _Page(_PAGE)
+        self.page = _Page(PAGE)
         if full or self.is_draft:
             raise _Full
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["About", "Modules", "cache_folder", "has_streams", "indexed", "made_by", "modules_of", "unpacked"]
 
-_ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 _COMPILE_SECONDS = 300
 _WHOLE = "whole.json"
 _MODEL = "model.pickle"
@@ -377,14 +377,14 @@ def made_by() -> bytes:
     for file in files:
         status = file.stat()
         facts.update(f"{file.path}\0{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}\0".encode())
-    known = cache_folder() / "index" / f"code-{hashlib.sha256(str(_ROOT).encode()).hexdigest()[:16]}.json"
+    known = cache_folder() / "index" / f"code-{hashlib.sha256(str(ROOT).encode()).hexdigest()[:16]}.json"
     with contextlib.suppress(KeyError, TypeError, ValueError):
         entry = read_entry(known)
         if entry["facts"] == facts.hexdigest():
             return bytes.fromhex(entry["made_by"])
     digest = hashlib.sha256()
     for path in sorted(Path(file.path) for file in files):
-        digest.update(path.relative_to(_ROOT).as_posix().encode())
+        digest.update(path.relative_to(ROOT).as_posix().encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     write_entry(known, {"facts": facts.hexdigest(), "made_by": digest.hexdigest()})
     return digest.digest()
@@ -392,7 +392,7 @@ def made_by() -> bytes:
 
 def _code() -> Iterator[os.DirEntry[str]]:
     """The files of the generator and the runtime."""
-    todo = [str(_ROOT / "generator"), str(_ROOT / "runtime")]
+    todo = [str(ROOT / "generator"), str(ROOT / "runtime")]
     while todo:
         with os.scandir(todo.pop()) as entries:
             for entry in entries:

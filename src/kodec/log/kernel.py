@@ -44,7 +44,7 @@ __all__ = [
 Backend = Literal["native", "pure"]
 T = TypeVar("T")
 
-_KERNELS = tuple(dict.fromkeys(kind.kernel for kind in KAFKA.kinds))
+KERNELS = tuple(dict.fromkeys(kind.kernel for kind in KAFKA.kinds))
 
 
 @cache
@@ -63,7 +63,7 @@ def backend() -> Backend:
     """
     if os.environ.get("KODEC_PURE") == "1" or not is_built():
         return "pure"
-    for kernel in _KERNELS:
+    for kernel in KERNELS:
         _load(kernel)
     return "native"
 
@@ -80,7 +80,7 @@ def _load(kernel: str) -> None:
 def is_built() -> bool:
     """Whether there is a compiled kernel, which may yet fail to import."""
     try:
-        return importlib.util.find_spec(_KERNELS[0]) is not None
+        return importlib.util.find_spec(KERNELS[0]) is not None
     except ModuleNotFoundError:
         return False
 

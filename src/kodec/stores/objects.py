@@ -52,7 +52,7 @@ INDEX_WHOLE = 16 << 20
 """An index of up to so many: brokers make them of 10 MiB, and a search in one reads here and there."""
 _LOOK = 256 << 10
 """What a read elsewhere asks for at least: a round trip takes as long as these bytes."""
-_AHEAD = 8 << 20
+AHEAD = 8 << 20
 _LEAST_AHEAD, _MOST_AHEAD = 3, 8
 """How large the ranges are that are read ahead, and how many: more, if the reader waits for them."""
 _MOST_BEGUN = 4
@@ -60,7 +60,7 @@ _MOST_BEGUN = 4
 _INDEXES = (".index", ".timeindex", ".txnindex")
 
 # What is larger is written in parts of this size, so many at once.
-_AT_ONCE, _PART, _PARTS = 64 << 20, 16 << 20, 2
+AT_ONCE, PART, _PARTS = 64 << 20, 16 << 20, 2
 # With these a request ends, whatever happens, within some two minutes.
 _RETRIES: RetryConfig = {
     "max_retries": 6,
@@ -442,7 +442,7 @@ class ObjectStorage(Files):
 
         try:
             with _translated(path):
-                if isinstance(data, Path) and data.stat().st_size > _AT_ONCE:
+                if isinstance(data, Path) and data.stat().st_size > AT_ONCE:
                     self._create_in_parts(path, data)
                 else:
                     self._store.put(_key(path), data, mode="create", use_multipart=False)
@@ -458,7 +458,7 @@ class ObjectStorage(Files):
         try:
             self.status(path)
         except FileNotFoundError:
-            self._store.put(_key(path), data, use_multipart=True, chunk_size=_PART, max_concurrency=_PARTS)
+            self._store.put(_key(path), data, use_multipart=True, chunk_size=PART, max_concurrency=_PARTS)
             if (now := self.status(path).size) != data.stat().st_size:
                 reason = f"{now} bytes are there of {data.stat().st_size}"
                 raise ReadFailed(reason, errno.EIO, 0, str(path)) from None
@@ -609,7 +609,7 @@ class ObjectFile(PositionedFile):
             # but for the end of a large index, which alone shows its last entry
             position, data = 0, self._get(0, end)
         else:
-            stop = min(end, position + max(size, _AHEAD if reads_on else _LOOK))
+            stop = min(end, position + max(size, AHEAD if reads_on else _LOOK))
             if reads_on:
                 self._read_on(stop)
             data = self._get(position, stop)
@@ -631,7 +631,7 @@ class ObjectFile(PositionedFile):
         if self._ahead:
             pos = self._ahead[-1][1]
         while len(self._ahead) < most and pos < self._known.size:
-            stop = min(pos + _AHEAD, self._known.size)
+            stop = min(pos + AHEAD, self._known.size)
             self._ahead.append((pos, stop, _threads().submit(self._get, pos, stop)))
             pos = stop
         return pos

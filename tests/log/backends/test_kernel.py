@@ -45,14 +45,14 @@ def test_a_kernel_that_does_not_import_is_an_error(monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("KODEC_PURE", raising=False)
     (tmp_path / "broken_kernel.py").write_text("raise ImportError('built for another machine')")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(kernel, "_KERNELS", ("broken_kernel",))
+    monkeypatch.setattr(kernel, "KERNELS", ("broken_kernel",))
     choose = kernel.backend.__wrapped__
     with pytest.raises(ImportError, match="another machine"):
         choose()
     monkeypatch.setenv("KODEC_PURE", "1")
     assert choose() == "pure"
     monkeypatch.delenv("KODEC_PURE")
-    monkeypatch.setattr(kernel, "_KERNELS", ("no_such_package.kernel",))
+    monkeypatch.setattr(kernel, "KERNELS", ("no_such_package.kernel",))
     assert choose() == "pure"
     assert not kernel.is_built()
 

@@ -39,7 +39,7 @@ def _is_in_point(path: Path) -> bool:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture, "_WAIT", 0)
+    monkeypatch.setattr(capture, "WAIT", 0)
 
 
 def point_of(target: object, name: str) -> str:
@@ -94,7 +94,7 @@ def test_a_point_is_read_as_the_log_directory(
 def test_only_what_has_changed_is_read_and_stored(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(capture, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(capture, "RACY_NS", -(10**18))
     target = tmp_path / "backup"
     plan_backup(logs, target).apply()
     read: list[str] = []
@@ -120,7 +120,7 @@ def test_a_file_that_was_just_written_is_read_again(
 ) -> None:
     """Its next change may leave the same times."""
     # however long ago that is on a slow machine
-    monkeypatch.setattr(capture, "_RACY_NS", 10**18)
+    monkeypatch.setattr(capture, "RACY_NS", 10**18)
     target = tmp_path / "backup"
     plan_backup(logs, target).apply()
     (point,) = list_points(target)
@@ -466,7 +466,7 @@ def test_an_object_of_a_killed_process_is_read_before_it_is_used(logs: Path, tmp
 def test_a_missing_object_is_stored_again(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(capture, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(capture, "RACY_NS", -(10**18))
     plan_backup(logs, tmp_path / "backup").apply()
     victim = next((tmp_path / "backup" / "objects" / "orders-0").glob("*.log.*"))
     victim.unlink()

@@ -36,7 +36,7 @@ def _is_in_point(path: Path) -> bool:
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture, "_WAIT", 0)
+    monkeypatch.setattr(capture, "WAIT", 0)
 
 
 @pytest.fixture
@@ -319,7 +319,7 @@ def test_a_disk_that_is_gone_does_not_prevent_the_others_from_being_stored(
 def test_a_disk_that_gives_back_nothing_is_left_after_some_blocks(
     two_topics: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
-    monkeypatch.setattr(capture, "_MOST_BAD_BLOCKS", 1)
+    monkeypatch.setattr(capture, "MOST_BAD_BLOCKS", 1)
     with monkeypatch.context() as patch:
         unreadable(patch, {two_topics / "orders-0" / MIDDLE: (0, 1 << 30)})
         report = plan_backup(two_topics, tmp_path / "backup").apply()
@@ -374,7 +374,7 @@ def test_an_object_that_is_lost_is_seen_and_a_backup_stores_it_again(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(capture, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(capture, "RACY_NS", -(10**18))
     target = tmp_path / "backup"
     plan_backup(two_topics, target).apply()
     (path,) = (target / "objects" / "orders-0").glob(f"{MIDDLE}.*")

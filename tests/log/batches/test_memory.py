@@ -186,7 +186,7 @@ def many(folder: Path, segments: int, batches: int) -> Path:
 
 
 def test_a_recovery_plan_holds_no_indexes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents, "_MOST_IN_MEMORY", 1 << 16)
+    monkeypatch.setattr(contents, "MOST_IN_MEMORY", 1 << 16)
     taken, sizes = [], []
     for segments in (2, 8):
         folder = many(tmp_path / f"{segments}" / "topic-0", segments, 5_000)

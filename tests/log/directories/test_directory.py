@@ -323,7 +323,7 @@ def test_the_note_of_a_clean_shutdown(tmp_path: Path) -> None:
 
 
 def test_a_text_file_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "_MOST_BYTES", 10)
+    monkeypatch.setattr(checkpoints, "MOST_BYTES", 10)
     file = tmp_path / "checkpoint"
     file.write_bytes(b"0\n2\na 0 1\nb 0 1\n")
     with pytest.raises(kodec.errors.LimitExceeded):

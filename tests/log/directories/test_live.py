@@ -174,7 +174,7 @@ def test_a_segment_whose_files_are_being_replaced(tmp_path: Path, monkeypatch: p
             path.rename(f"{path}.deleted")
 
     with monkeypatch.context() as patch:
-        patch.setattr(verification, "_MOMENT", 0.0)
+        patch.setattr(verification, "MOMENT", 0.0)
         assert len(problems(tmp_path)) > 1
     at_the_second_look(monkeypatch, completed)
     assert problems(tmp_path) == []

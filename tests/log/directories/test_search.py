@@ -87,10 +87,10 @@ def looked_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """How batches are checked: one by one, or by the columns of some of them at once, if ever so small."""
     if request.param == "columns":
         pytest.importorskip("pyarrow.compute")
-        for name, number in (("_LEAST", 0), ("_FIRST_HEADS", 2), ("_MOST_HEADS", 5)):
+        for name, number in (("LEAST", 0), ("FIRST_HEADS", 2), ("MOST_HEADS", 5)):
             monkeypatch.setattr(column_search, name, number)
     else:
-        monkeypatch.setattr(column_search, "_LEAST", 1 << 62)
+        monkeypatch.setattr(column_search, "LEAST", 1 << 62)
     return str(request.param)
 
 
@@ -185,7 +185,7 @@ def test_damage_has_one_outcome_however_batches_are_looked_at(
     shuffled(rng, tmp_path / "topic-0")
     path = tmp_path / "topic-0" / f"{0:020d}.log"
     whole = path.read_bytes()
-    monkeypatch.setattr(column_search, "_FIRST_HEADS", 3)
+    monkeypatch.setattr(column_search, "FIRST_HEADS", 3)
     filters = [
         RecordFilter(keys=b"a"),
         RecordFilter(timestamps=(20, 59)),
@@ -206,7 +206,7 @@ def test_damage_has_one_outcome_however_batches_are_looked_at(
         for wanted in filters:
             outcomes = []
             for least in (0, 1 << 62):
-                monkeypatch.setattr(column_search, "_LEAST", least)
+                monkeypatch.setattr(column_search, "LEAST", least)
                 with kodec.PartitionLog(path.parent) as log:
                     outcomes.append(outcome(log, wanted))
             assert outcomes[0] == outcomes[1]

@@ -251,7 +251,7 @@ def test_what_is_no_json(tmp_path: Path, text: bytes) -> None:
 def test_values_of_a_line_are_counted_before_they_are_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes, message: str, piece: int
 ) -> None:
-    monkeypatch.setattr(load, "_AT_ONCE", piece)
+    monkeypatch.setattr(load, "AT_ONCE", piece)
     with pytest.raises(EncodeError) as caught:
         plan_load("x", lambda: [line], tmp_path / "out", limits=kodec.Limits(elements=100)).preview()
     assert message in str(caught.value)

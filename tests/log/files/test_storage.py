@@ -134,8 +134,8 @@ def test_a_file_is_created_whole_and_removed(
     put("other", b"")
     storage = files_of(folder)
     # as large ones are, in parts
-    monkeypatch.setattr(objects, "_AT_ONCE", 5 << 20)
-    monkeypatch.setattr(objects, "_PART", 5 << 20)
+    monkeypatch.setattr(objects, "AT_ONCE", 5 << 20)
+    monkeypatch.setattr(objects, "PART", 5 << 20)
     for size in (0, 1000, (12 << 20) + 1):
         source = tmp_path / "source"
         source.write_bytes(random.Random(size).randbytes(size))
@@ -526,8 +526,8 @@ def test_a_forked_process_is_told_so(server: Server, folder: StorePath) -> None:
 @pytest.fixture
 def in_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A file that is sent in three parts."""
-    monkeypatch.setattr(objects, "_AT_ONCE", 5 << 20)
-    monkeypatch.setattr(objects, "_PART", 5 << 20)
+    monkeypatch.setattr(objects, "AT_ONCE", 5 << 20)
+    monkeypatch.setattr(objects, "PART", 5 << 20)
     path = tmp_path / "source"
     path.write_bytes(random.Random(3).randbytes((12 << 20) + 1))
     return path

@@ -153,7 +153,7 @@ def test_counts_are_those_of_the_rows(given: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("size", [1, 2000, 10**9])
 def test_large_segments_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(count, "_PART", size)
+    monkeypatch.setattr(count, "PART", size)
     for given in ({}, {"offsets": (7, 250)}, {"timestamps": (1_700_000_005_000, 1_700_000_900_000)}):
         assert kodec.count_rows(LOGS, threads=5, **given) == kodec.read_table(LOGS, [], **given).num_rows
 

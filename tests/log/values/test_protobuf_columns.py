@@ -126,6 +126,6 @@ def test_few_bytes_are_no_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     wide = "".join(f"int64 f{number} = {number};" for number in range(1, 201))
     schema = f'syntax = "proto3"; message Rows {{ message Wide {{ {wide} }} repeated Wide rows = 1; }}'
     column = ProtobufColumn(compile_schema(Schema("protobuf", schema), {}), None)
-    monkeypatch.setattr(protobuf_columns, "_MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(protobuf_columns, "MOST_BYTES", 1 << 20)
     found, reasons = column.decode(pa.array([b"\x0a\x00" * 1_000, b"\x0a\x00"], pa.binary()))
     assert found.is_valid().to_pylist() == [False, True] and "its columns may take" in reasons[0]

@@ -203,7 +203,7 @@ def test_comments_and_texts_of_a_proto_are_told_apart() -> None:
 
 def test_the_compiler_has_a_budget(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     """Names that collide: 40 kB took half a minute."""
-    monkeypatch.setattr(protobuf, "_SECONDS", 1)
+    monkeypatch.setattr(protobuf, "SECONDS", 1)
     text = PROTO + "message M {" + "int32 f = 1;" * 20_000 + "}"
     golden(decoded(text, b"", "protobuf").reason)
     monkeypatch.undo()

@@ -292,6 +292,6 @@ def test_while_a_broker_runs(
 ) -> None:
     folder = three(tmp_path / "topic-0")
     happen(folder)
-    monkeypatch.setattr("kodec.log.verification.verify._MOMENT", 0.0)
+    monkeypatch.setattr("kodec.log.verification.verify.MOMENT", 0.0)
     with locked(tmp_path):
         assert_verdict(list(kodec.repair.verify(folder)), ["note: in use", *verdict])

@@ -163,7 +163,7 @@ def test_a_log_that_is_to_be_recovered_or_is_in_use_is_refused(
     log.write_bytes(log.read_bytes()[:-1])
     with pytest.raises(Malformed, match=r"torn tail.*recovered first"):
         add_segments(root, [finished(tmp_path / "b", 4)])
-    monkeypatch.setattr(addition, "_PATIENCE", 0.1)
+    monkeypatch.setattr(addition, "PATIENCE", 0.1)
     lock = f"with locked({str(root)!r}): print(1, flush=True); time.sleep(60)"
     script = f"from kodec.log.files.lock import locked; import time\n{lock}"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as other:

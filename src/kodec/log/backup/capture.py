@@ -54,11 +54,11 @@ from kodec.stores.storage import entry_path
 __all__ = ["ATTEMPTS", "Listing", "Taken", "keep_file", "read_whole", "take_partition"]
 
 ATTEMPTS = 5
-_WAIT = 0.3
+WAIT = 0.3
 _CHUNK = 4 << 20
 # A file that was written so shortly before it was read may change within the same tick of the file system's
 # clock.
-_RACY_NS = 2_000_000_000
+RACY_NS = 2_000_000_000
 _TEMPORARY = (".tmp", ".part", ".lock")
 # What a running broker deletes, or is about to put in place.
 _LEFTOVERS = (".deleted", ".cleaned", ".swap")
@@ -67,7 +67,7 @@ _KEPT_NAME = re.compile(r"[\x20-\x7e]{1,180}")
 _OF_A_PARTITION = (LEADER_EPOCHS, PARTITION_METADATA, QUORUM_STATE, OMITTED_OFFSETS)
 _MOST_OF_A_FILE = 64 << 20
 _BLOCK = 4096
-_MOST_BAD_BLOCKS = 256
+MOST_BAD_BLOCKS = 256
 
 
 class Changed(Exception):
@@ -218,7 +218,7 @@ class _Taker:
             if size <= INLINE:
                 content = content.read_bytes()
         data = content if isinstance(content, bytes) and size <= INLINE else None
-        if identity is not None and time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _RACY_NS:
+        if identity is not None and time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < RACY_NS:
             identity = None
         file = BackupFile(size, digest, status.st_mtime_ns, data, identity)
         if data is None:
@@ -372,8 +372,8 @@ def _chunks_of(source: BinaryIO, path: Path, size: int, omissions: Omissions) ->
                 careful = offset + block
                 continue
             bad += 1
-            if bad > _MOST_BAD_BLOCKS:
-                text = f"more than {_MOST_BAD_BLOCKS} blocks of {_BLOCK} bytes cannot be read"
+            if bad > MOST_BAD_BLOCKS:
+                text = f"more than {MOST_BAD_BLOCKS} blocks of {_BLOCK} bytes cannot be read"
                 raise ReadFailed(text, errno.EIO, offset, str(path)) from None
             begin = offset if begin is None else begin
             data = bytes(block)
@@ -421,7 +421,7 @@ def take_partition(
     reason = ""
     for attempt in range(1, ATTEMPTS + 1):
         if attempt > 1:
-            time.sleep(_WAIT * (attempt - 1))
+            time.sleep(WAIT * (attempt - 1))
             listing = Listing.of(listing.folder)
         is_live = live()
         if listing.swapping and is_live:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["ColumnSearch", "Part", "load_columns"]
 
 # Below that, loading pyarrow takes longer than it saves; and of a segment, looking at columns.
-_MOST_WITHOUT, _LEAST = 64 << 20, 1 << 20
+_MOST_WITHOUT, LEAST = 64 << 20, 1 << 20
 # The headers of so many batches are checked together: few at first, as the caller may want one record.
-_FIRST_HEADS, _MOST_HEADS = 64, 4096
+FIRST_HEADS, MOST_HEADS = 64, 4096
 # Batches at most this number of bytes apart are read together.
 _BRIDGED = 256 << 10
 _HEADS = (
@@ -136,14 +136,14 @@ class ColumnSearch:
 
         Whoever takes a part brings `order` on to its end before asking for the next. Raises OSError.
         """
-        if segment.size - position < _LEAST or self._times.last < self._times.first:
+        if segment.size - position < LEAST or self._times.last < self._times.first:
             return
         reopened = segment.reopened()
         if reopened is None:
             return
         file, end = reopened
         with file:
-            number = _FIRST_HEADS
+            number = FIRST_HEADS
             while (heads := self._heads(file, position, end, segment, number)) is not None:
                 # a batch after it may contradict the last one
                 position, heads = heads["position"][-1].as_py(), heads.slice(0, heads.num_rows - 1)
@@ -152,11 +152,11 @@ class ColumnSearch:
                     yield self._part(file, heads.slice(0, count), segment)
                 if count < heads.num_rows:
                     return
-                number = min(4 * number, _MOST_HEADS)
+                number = min(4 * number, MOST_HEADS)
 
     def parts_back(self, segment: Segment) -> Iterator[Part] | None:
         """All parts of a segment, the last one first; None where something is unusual. Raises OSError."""
-        if segment.size < _LEAST or (reopened := segment.reopened()) is None:
+        if segment.size < LEAST or (reopened := segment.reopened()) is None:
             return None
         file, end = reopened
         with ExitStack() as opened:
@@ -170,7 +170,7 @@ class ColumnSearch:
         """The headers of all batches; None where they are not all, or not in order."""
         import pyarrow as pa
 
-        gathered = self._gathered(file, 0, end, segment, _MOST_HEADS)
+        gathered = self._gathered(file, 0, end, segment, MOST_HEADS)
         heads = [] if gathered is None else list(gathered)
         if not heads or gathered is None or gathered.position != end:
             return None
@@ -182,7 +182,7 @@ class ColumnSearch:
 
     def _parts_back(self, opened: ExitStack, file: BinaryIO, heads: Any, segment: Segment) -> Iterator[Part]:
         with opened:
-            stop, number = heads.num_rows, _FIRST_HEADS
+            stop, number = heads.num_rows, FIRST_HEADS
             first = self._offsets.first
             while stop and (
                 heads["last_offset"][stop - 1].as_py() >= first
@@ -191,7 +191,7 @@ class ColumnSearch:
             ):
                 start = max(stop - number, 0)
                 yield self._part(file, heads.slice(start, stop - start), segment)
-                stop, number = start, min(4 * number, _MOST_HEADS)
+                stop, number = start, min(4 * number, MOST_HEADS)
 
     def _heads(self, file: BinaryIO, position: int, end: int, segment: Segment, number: int) -> Any:
         """The headers of the next batches, at least two; None where there are none."""

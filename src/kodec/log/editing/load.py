@@ -55,7 +55,7 @@ _LINE = 1 << 30
 _CONFIG = LogConfig(segment_bytes=MAX_SEGMENT, segment_ms=_INT64)
 # For each element of the limits: a record is an object with a list of headers and mostly one value in base64.
 _NESTED, _VALUES = 3, 8
-_AT_ONCE = 1 << 20
+AT_ONCE = 1 << 20
 _CUT = "the program that printed the lines did not finish"
 Lines = Iterable[bytes]
 
@@ -465,8 +465,8 @@ def _values_in(line: bytes) -> tuple[int, int]:
     plain = line.replace(b"\\\\", b"").replace(b'\\"', b"")
     nested = values = 0
     in_text = False
-    for start in range(0, len(plain), _AT_ONCE):
-        parts = plain[start : start + _AT_ONCE].split(b'"')
+    for start in range(0, len(plain), AT_ONCE):
+        parts = plain[start : start + AT_ONCE].split(b'"')
         bare = b"".join(parts[in_text::2])
         nested += bare.count(b"[") + bare.count(b"{")
         values += bare.count(b",")

@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 # A line for each of a million partitions takes 64 MiB.
-_MOST_BYTES = 64 << 20
+MOST_BYTES = 64 << 20
 _NUMBER = re.compile(r"-?[0-9]{1,19}")
 _UUID_TEXT = re.compile(r"[A-Za-z0-9_-]{22}")
 
@@ -114,10 +114,10 @@ class _Text:
 
     def __init__(self, path: str | os.PathLike[str], data: bytes | None = None) -> None:
         self.source = str(path)
-        data = read_regular(path, _MOST_BYTES + 1) if data is None else data
-        if len(data) > _MOST_BYTES:
+        data = read_regular(path, MOST_BYTES + 1) if data is None else data
+        if len(data) > MOST_BYTES:
             error = LimitExceeded(
-                "", "text file too large", at=0, need="more", have=_MOST_BYTES, limit="64 MiB of text"
+                "", "text file too large", at=0, need="more", have=MOST_BYTES, limit="64 MiB of text"
             )
             raise error.in_source(self.source)
         self.size = len(data)

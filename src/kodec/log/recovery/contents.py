@@ -7,7 +7,7 @@ from weakref import finalize
 
 __all__ = ["Contents"]
 
-_MOST_IN_MEMORY = 1 << 20
+MOST_IN_MEMORY = 1 << 20
 
 
 class Contents:
@@ -18,7 +18,7 @@ class Contents:
     """
 
     def __init__(self) -> None:
-        self._file = SpooledTemporaryFile(max_size=_MOST_IN_MEMORY)  # noqa: SIM115 - closed by `finalize`
+        self._file = SpooledTemporaryFile(max_size=MOST_IN_MEMORY)  # noqa: SIM115 - closed by `finalize`
         self._end = 0
         finalize(self, self._file.close)
 

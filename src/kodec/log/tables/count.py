@@ -29,7 +29,7 @@ from kodec.runtime.errors import FormatError
 __all__ = ["count_rows"]
 
 # A separate thread is worth it for this many bytes of log.
-_PART = 128 << 20
+PART = 128 << 20
 _COLUMNS = (
     "position",
     "size",
@@ -111,8 +111,8 @@ def count_rows(
 def _parts(piece: Piece, most: int, limits: Limits) -> Iterator[tuple[int, int | None]]:
     """A large segment in parts, from one batch up to another one, if its index locates them."""
     files, start = piece.files, 0
-    if files.index is not None and files.size >= 2 * _PART:
-        number = min(most, files.size // _PART)
+    if files.index is not None and files.size >= 2 * PART:
+        number = min(most, files.size // PART)
         with suppress(FormatError), Segment(files, limits) as segment:
             step = (segment.next_offset - files.base_offset) // number
             for index in range(1, number):

@@ -323,9 +323,9 @@ def _compiled_apart(folder: str) -> bytes:
     paths = os.pathsep.join(filter(None, sys.path))
     command = [sys.executable, "-I", "-c", _COMPILE, str(Path(folder, _MAIN)), folder, paths]
     try:
-        process = subprocess.run(command, capture_output=True, check=False, timeout=_SECONDS)
+        process = subprocess.run(command, capture_output=True, check=False, timeout=SECONDS)
     except subprocess.TimeoutExpired:
-        raise TimeoutError(f"compiling it takes more than {_SECONDS} s") from None
+        raise TimeoutError(f"compiling it takes more than {SECONDS} s") from None
     if process.returncode:
         raise ValueError(
             process.stderr.decode("utf-8", "replace") or f"the compiler ended with {process.returncode}"
@@ -333,7 +333,7 @@ def _compiled_apart(folder: str) -> bytes:
     return process.stdout
 
 
-_FEW_BYTES, _SECONDS = 4_096, 20
+_FEW_BYTES, SECONDS = 4_096, 20
 _COMPILE = """
 import os, sys
 sys.path[:] = sys.argv[3].split(os.pathsep)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ProtobufColumn"]
 
 # The most bytes of messages in columns: in lists of wide messages two bytes may become very many.
-_MOST_BYTES = 1 << 30
+MOST_BYTES = 1 << 30
 
 # Few enough messages for the caches, and to start no garbage collection.
 _AT_ONCE = 512
@@ -191,8 +191,8 @@ def _offsets(values: list[Any], cells: int) -> Any:
 
     Raises ValueError for more cells than may be.
     """
-    if 8 * cells > _MOST_BYTES:
-        raise ValueError(f"its columns may take {8 * cells} bytes, more than {_MOST_BYTES}")
+    if 8 * cells > MOST_BYTES:
+        raise ValueError(f"its columns may take {8 * cells} bytes, more than {MOST_BYTES}")
     sizes = (0 if value is None else len(value) for value in values)
     return pyarrow().array(accumulate(sizes, initial=0), pyarrow().int32())
 

@@ -50,7 +50,7 @@ from kodec.runtime.errors import FormatError
 from kodec.stores.storage import StorePath, if_there
 
 # A broker has renamed the files of a segment, or created an index, long before.
-_MOMENT = 0.1
+MOMENT = 0.1
 _MOST_LOOKS = 10
 _BOOTSTRAP = "bootstrap.checkpoint"
 # The version of meta.properties in KRaft, where topics are known by their ids.
@@ -281,7 +281,7 @@ def verify_partition(
     orphans = files.orphans
     if live and orphans:
         # a broker deletes a segment file by file
-        time.sleep(_MOMENT)
+        time.sleep(MOMENT)
         orphans = [
             orphan for orphan in orphans if orphan.exists() and not orphan.with_suffix(".log").exists()
         ]
@@ -549,7 +549,7 @@ def _recheck(
             if last or all(problem.note for problem in problems) or previous == (files, problems):
                 return trial, problems
             previous = files, problems
-        time.sleep(_MOMENT)
+        time.sleep(MOMENT)
     raise AssertionError("the last look returns or raises")
 
 

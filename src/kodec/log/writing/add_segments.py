@@ -47,7 +47,7 @@ __all__ = [
 JOURNAL = "kodec-sink.json"
 """The additions of each query, and the moves still to be made."""
 
-_PATIENCE = 30.0
+PATIENCE = 30.0
 _PAUSE = 0.05
 _KINDS = ("log", *INDEXES)
 # Named after the log directory, which may have been renamed since.
@@ -137,7 +137,7 @@ def _is_of_an_addition(source: str, target: str) -> bool:
 @contextmanager
 def _waiting_for(root: Path) -> Iterator[None]:
     """The lock of the log directory; waits for other additions."""
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + PATIENCE
     while True:
         lock = locked(root)
         try:

@@ -60,7 +60,7 @@ __all__ = [
 _ROW_GROUP_BYTES = 64 * 2**20
 
 # A thread's share of a log; smaller ones are not split.
-_LEAST_TASK = 16 << 20
+LEAST_TASK = 16 << 20
 
 # The contents of the files of a finished task.
 _FACTS = "facts.json"
@@ -489,7 +489,7 @@ def export(
     threads = options.threads or cores()
     if engine == "local" and source.task_bytes is None:
         # a thread each, but no tasks that are hardly worth a file
-        enough = sum(part.segment.size for part in listed) // _LEAST_TASK
+        enough = sum(part.segment.size for part in listed) // LEAST_TASK
         source = replace(source, min_tasks=max(1, min(threads, enough)))
     tasks = tasks_of(source, listed)
     say(_what_there_is(listed, len(tasks)))

@@ -29,7 +29,7 @@ from kodec.pipeline.workers import TASK_BYTES, Engine, workers
 __all__ = ["VerifySummary", "verify"]
 
 # A topic-partition that is larger is divided, if it is also more than one task's share.
-_WHOLE_BYTES = TASK_BYTES
+WHOLE_BYTES = TASK_BYTES
 _TASKS = 1000
 
 
@@ -111,7 +111,7 @@ def _parts(checks: Sequence[Check], engine: Engine) -> list[_Part]:
     parts = [_Part.of(check) for check in checks]
     if engine == "local":
         return parts
-    large = max(_WHOLE_BYTES, sum(sum(part.sizes) for part in parts) // _TASKS)
+    large = max(WHOLE_BYTES, sum(sum(part.sizes) for part in parts) // _TASKS)
     return [
         part.divided()
         if part.check.kind == "partition" and not part.check.live and sum(part.sizes) > large
