@@ -225,6 +225,16 @@ class Message(messages.Message):
     so LZ4 libraries reject the frame. This is the codec `lz4_legacy`.
     """
 
+    def __eq__(self, other: object) -> bool:
+        return messages.alike(
+            self,
+            other,
+            (
+                "len_key",
+                "len_value",
+            ),
+        )
+
 
 def checksum_of_message(buf: bytes, pos: int, end: int) -> tuple[int, int]:
     """The position and the right value of the checksum of the `message` in `buf[pos:end]`."""

@@ -343,6 +343,7 @@ class RecordBatch(messages.Message):
             (
                 "last_offset_delta",
                 "max_timestamp",
+                "num_records",
             ),
         )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.dataclass import dataclass, field
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -97,13 +97,16 @@ class Element(messages.Message):
     PLACES: ClassVar[dict[str, tuple[int, str]]] = {"len_value": (0, ">i"), "value": (4, "")}
     """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
-    len_value: int = field(default=REQUIRED, compare=False)
+    len_value: int = REQUIRED
     """Length of the value."""
 
     value: SideValue = REQUIRED
     """The value."""
 
     _computed: ClassVar[tuple[str, ...]] = ("len_value",)
+
+    def __eq__(self, other: object) -> bool:
+        return messages.alike(self, other, ("len_value",))
 
 
 def read_element(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Element, int]:
@@ -160,13 +163,16 @@ class JoinValues(messages.Message):
     strategy: int = REQUIRED
     """Always 1, each element has its own length."""
 
-    num_values: int = field(default=REQUIRED, compare=False)
+    num_values: int = REQUIRED
     """Number of values."""
 
     values: list[Element] = REQUIRED
     """The values, the oldest first."""
 
     _computed: ClassVar[tuple[str, ...]] = ("num_values",)
+
+    def __eq__(self, other: object) -> bool:
+        return messages.alike(self, other, ("num_values",))
 
 
 def read_join_values(

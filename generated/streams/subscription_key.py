@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.dataclass import dataclass, field
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -46,7 +46,7 @@ class SubscriptionKey(messages.Message):
     PLACES: ClassVar[dict[str, tuple[int, str]]] = {"len_foreign_key": (0, ">i"), "foreign_key": (4, "")}
     """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
-    len_foreign_key: int = field(default=REQUIRED, compare=False)
+    len_foreign_key: int = REQUIRED
     """Length of `foreign_key`."""
 
     foreign_key: bytes = REQUIRED
@@ -56,6 +56,9 @@ class SubscriptionKey(messages.Message):
     """Key of the left row, in the format of its own serializer."""
 
     _computed: ClassVar[tuple[str, ...]] = ("len_foreign_key",)
+
+    def __eq__(self, other: object) -> bool:
+        return messages.alike(self, other, ("len_foreign_key",))
 
 
 def read_subscription_key(

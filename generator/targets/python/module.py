@@ -91,7 +91,6 @@ class Module(Types):
         docs = {each.id: each.doc for each in struct.fields}
         for spec in struct.fields:
             docs |= {tag.id: tag.doc for tag in tagged_section(self.model, spec) or ()}
-        always = printer.ranged | {each.name for each in printer.unit.derived if not each.given}
         for each in printer.unit.fields:
             doc = docs[each.name]
             if each.type == SECTION and not doc:
@@ -99,7 +98,7 @@ class Module(Types):
             text = printer.fields[each.name]
             if each.kept:
                 initial = text.initial
-                if each.name in always:
+                if each.name in printer.ranged:
                     # computed whatever it is
                     initial = f"field(default={initial}, compare=False)"
                 yield Attribute(attribute(each.name), text.annotation, initial, docstring(doc, "    "))

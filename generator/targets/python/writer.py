@@ -417,8 +417,8 @@ class Writer(Printer):
     @property
     def computed_where_null(self) -> list[str]:
         """The fields of objects that are computed where they are None."""
-        elements = [each.name for each in self.unit.derived if each.kind in ("last", "most")]
-        return [*self.blanks, *(attribute(each) for each in elements if each in self.kept)]
+        derived = [each.name for each in self.unit.derived if each.name in self.kept]
+        return list(dict.fromkeys([*self.blanks, *map(attribute, derived)]))
 
     # -- switches ---------------------------------------------------------------------------------
 
