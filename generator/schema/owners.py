@@ -95,10 +95,6 @@ class Owner:
         return self.name.replace("::", ".")
 
     @property
-    def is_root(self) -> bool:
-        return self.name == self.unit.id
-
-    @property
     def fields(self) -> list[Node]:
         seq = self.node.get("seq")
         return [] if seq is None else [item for item in seq.items if isinstance(item.value, dict)]

@@ -44,6 +44,7 @@ LIBRARIES = ("-lz", "-lzstd", "-lm")
 
 def build(schemas: Path, folder: Path, compiler: str = "cc", flags: Sequence[str] = SANITIZED) -> list[str]:
     """The command that runs the program; the compiler had nothing to say of the library."""
+    folder.mkdir(parents=True, exist_ok=True)
     for name in ("testee.c", "testee.h"):
         shutil.copyfile(HERE / name, folder / name)
     (folder / "types.c").write_text(table(schemas))
