@@ -1,4 +1,4 @@
-"""What the templates of C, Rust and TypeScript ask of a unit of the plan."""
+"""What the templates of C and Rust ask of a unit of the plan."""
 
 from __future__ import annotations
 
