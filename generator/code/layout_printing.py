@@ -12,9 +12,11 @@ from kodec.generator.code.typed import (
     Code,
     Elements,
     Run,
+    Section,
     Statement,
     Switch,
     Tags,
+    Unpacked,
     Walk,
     Within,
 )
@@ -42,6 +44,10 @@ class LayoutPrinter(CodePrinter):
                 yield from self.tags(each)
             case Bytes():
                 yield from self.bytes(each)
+            case Unpacked():
+                yield from self.unpacked(each)
+            case Section():
+                yield from self.section(each)
             case _:
                 yield from super()._statement(each)
 
@@ -67,7 +73,25 @@ class LayoutPrinter(CodePrinter):
     def bytes(self, each: Bytes) -> Iterator[str]: ...
 
     @abstractmethod
-    def of_held(self, code: Code, of: Code) -> str: ...
+    def unpacked(self, each: Unpacked) -> Iterator[str]: ...
+
+    @abstractmethod
+    def section(self, each: Section) -> Iterator[str]: ...
+
+    @abstractmethod
+    def of_held(self, code: Code, of: Code, name: str) -> str: ...
+
+    @abstractmethod
+    def of_make(self, code: Code, unit: str, members: tuple[tuple[str, Code], ...]) -> str: ...
+
+    @abstractmethod
+    def of_return(self, code: Code, value: Code) -> str: ...
+
+    @abstractmethod
+    def of_text(self, code: Code, io: Code, name: str, size: Code | None, encoding: str) -> str: ...
+
+    @abstractmethod
+    def of_fit(self, code: Code, name: Code, value: Code, width: int) -> str: ...
 
     @abstractmethod
     def of_sign(self, code: Code, op: str, of: Code) -> str: ...
@@ -94,19 +118,22 @@ class LayoutPrinter(CodePrinter):
     def of_nth(self, code: Code, name: str) -> str: ...
 
     @abstractmethod
-    def of_put(self, code: Code, wire: str, order: str, value: Code) -> str: ...
+    def of_put(self, code: Code, wire: str, order: str, value: Code, name: Code) -> str: ...
 
     @abstractmethod
-    def of_put_varint(self, code: Code, wire: str, value: Code) -> str: ...
+    def of_put_varint(self, code: Code, wire: str, value: Code, name: Code) -> str: ...
+
+    @abstractmethod
+    def of_bits_of_parts(self, code: Code, *parts: tuple[Code, int]) -> str: ...
 
     @abstractmethod
     def of_put_bits(self, code: Code, size: int, order: str, value: Code) -> str: ...
 
     @abstractmethod
-    def of_append(self, code: Code, data: Code) -> str: ...
+    def of_append(self, code: Code, data: Code, name: Code, encoding: str) -> str: ...
 
     @abstractmethod
-    def of_patch(self, code: Code, place: Code, wire: str, order: str, value: Code) -> str: ...
+    def of_patch(self, code: Code, place: Code, wire: str, order: str, value: Code, name: Code) -> str: ...
 
     @abstractmethod
     def of_write(self, code: Code, unit: str, value: Code, given: tuple[Code, ...], name: Code) -> str: ...
@@ -122,18 +149,6 @@ class LayoutPrinter(CodePrinter):
 
     @abstractmethod
     def of_fail(self, code: Code, name: Code, reason: str, have: Code | None) -> str: ...
-
-    @abstractmethod
-    def of_section(self, code: Code, name: str, unknown: Code) -> str: ...
-
-    @abstractmethod
-    def of_begin(self, code: Code, section: Code, number: int) -> str: ...
-
-    @abstractmethod
-    def of_end(self, code: Code, section: Code) -> str: ...
-
-    @abstractmethod
-    def of_closed(self, code: Code, section: Code) -> str: ...
 
     @abstractmethod
     def of_field(self, code: Code, owner: Code, unit: str, name: str) -> str: ...

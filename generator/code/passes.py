@@ -15,10 +15,12 @@ from kodec.generator.code.typed import (
     If,
     Items,
     Let,
+    Section,
     Set,
     Statement,
     Switch,
     Tags,
+    Unpacked,
     Walk,
     Within,
     codes_in,
@@ -27,7 +29,7 @@ from kodec.generator.parts import fields_of
 from kodec.generator.plan.values import OCTETS
 from kodec.generator.wire import WIRE
 
-__all__ = ["blocks_of", "tidy", "with_blocks"]
+__all__ = ["blocks_of", "statements_in", "tidy", "with_blocks"]
 
 Block = tuple[Statement, ...]
 
@@ -51,7 +53,9 @@ def blocks_of(statement: Statement) -> tuple[Block, ...]:
             return (*(body for _, body in cases), other)
         case Tags(cases=cases):
             return tuple(body for _, _, body in cases)
-        case Within() | Elements() | Walk() | Bytes() | Items():
+        case Section(_, _, tags):
+            return tuple(block for _, _, *blocks in tags for block in blocks)
+        case Within() | Elements() | Walk() | Bytes() | Unpacked() | Items():
             return (statement.body,)
     return ()
 
@@ -67,7 +71,10 @@ def with_blocks(statement: Statement, blocks: tuple[Block, ...]) -> Statement:
         case Tags(cases=cases):
             pairs = zip(cases, blocks, strict=True)
             return replace(statement, cases=tuple((tag, test, body) for (tag, test, _), body in pairs))
-        case Within() | Elements() | Walk() | Bytes() | Items():
+        case Section(_, _, tags):
+            inner = zip(tags, blocks[::2], blocks[1::2], strict=True)
+            return replace(statement, tags=tuple((tag[0], tag[1], one, two) for tag, one, two in inner))
+        case Within() | Elements() | Walk() | Bytes() | Unpacked() | Items():
             return replace(statement, body=blocks[0])
     return statement
 
@@ -83,6 +90,8 @@ def _own(statement: Statement) -> Iterator[Code]:
             continue
         if name == "cases":
             part = tuple(each for case in part for each in case[:-1])
+        if name == "tags":
+            part = tuple(tag[1] for tag in part)
         yield from codes_in(part)
 
 
@@ -128,9 +137,12 @@ def _joined(code: Block, uses: Counter[str]) -> Block:
     for each in code:
         each = with_blocks(each, tuple(_joined(block, uses) for block in blocks_of(each)))
         before = found[-1] if found else None
-        if isinstance(before, Let) and before.value.op in ("on", "checksum") and uses[before.name] == 1:
+        if isinstance(before, Let) and before.value.args[:1] == ("take",) and uses[before.name] == 1:
             local = Code("var", (before.name,), before.value.type)
-            if isinstance(each, (Let, Set, Do)) and local in set(_own(each)):
+            own = set(_own(each))
+            # a position is where it stands once they are read
+            is_plain = all(part.op != "pos" for part in own)
+            if isinstance(each, (Let, Set, Do)) and local in own and is_plain:
                 found[-1] = _replaced(each, local, before.value)
                 continue
         found.append(each)
@@ -146,3 +158,11 @@ def _replaced(statement: Let | Set | Do, local: Code, value: Code) -> Statement:
         return tuple(map(change, part)) if isinstance(part, tuple) else part
 
     return replace(statement, value=change(statement.value))
+
+
+def statements_in(code: Iterable[Statement]) -> Iterator[Statement]:
+    """All statements, with those inside others."""
+    for each in code:
+        yield each
+        for block in blocks_of(each):
+            yield from statements_in(block)

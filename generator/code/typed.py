@@ -51,11 +51,13 @@ __all__ = [
     "LayoutCode",
     "Let",
     "Run",
+    "Section",
     "Set",
     "Statement",
     "Switch",
     "Tags",
     "UnitCode",
+    "Unpacked",
     "Walk",
     "Within",
     "codes_in",
@@ -67,6 +69,8 @@ __all__ = [
 ]
 
 LONG, ULONG, REAL = Whole(-(1 << 63), (1 << 63) - 1), Whole(0, (1 << 64) - 1), Real(64)
+SAFE = Whole(1 - (1 << 53), (1 << 53) - 1)
+"""Whole numbers that a floating-point number of 64 bits holds exactly."""
 PLACE = Named("place")
 """A place in the bytes that are read or written."""
 
@@ -90,10 +94,9 @@ FUNCTIONS: Mapping[str, str] = {
     "exactly": "an error unless a number is another: NAME, AT, HAVE, NEED",
     "at_least": "the same, or more",
     "verifies": "whether what follows from the elements of a list is compared",
-    "unpack": "a reader of what compressed bytes hold: NAME, CODEC, BYTES, AT",
-    "took": "an error unless that reader is at its end: READER, NAME, CODEC, AT",
     **dict.fromkeys(VARINTS, "a number of variable width: NAME"),
     "size_of": "how many elements or bytes a value has",
+    "characters": "how many characters a text has",
     "floor_div": "a quotient, rounded down",
     "floor_mod": "what is left then",
     "bits_of": "the number in bytes of which there is no such type: BYTES, whether they are LITTLE-endian",
@@ -156,7 +159,11 @@ class Code:
 
     | op | args |
     |---|---|
-    | held | a value that may be null, where it is not |
+    | held | a value that may be null, where it is not; the field's name for errors |
+    | make | an object: its unit, (field, value) of each |
+    | return | what a reader gives |
+    | text | the stream, name, size or None, encoding |
+    | fit | a number that must fit a width: the field's name, value, width |
     | sign | `-` or `~`, and a number |
     | zero | of a UUID |
     | new | an object with its defaults |
@@ -165,15 +172,14 @@ class Code:
     | nth | what errors call the element of a list of this name |
     | put | a number: wire type, order, value |
     | put_varint | wire type, value |
+    | bits_of_parts | (number, by how much it is shifted) of each part |
     | put_bits | a number of this many bytes, its order, value |
-    | append | bytes, text or a UUID |
+    | append | bytes, or text in an encoding: these, the field's name, the encoding or nothing |
     | patch | a number at a place: that, wire type, order, value |
     | write | an object of a unit, arguments, the field's name for errors |
     | pack | bytes compressed: the field's name, the codec's, the bytes |
     | checksum | of what was written from a place to another one, or to here: function, both |
     | fail | ends the writer: the field's name, the reason, the value or None |
-    | section, begin, end, closed | a tagged section that is written: its local; the name and what is unknown;
-      the number of a tag |
     """
 
     op: str
@@ -255,7 +261,7 @@ class Elements:
     """A list that is read into `target`: `body` sets the element, errors in it are of `name` and its index.
 
     There are `count` of them, or as many as there are until `until` holds of one, or up to the end; then
-    elements without bytes are an error.
+    elements without bytes are an error. `declares`: the list is a new local.
     """
 
     target: Code
@@ -264,13 +270,15 @@ class Elements:
     count: Code | None
     until: Code | None
     body: tuple[Statement, ...]
+    declares: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The elements of a list that is written."""
+    """The elements of the list `name` that is written."""
 
     target: Code
+    name: str
     body: tuple[Statement, ...]
 
 
@@ -302,7 +310,43 @@ class Items:
     is_indexed: bool
 
 
-Statement = Let | Set | Do | If | Each | Run | Switch | Within | Elements | Walk | Tags | Bytes | Items
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """Compressed bytes, which start `at` a place: `body` reads from `inner` all that they hold."""
+
+    name: str
+    codec: Code
+    data: Code
+    at: Code
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A tagged section that is written: unknown tags, and (number, test, checks, statements) of each."""
+
+    name: str
+    unknown: Code
+    tags: tuple[tuple[int, Code, tuple[Statement, ...], tuple[Statement, ...]], ...]
+
+
+Statement = (
+    Let
+    | Set
+    | Do
+    | If
+    | Each
+    | Run
+    | Switch
+    | Within
+    | Elements
+    | Walk
+    | Tags
+    | Bytes
+    | Unpacked
+    | Section
+    | Items
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +386,21 @@ class UnitCode:
     instances: tuple[InstanceCode, ...]
     checks: tuple[Statement, ...] = ()
     is_local: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """What a language has its own way for.
+
+    Attributes:
+        built: objects are made of locals when all is read; else they are filled where they are kept.
+        narrow: numbers are computed in `SAFE` where that holds them; else all in 64 bits.
+        checked: what writes a number refuses one that does not fit.
+    """
+
+    built: bool = False
+    narrow: bool = False
+    checked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,17 @@ from kodec.generator.code.lower_write import writer_of
 from kodec.generator.code.typed import (
     LONG,
     PLACE,
-    ULONG,
+    SAFE,
     Bytes,
     Code,
     Do,
     If,
     LayoutCode,
     Let,
+    Section,
     Set,
     Statement,
+    Style,
     Walk,
     stored,
 )
@@ -40,7 +42,7 @@ from kodec.generator.code.typed_layouts import (
     result_of,
     wire_type,
 )
-from kodec.generator.code.typed_values import call, constant
+from kodec.generator.code.typed_values import constant
 from kodec.generator.plan.steps import Derived, Packed, Program, Unit
 from kodec.generator.plan.values import (
     ANY,
@@ -68,11 +70,14 @@ __all__ = ["layouts_of"]
 _NUMBERED = (1, 2, 4, 8)
 
 
+_Bits = tuple[int, int, Code, str]
+
+
 class LayoutWriting(LayoutValues):
     """How a unit is written."""
 
-    def __init__(self, program: Program, unit: Unit) -> None:
-        super().__init__(program, unit, writing=True)
+    def __init__(self, program: Program, unit: Unit, style: Style) -> None:
+        super().__init__(program, unit, style, writing=True)
         self.io = self.own = Code("var", ("b",), STREAM)
         # the list whose element is written, and what is known of the type of a value
         self._list = ""
@@ -81,6 +86,8 @@ class LayoutWriting(LayoutValues):
         # the local that is true where there is something to compress
         self._content = ""
         self._counted: list[Code] = []
+        self._encodings: dict[str, str] = {}
+        self._parts: dict[str, _Bits] = {}
 
     def body(self) -> tuple[Statement, ...]:
         return self.function(writer_of(self.unit))
@@ -148,34 +155,29 @@ class LayoutWriting(LayoutValues):
         self.known["item"], self._list = self.item, each.name
         body = self.block(each.body)
         self.item, self.index, self._list = around
-        self.made.append(Walk(target, body))
+        self.made.append(Walk(target, each.name, body))
 
     def _tags(self, each: ir.EachTag) -> None:
-        unknown = self.place(each.section.name)
-        section = self.local("section", SECTION)
-        self.made.append(Let(section.args[0], Code("section", (each.section.name, unknown), SECTION)))
+        tags = []
         for tag, body in sorted(each.tags, key=lambda pair: pair[0].number):
             field = self.place(tag.name)
-            test = self.differs(field, tag.default)
-            around, self.made = self.made, []
+            test, fails = self.differs(field, tag.default), list[Statement]()
             if tag.versions is not None:
                 known = self.in_versions(tag.versions)
                 if self.unit.field(tag.name).droppable:
                     test = both(test, known)
                 else:
+                    around, self.made = self.made, fails
                     self.when(negated(known), (self.fail(tag.name, "not in this version", field),))
-            self.do("begin", section, tag.number)
-            self.made += self.block(body)
-            self.do("end", section)
-            inner, self.made = tuple(self.made), around
-            self.when(test, inner)
-        self.do("closed", section)
+                    self.made = around
+            tags.append((tag.number, test, tuple(fails), self.block(body)))
+        self.made.append(Section(each.section.name, self.place(each.section.name), tuple(tags)))
 
     def _item(self, value: Any) -> Code:
         match value:
             case Op("distance", (start, _, plus)):
                 end = self._place_of(value.args[1])
-                length = self.local("length", LONG)
+                length = self.local("length", self.whole())
                 size = self.distance(start.name.removeprefix("start_of_"), end, plus)
                 self.made.append(Let(length.args[0], size))
                 return length
@@ -206,8 +208,9 @@ class LayoutWriting(LayoutValues):
                 self.made.append(Let(name, self.position(plus)))
             case Op("encoded", (of, encoding, shown)):
                 self.known[name] = self.typed(of, TEXT if encoding else OCTETS, shown)
+                self._encodings[name] = encoding
             case Op("as_bits", (shift, width, of, shown)):
-                self.known[name] = self._bits(shift, width, self._there(self.code(of)), shown)
+                self._parts[name] = shift, width, self._there(self.code(of)), shown
             case Op("is_of", (unit, of)):
                 self.known[name] = self._is_of(self.code(of), result_of(self.units[unit]))
             case Op("count_of" | "since") if name.startswith("held_of_"):
@@ -223,26 +226,25 @@ class LayoutWriting(LayoutValues):
             case _:
                 self.known[name] = self.code(value)
 
-    @staticmethod
-    def _held_of(name: str) -> Code:
-        return Code("var", (f"held_of:{name.removeprefix('held_of_')}",), LONG)
+    def _held_of(self, name: str) -> Code:
+        return Code("var", (f"held_of:{name.removeprefix('held_of_')}",), self.whole())
 
     def _held(self, name: str) -> None:
         """How many bytes or elements a field has, which may not be there."""
         late = self.unit.late_size(name.removeprefix("held_of_"))
         assert late is not None
         if late.optional:
-            self.made.append(Let(self._held_of(name).args[0], constant(-1)))
+            self.made.append(Let(self._held_of(name).args[0], self.as_(constant(-1), self.whole())))
 
     def _size(self, op: Op) -> Code:
         match op:
             case Op("length_of", (data,)):
-                return call("size_of", LONG, self.known[data.name])
+                return self.size_of(self.known[data.name])
             case Op("count_of", (value, _)):
-                return call("size_of", LONG, self._there(self.code(value)))
+                return self.size_of(self.code(value))
             case Op("since", (start,)):
                 size = Code("op", ("-", self.position(), self.known[start.name]), PLACE)
-                return Code("convert", (size,), LONG)
+                return Code("convert", (size,), self.whole())
         raise TypeError(op)
 
     # -- operations -------------------------------------------------------------------------------
@@ -258,11 +260,11 @@ class LayoutWriting(LayoutValues):
                 self._missing(value, spec, nullable)
             case Op("put", (wire, order, value, name)):
                 number = self._number_of(value, wire, name)
-                self.do("put", wire, order, number)
+                self.do("put", wire, order, number, self.name(name))
             case Op("put_varint", (wire, value, name)):
-                self.do("put_varint", wire, self._number_of(value, wire, name))
+                self.do("put_varint", wire, self._number_of(value, wire, name), self.name(name))
             case Op("put_bits", (size, order, parts)):
-                self._put_bits(size, order, [self.known[each.name] for each in parts])
+                self._put_bits(size, order, [self._parts[each.name] for each in parts])
             case Op("append", (value, name)):
                 self._append(value, name)
             case Op("write", (unit, value, arguments, _)):
@@ -270,23 +272,23 @@ class LayoutWriting(LayoutValues):
             case Op("otherwise", (value, stored, lacking, name)):
                 self._otherwise(self.code(value), stored, lacking, name)
             case Op("settle", (have, (value, _, _), name, reason, _)):
-                size, need = self._size(have), self.long(value)
+                size, need = self.together(self._size(have), self.code(value))
                 wrong = Code("op", ("!=", size, need), FLAG)
                 self.when(wrong, (self.fail(name, reason, size),))
             case Op("late", (name, held, value, counted)):
                 have = self._held_of(held.name)
-                wrong = Code("op", ("!=", have, self.long(value)), FLAG)
+                wrong = Code("op", ("!=", *self.together(have, self.code(value))), FLAG)
                 late = self.unit.late_size(name)
                 assert late is not None
                 if late.optional:
-                    wrong = both(Code("op", (">=", have, constant(0)), FLAG), wrong)
+                    wrong = both(Code("op", (">=", have, self.as_(constant(0), have.type)), FLAG), wrong)
                 reason = "wrong number of elements" if counted else "wrong size"
                 self.when(wrong, (self.fail(self._in_errors(name), reason, have),))
             case Op("patch", (place, wire, order, _, name)):
                 assert self.item is not None
-                if self.item.type == LONG:
+                if self.item.type == self.whole():
                     self._in_range(self.item, wire, name)
-                self.do("patch", self._mark(place), wire, order, self.item)
+                self.do("patch", self._mark(place), wire, order, self.item, self.name(name))
             case Op("is_object" | "want" | "choose"):
                 pass
             case _:
@@ -332,46 +334,51 @@ class LayoutWriting(LayoutValues):
         if isinstance(code.type, OneOf) and kind not in code.type.types:
             kind = next((each for each in code.type.types if isinstance(each, EnumOf)), kind)
         found = self.typed(value, kind, name)
-        if found.op == "var" and found.type == LONG:
+        if found.op == "var" and found.type in (LONG, SAFE):
             self._in_range(found, wire, name)
         return found
 
     def _in_range(self, number: Code, wire: str, name: str) -> None:
         kind = wire_type(wire)
-        if WIRE[wire].bits < 64:
+        if WIRE[wire].bits < 64 and not self.style.checked:
             narrow = Code("convert", (Code("convert", (number,), kind),), LONG)
             wrong = Code("op", ("!=", number, narrow), FLAG)
             self.when(wrong, (self.fail(name, "out of range", number),))
 
-    def _bits(self, shift: int, width: int, of: Code, name: str) -> Code:
-        number = self.as_(of, ULONG)
-        if of.type != FLAG:
-            too_large = Code("op", (">=", number, Code("const", (1 << width,), ULONG)), FLAG)
-            if width < 64:
-                self.when(too_large, (self.fail(name, f"does not fit {width} bits", number),))
-        return Code("op", ("<<", number, Code("const", (shift,), ULONG)), ULONG) if shift else number
-
-    def _put_bits(self, size: int, order: str, parts: list[Code]) -> None:
-        found, *rest = parts
-        for each in rest:
-            found = Code("op", ("|", found, each), ULONG)
+    def _put_bits(self, size: int, order: str, parts: list[_Bits]) -> None:
+        """Bits that share bytes, as one number."""
+        kind = self.of_bits(size)
+        numbers = tuple((self._fitting(of, width, name, kind), shift) for shift, width, of, name in parts)
+        found = Code("bits_of_parts", numbers, kind)
+        shown = Code("const", (parts[0][3],), TEXT)
         if size in _NUMBERED:
-            self.do("put", f"u{size}", order, found)
+            self.do("put", f"u{size}", order, found, shown)
         else:
             self.do("put_bits", size, order, found)
 
+    def _fitting(self, of: Code, width: int, name: str, kind: Whole) -> Code:
+        """A number that must fit a width in bits."""
+        if self.style.checked:
+            return Code("fit", (self.name(name), of, width), kind)
+        number = self.as_(of, kind)
+        if of.type != FLAG and width < 64:
+            too_large = Code("op", (">=", number, Code("const", (1 << width,), kind)), FLAG)
+            self.when(too_large, (self.fail(name, f"does not fit {width} bits", number),))
+        return number
+
     def _append(self, value: Any, name: str) -> None:
+        encoding = ""
         match value:
             case Op("sized", (size, of, shown)):
                 data = self.typed(of, OCTETS, shown)
-                have = call("size_of", LONG, data)
-                wrong = Code("op", ("!=", have, constant(size)), FLAG)
+                have = self.size_of(data)
+                wrong = Code("op", ("!=", have, self.as_(constant(size), have.type)), FLAG)
                 self.when(wrong, (self.fail(shown, f"needs {size} bytes", have),))
-                self.do("append", data)
-            case Local(name):
-                self.do("append", self._there(self.known[name]))
+            case Local(local):
+                data, encoding = self._there(self.known[local]), self._encodings.get(local, "")
             case _:
-                self.do("append", self._there(self.code(value)))
+                data = self._there(self.code(value))
+        self.do("append", data, self.name(name), encoding)
 
     def _write(self, unit: str, value: Value | Local, arguments: Iterable[Value], name: str) -> None:
         inner, found = self.units[unit], self.code(value)
@@ -390,10 +397,10 @@ class LayoutWriting(LayoutValues):
             if lacking:
                 wrong = (If(self.there_is(value), wrong),)
             data = Code("cast", (value,), OCTETS)
-            put = (Do(Code("append", (data,), ANY)),)
+            put = (Do(Code("append", (data, self.name(name), ""), ANY)),)
             self.made += (If(self._is_of(value, OCTETS), put, wrong),) if stored else wrong
         elif stored and bare(value.type) == OCTETS:
-            self.do("append", self._there(value))
+            self.do("append", self._there(value), self.name(name), "")
         elif lacking and isinstance(value.type, Maybe):
             self.made.append(If(self.there_is(value), wrong))
         elif not lacking:
@@ -438,8 +445,8 @@ class LayoutWriting(LayoutValues):
         kind = OCTETS if there == constant(True) else Maybe(OCTETS)
         body = self.block(step)
         match body:
-            case (Do(Code("append", (text,))),):
-                self.known[closing.name] = text
+            case (Do(Code("append", (text, _, encoding))),):
+                self.known[closing.name], self._encodings[closing.name] = text, encoding
                 return
         data = self.known[closing.name] = self.local("measured", kind)
         if there == constant(True):
@@ -456,12 +463,11 @@ class LayoutWriting(LayoutValues):
             self._follow_elements(derived, source, plus, when)
             return
         if derived.kind == "presence":
-            size: Code = constant(1)
+            size = constant(1)
         else:
             held = source if measured is None or derived.kind != "length" else self.known[measured.name]
-            size = call("size_of", LONG, self._there(held))
-        if plus is not None:
-            size = Code("op", ("+", size, self.long(plus)), LONG)
+            size = self.size_of(held)
+        size = self.as_(self.added(size, plus), target.type)
         there = self.there_is(source)
         if there == constant(True):
             self.put(target, size)
@@ -476,9 +482,8 @@ class LayoutWriting(LayoutValues):
         name, target = derived.name, self.place(derived.name)
         kind = bare(self.unit.field(name).type)
         given = Code("field", (self.this, self.unit.name, name), Maybe(kind))
-        found = edge_of(self, derived.kind, of, derived.member)
-        if plus is not None:
-            found = Code("op", ("+", found, self.long(plus)), LONG)
+        found = self.added(edge_of(self, derived.kind, of, derived.member), plus)
+        found = self.as_(found, target.type)
         some = has_elements(of)
         holds = some if when is None else both(some, self.flag(when))
         differs = Code("op", ("<" if derived.at_least else "!=", target, found), FLAG)
@@ -487,7 +492,7 @@ class LayoutWriting(LayoutValues):
         self.when(
             self.there_is(given),
             (
-                Set(target, self.long_of(given)),
+                Set(target, self.as_(given, target.type)),
                 If(both(holds, differs), (self.fail(name, derived.differs, target),)),
             ),
             (If(negated(holds), (lacks,), (Set(target, found),)),),
@@ -512,29 +517,35 @@ class LayoutWriting(LayoutValues):
                 Set(made, Code("pack", (packed.name, codec, bytes_), OCTETS)),
             )
 
-        self.made.append(Let("packed", Code("const", (None,), OCTETS)))
+        if isinstance(value.type, OneOf):
+            self.made.append(Let("packed", Code("const", (None,), OCTETS)))
         if not isinstance(value.type, OneOf):
-            self.made += content(value)
+            *before, last = content(value)
+            assert isinstance(last, Set)
+            self.made += (*before, Let("packed", last.value))
             return
         held, cast = self.local("held", kind), Code("cast", (value,), kind)
         whole = content(held, (Let(held.args[0], cast),))
         wrong = self.fail(packed.name, "neither bytes nor content", value)
-        other = If(self._is_of(value, kind), whole, (If(self.there_is(value), (wrong,)),))
+        other = If(self._is_of(value, kind), whole, (wrong,))
         stored = Set(made, Code("cast", (value,), OCTETS))
-        self.made.append(If(self._is_of(value, OCTETS), (stored,), (other,)))
+        self.when(self.there_is(value), (If(self._is_of(value, OCTETS), (stored,), (other,)),))
 
 
-def layouts_of(program: Program) -> dict[str, LayoutCode]:
+_FILLED = Style()
+
+
+def layouts_of(program: Program, style: Style = _FILLED) -> dict[str, LayoutCode]:
     """The typed code of each unit."""
     found = {}
     for unit in program.units.values():
-        reading, writing = LayoutReading(program, unit), LayoutWriting(program, unit)
+        reading, writing = LayoutReading(program, unit, style), LayoutWriting(program, unit, style)
         found[unit.name] = LayoutCode(
             unit,
             tuple((each.name, stored(each.type)) for each in unit.parameters),
             tuple((name, field_type(unit, name)) for name in reading.members),
-            reading.initial(absent=False),
-            reading.initial(absent=True),
+            writing.initial(absent=False),
+            () if style.built else reading.initial(absent=True),
             reading.body(),
             writing.body(),
             None if unit.stands_for is None else result_of(unit),

@@ -6,7 +6,7 @@ is dropped by `passes.py`. Numbers are computed in 64 bits, in which all of a la
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from kodec.generator.code.typed import (
     FUNCTIONS,
     LONG,
     PLACE,
+    SAFE,
     ULONG,
     Code,
     Do,
@@ -27,8 +28,10 @@ from kodec.generator.code.typed import (
     Run,
     Set,
     Statement,
+    Style,
     Switch,
     Tags,
+    Unpacked,
     Within,
     opposite,
     stored,
@@ -140,9 +143,11 @@ class LayoutValues(TypedValues):
         depth: how many blocks are around the statement that is made.
     """
 
-    def __init__(self, program: Program, unit: Unit, *, writing: bool) -> None:
+    def __init__(self, program: Program, unit: Unit, style: Style, *, writing: bool) -> None:
         super().__init__(program, unit, {})
+        self.style = style
         self.writing = writing
+        self.built = style.built and not writing
         self.members = [each.name for each in unit.fields if each.kept and unit.stands_for is None]
         self.derived_names = {each.name for each in unit.derived} if writing else set()
         self.depth = 0
@@ -165,11 +170,17 @@ class LayoutValues(TypedValues):
         return found
 
     def function(
-        self, code: Sequence[ir.Statement], before: Iterable[Statement] = ()
+        self,
+        code: Sequence[ir.Statement],
+        before: Iterable[Statement] = (),
+        after: tuple[Statement, ...] = (),
     ) -> tuple[Statement, ...]:
         """All statements of a function, with the locals that branches set."""
-        body = *before, *self.block(code)
+        body = *before, *self.block(code), *after
         return tidy((*self.declared.values(), *body))
+
+    def always_read(self) -> set[str]:
+        return set(fields_in(each for each in self.unit.steps if isinstance(each, (Fixed, Many, One))))
 
     def do(self, op: str, *args: object, kind: Type = ANY) -> None:
         self.made.append(Do(Code(op, args, kind)))
@@ -189,6 +200,10 @@ class LayoutValues(TypedValues):
 
     def nothing(self, kind: Type) -> Code:
         """What a local holds at first."""
+        if isinstance(kind, ListOf) and self.built:
+            return Code("list", (), kind)
+        if isinstance(kind, ObjectOf):
+            return Code("new", (kind.unit,), kind)
         if isinstance(kind, (Maybe, ListOf, OneOf)) or kind in (OCTETS, plan.SECTION):
             return Code("const", (None,), kind)
         if kind == IDENTITY:
@@ -212,10 +227,9 @@ class LayoutValues(TypedValues):
             values = [self.code(value) for _, value in pairs if value is not None]
             constants = all(each.op == "const" for each in values)
             if constants and is_number(by.type) and not isinstance(by.type, Maybe):
-                blocks = [self.block(then) for _, then in cases]
-                self.made.append(
-                    Switch(self.long_of(by), tuple(zip(values, blocks, strict=True)), self.block(other))
-                )
+                number, blocks = self.long_of(by), [self.block(then) for _, then in cases]
+                values = [self.as_(each, number.type) for each in values]
+                self.made.append(Switch(number, tuple(zip(values, blocks, strict=True)), self.block(other)))
                 return
         self._chain(list(cases), other)
 
@@ -239,20 +253,67 @@ class LayoutValues(TypedValues):
         given = next((each for each in unit.parameters if each.name == name), None)
         if given is not None:
             return Code("var", (f"field:{name}",), stored(given.type))
-        if name == unit.stands_for:
+        if name == unit.stands_for and not self.built:
             return Code("var", ("value",), field_type(unit, name))
-        if name in self.members and name not in self.derived_names:
+        if name in self.members and name not in self.derived_names and not self.built:
             return Code("field", (owner, unit.name, name), field_type(unit, name))
         kind = held_type(unit.field(name).type)
-        return Code(
-            "var", (f"field:{name}",), LONG if is_number(kind) or name in self.derived_names else kind
-        )
+        if name in self.derived_names or (is_number(kind) and not (self.built and self.gives(name))):
+            kind = self.whole(kind)
+        return Code("var", (f"field:{name}",), kind)
+
+    def gives(self, name: str) -> bool:
+        """Whether a field is a part of what the unit gives."""
+        return name in self.members or name == self.unit.stands_for
+
+    # -- numbers ----------------------------------------------------------------------------------
+
+    def whole(self, *kinds: Type) -> Whole:
+        """The type in which numbers of these are computed together."""
+        numbers = (each for each in map(scalar, kinds) if isinstance(each, Whole))
+        if not self.style.narrow or any(each.low < SAFE.low or each.high > SAFE.high for each in numbers):
+            return LONG
+        return SAFE
+
+    def long_of(self, code: Code) -> Code:
+        return self.as_(self._there(code), self.whole(_range_of(code)))
+
+    def of_bits(self, size: int) -> Whole:
+        """The type of a number of this size in bytes, of which bits are taken."""
+        return SAFE if self.style.narrow and size in _NUMBERED[:3] else ULONG
+
+    def together(self, *codes: Code, kinds: tuple[Type, ...] = ()) -> list[Code]:
+        """Numbers in the one type in which they are computed together."""
+        kind = self.whole(*map(_range_of, codes), *kinds)
+        return [self.as_(self._there(each), kind) for each in codes]
+
+    def size(self, value: Value) -> Code:
+        """A size or a count."""
+        return self.as_(self._there(self.code(value)), self.whole())
+
+    def size_of(self, code: Code) -> Code:
+        """How many elements or bytes a value has."""
+        return call("size_of", self.whole(), self._there(code))
+
+    def added(self, number: Code, plus: Value | None) -> Code:
+        """A number, and what is added to it."""
+        if plus is None:
+            return number
+        one, other = self.together(number, self.code(plus))
+        return _simple("+", one, other)
 
     def place(self, name: str) -> Code:
         return self.member(self.this, self.unit, name)
 
     def place_of(self, path: Sequence[str]) -> Code:
-        """A field, or one of an object in it."""
+        """A field, or one of an object in it, which may be a local before that is made."""
+        if self.built and len(path) > 1:
+            unit = self.unit
+            for name in path[:-1]:
+                inner = bare(unit.field(name).type)
+                assert isinstance(inner, ObjectOf)
+                unit = self.units[inner.unit]
+            return Code("var", (f"field:{'.'.join(path)}",), field_type(unit, path[-1]))
         found = self.place(path[0])
         for name in path[1:]:
             held = bare(found.type)
@@ -272,8 +333,7 @@ class LayoutValues(TypedValues):
     def distance(self, first: str, last: Code, plus: Value | None) -> Code:
         """How many bytes there are from where a field starts."""
         size = Code("op", ("-", last, self.mark(False, first)), PLACE)
-        found = Code("convert", (size,), LONG)
-        return found if plus is None else Code("op", ("+", found, self.long(plus)), LONG)
+        return self.added(Code("convert", (size,), self.whole()), plus)
 
     def outside(self, place: Code) -> Code:
         """The test that a version is none of those that the unit has."""
@@ -298,7 +358,10 @@ class LayoutValues(TypedValues):
     # -- values -----------------------------------------------------------------------------------
 
     def _there(self, code: Code) -> Code:
-        return Code("held", (code,), code.type.of) if isinstance(code.type, Maybe) else code
+        if not isinstance(code.type, Maybe):
+            return code
+        name = code.args[-1] if code.op == "field" else code.args[0] if code.op == "var" else ""
+        return Code("held", (code, name.removeprefix("field:")), code.type.of)
 
     def as_(self, code: Code, kind: Type) -> Code:
         have = code.type
@@ -319,10 +382,10 @@ class LayoutValues(TypedValues):
     def code(self, value: Value | Local) -> Code:
         match value:
             case plan.Peeked(name):
-                return Code("var", (f"field:{name}",), LONG)
+                return Code("var", (f"field:{name}",), self.whole(value.type))
             case plan.SizeOf(of):
-                # of a text its bytes, as it is stored
-                return call("size_of", LONG, self._there(self.code(of)))
+                text = self._there(self.code(of))
+                return call("characters", self.whole(), text) if text.type == TEXT else self.size_of(text)
             case plan.IsNull(plan.FieldOf(name)) if self.writing and self._follows(name):
                 return constant(True)
             case plan.IsNull(of):
@@ -332,7 +395,8 @@ class LayoutValues(TypedValues):
             case plan.Binary(op, left, right) if op in ("and", "or"):
                 return joined(op, self.flag(left), self.flag(right))
             case plan.Choose(test, yes, no, kind) if is_number(kind):
-                return Code("choose", (self.flag(test), self.long(yes), self.long(no)), LONG)
+                one, other = self.together(self.code(yes), self.code(no), kinds=(kind,))
+                return Code("choose", (self.flag(test), one, other), one.type)
         return super().code(value)
 
     def _follows(self, name: str) -> bool:
@@ -349,7 +413,8 @@ class LayoutValues(TypedValues):
         return Code("is", (code,), FLAG) if isinstance(code.type, (Maybe, OneOf)) else constant(True)
 
     def _unary(self, op: str, of: Code) -> Code:
-        return Code("sign", (op, of if isinstance(of.type, Real) else self.long_of(of)), LONG)
+        number = of if isinstance(of.type, Real) else self.long_of(of)
+        return Code("sign", (op, number), number.type)
 
     def _compared(self, op: str, left: Code, right: Code) -> Code:
         for one, other in ((left, right), (right, left)):
@@ -360,16 +425,21 @@ class LayoutValues(TypedValues):
                 return Code("op", (op, *((narrow, other) if one is left else (other, narrow))), FLAG)
         if left.type == right.type:
             return Code("op", (op, left, right), FLAG)
+        if is_number(left.type) and is_number(right.type):
+            return Code("op", (op, *self.together(left, right)), FLAG)
         return super()._compared(op, left, right)
 
     def _operation(self, value: plan.Binary) -> Code:
         left, right = (self._there(self.code(each)) for each in (value.left, value.right))
-        if value.op in ("/", "%") and not isinstance(value.type, Real):
-            name = "floor_div" if value.op == "/" else "floor_mod"
-            return call(name, LONG, self.long_of(left), self.long_of(right))
-        if not isinstance(left.type, Real) and left.type != TEXT:
-            return _simple(value.op, self.long_of(left), self.long_of(right))
-        return Code("op", (value.op, left, right), left.type)
+        if isinstance(left.type, Real) or isinstance(right.type, Real) or left.type == TEXT:
+            return Code("op", (value.op, left, right), left.type)
+        kinds: tuple[Type, ...] = (value.type,)
+        if value.op in _BITWISE and not all(map(_in_32_bits, (left.type, right.type, value.type))):
+            kinds = (LONG,)
+        one, other = self.together(left, right, kinds=kinds)
+        if value.op in ("/", "%"):
+            return call("floor_div" if value.op == "/" else "floor_mod", one.type, one, other)
+        return _simple(value.op, one, other)
 
     # -- objects ----------------------------------------------------------------------------------
 
@@ -380,8 +450,7 @@ class LayoutValues(TypedValues):
 
     def initial(self, *, absent: bool) -> tuple[Set, ...]:
         """What fields hold in a new object, or before one is read."""
-        read = set(fields_in(each for each in self.unit.steps if isinstance(each, (Fixed, Many, One))))
-        sets = []
+        read, sets = self.always_read(), []
         for each in self.unit.fields:
             kept = each.name in self.members or each.name == self.unit.stands_for
             value = self.default(each, each.absent if absent else each.default)
@@ -425,14 +494,29 @@ def _simple(op: str, left: Code, right: Code) -> Code:
     """A sum without a sign before its right side."""
     if op in ("+", "-") and right.op == "const" and right.args[0] < 0:
         op, right = "-" if op == "+" else "+", Code("const", (-right.args[0],), right.type)
-    return Code("op", (op, left, right), LONG)
+    return Code("op", (op, left, right), left.type)
+
+
+_BITWISE = ("&", "|", "^", "<<", ">>")
+
+
+def _in_32_bits(kind: Type) -> bool:
+    found = scalar(kind)
+    return isinstance(found, Whole) and found.low >= -(1 << 31) and found.high < 1 << 31
+
+
+def _range_of(code: Code) -> Type:
+    """The numbers that an operation may give."""
+    if code.op == "const" and isinstance(code.args[0], int):
+        return Whole(code.args[0], code.args[0])
+    return code.type
 
 
 class LayoutReading(LayoutValues):
     """How a unit is read."""
 
-    def __init__(self, program: Program, unit: Unit) -> None:
-        super().__init__(program, unit, writing=False)
+    def __init__(self, program: Program, unit: Unit, style: Style) -> None:
+        super().__init__(program, unit, style, writing=False)
         self.io = self.own = Code("var", ("r",), STREAM)
         # the runs, how large they are, and the check of the version behind the one that has it
         self._sizes: dict[str, int] = {}
@@ -442,11 +526,29 @@ class LayoutReading(LayoutValues):
         self._entered = 0
 
     def body(self) -> tuple[Statement, ...]:
-        before: list[Statement] = []
+        before: list[Statement] = [*self._unread()] if self.built else []
         if self.unit.packed is not None:
             before.append(Let("start", self.position()))
         code = reader_of(self.unit, self.units).read
-        return self.function(code, before)
+        return self.function(code, before, self._result() if self.built else ())
+
+    def _unread(self) -> Iterator[Statement]:
+        """Locals of the fields that are not always read."""
+        absent = {each.target: each.value for each in self.initial(absent=True)}
+        for each in self.unit.fields:
+            place = self.place(each.name)
+            if self.gives(each.name) and each.name not in self.always_read():
+                self._let.add(place.args[0])
+                yield Let(place.args[0], absent.get(place) or self.nothing(place.type))
+
+    def _result(self) -> tuple[Statement, ...]:
+        unit = self.unit
+        if unit.stands_for is not None:
+            found = self.place(unit.stands_for)
+        else:
+            members = tuple((name, self.place(name)) for name in self.members)
+            found = Code("make", (unit.name, members), ObjectOf(unit.name))
+        return (Do(Code("return", (found,), ANY)),)
 
     def on(self, name: str, kind: Type, *args: object) -> Code:
         """A function of the reader, which every runtime has."""
@@ -472,8 +574,8 @@ class LayoutReading(LayoutValues):
                 self._member(name, op, part)
             case ir.Let(name, value) if not isinstance(value, Op):
                 self.known[name] = self.code(value)
-            case ir.Set(name, Op("new")):
-                pass
+            case ir.Set(name, Op("new", (members,))):
+                self._made([name], members)
             case ir.Set(name, Op("unpack", (packed, by, place, when))):
                 self._unpack(packed, by, place, when)
             case ir.Set(name, value):
@@ -483,7 +585,10 @@ class LayoutReading(LayoutValues):
             case ir.If(cases, other):
                 self.cases(cases, other)
             case ir.Within(name, body):
+                # what is thrown needs no block
+                self.depth -= self.built
                 self.made.append(Within(name, self.block(body)))
+                self.depth += self.built
             case ir.Each():
                 self._each(statement)
             case ir.EachTag(section, tags):
@@ -510,7 +615,7 @@ class LayoutReading(LayoutValues):
         target = self.place(name)
         packed = self.unit.packed
         if packed is not None and packed.name == name:
-            target = Code("var", ("stored",), OCTETS)
+            target = Code("var", ("stored",), Maybe(OCTETS))
         code = self.result(value) if isinstance(value, Op) else self.code(value)
         if code.op == "read" and target in self._preset:
             code = replace(code, args=(*code.args[:-1], True))
@@ -537,6 +642,7 @@ class LayoutReading(LayoutValues):
         path = name.split(".")
         if op.name == "new":
             self.known[name] = self.place_of(path)
+            self._made(path, op.args[0])
             return
         assert part is not None
         owner = self.units[part.unit]
@@ -548,18 +654,30 @@ class LayoutReading(LayoutValues):
             self.known[name] = Code("var", (f"field:{'_'.join(path)}",), value.type)
             self.made.append(Let(self.known[name].args[0], value))
 
+    def _made(self, path: Sequence[str], members: tuple[tuple[str, Local], ...]) -> None:
+        """An object of a run of which the values are locals."""
+        if self.built:
+            place = self.place_of(path)
+            parts = tuple((name, self.known[local.name]) for name, local in members)
+            held = bare(place.type)
+            assert isinstance(held, ObjectOf)
+            self.put(place, Code("make", (held.unit, parts), held))
+
     def _each(self, each: ir.Each) -> None:
         target = self.place(each.field)
+        declares = self.built and self.depth == 1 and target.args[0] not in self._let
+        if declares:
+            self._let.add(target.args[0])
         kind = bare(target.type)
         assert isinstance(kind, ListOf)
-        count = None if each.count is None else self.long(each.count)
+        count = None if each.count is None else self.size(each.count)
         around = self.item, self._element
         self.item = self._element = Code("element", (target,), kind.item)
         body = self.block(each.body)
         self.item = Code("element", (target,), kind.item)
         until = None if each.until is None else self.flag(each.until)
         self.item, self._element = around
-        self.made.append(Elements(target, each.name, each.least, count, until, body))
+        self.made.append(Elements(target, each.name, each.least, count, until, body, declares))
 
     def _do(self, op: Op) -> None:
         match op:
@@ -572,7 +690,7 @@ class LayoutReading(LayoutValues):
                 self._entered += 1
                 end = Code("var", (f"end{self._entered}",), PLACE)
                 self._ends.append(end)
-                self.made.append(Let(end.args[0], self.on("enter", PLACE, name, self.long(size))))
+                self.made.append(Let(end.args[0], self.on("enter", PLACE, name, self.size(size))))
             case Op("leave", (name, _)):
                 self.act("leave", name, self._ends.pop())
             case Op("ended", (name,)):
@@ -584,7 +702,7 @@ class LayoutReading(LayoutValues):
                 self.made.append(Let("ahead", self.on("peek", OCTETS, names, size)))
                 for name, offset, wire, order in peeks:
                     number = Code("load", (ahead, wire, order, offset), wire_type(wire))
-                    self.put(Code("var", (f"field:{name}",), LONG), number)
+                    self.put(Code("var", (f"field:{name}",), self.whole(number.type)), number)
             case Op("version", (unit, _)):
                 if unit.version is None:
                     self._unknown_version(self.place(unit.version_name), self.position())
@@ -620,14 +738,12 @@ class LayoutReading(LayoutValues):
             return
         have, of = self.place(name), self.place(step.of)
         tests = [] if step.when is None else [self.flag(step.when)]
-        size = call("size_of", LONG, of)
         if isinstance(step, CheckCount):
-            need = size
+            need = self.size_of(of)
         else:
             tests = [Code("on", ("verifies", self.io), FLAG), has_elements(of), *tests]
             need = self.edge(step, of)
-        if step.plus is not None:
-            need = _simple("+", need, self.long(step.plus))
+        need = self.added(need, step.plus)
         if isinstance(have.type, Maybe) and have not in {each.target for each in self.initial(absent=False)}:
             have = self._there(have)
         at = Code("var", ("at",), PLACE) if self._unpacked else self.position()
@@ -649,7 +765,8 @@ class LayoutReading(LayoutValues):
             case Op("slice", (run, offset, size)):
                 return Code("slice", (self.known[run.name], offset, size), OCTETS)
             case Op("bits", (run, offset, size, shift, width, order)):
-                return Code("bits", (self._group(run, offset, size, order), shift, width), ULONG)
+                group = self._group(run, offset, size, order)
+                return Code("bits", (group, shift, width), group.type)
             case Op("flag", (bits,)):
                 return self.result(bits)
             case Op("number", (wire, order, name)):
@@ -659,9 +776,10 @@ class LayoutReading(LayoutValues):
             case Op("bytes", (size, name)):
                 if size is None:
                     return self.on("rest", OCTETS)
-                return self.on("octets", OCTETS, name, self.long(size))
-            case Op("text", (data, _, _, _)):
-                return Code("convert", (self.result(data),), TEXT)
+                return self.on("octets", OCTETS, name, self.size(size))
+            case Op("text", (Op("bytes", (size, name)), encoding, _, _)):
+                amount = None if size is None else self.size(size)
+                return Code("text", (self.io, name, amount, encoding), TEXT)
             case Op("object", (unit, arguments, *_)):
                 args = unit, self.io, self.passed(unit, arguments), False
                 return Code("read", args, result_of(self.units[unit]))
@@ -678,23 +796,23 @@ class LayoutReading(LayoutValues):
                 data = Code("slice", (held, offset, size), OCTETS)
                 number = call("bits_of", ULONG, data, constant(order == "le"))
             count = sum(each.startswith("bits_of_") for each in self.known)
-            self.known[name] = Code("var", (f"bits{count + 1}",), ULONG)
-            self.made.append(Let(self.known[name].args[0], self.as_(number, ULONG)))
+            kind = self.of_bits(size)
+            self.known[name] = Code("var", (f"bits{count + 1}",), kind)
+            self.made.append(Let(self.known[name].args[0], self.as_(number, kind)))
         return self.known[name]
 
     # -- what may be compressed -------------------------------------------------------------------
 
     def _unpack(self, packed: Packed, by: Value, place: Value, when: Value | None) -> None:
-        held = Code("var", ("stored",), OCTETS)
+        held = Code("var", ("stored",), Maybe(OCTETS))
         if "stored" not in self._let:
-            self.put(held, Code("const", (None,), OCTETS))
+            self.put(held, Code("const", (None,), held.type))
         codec = codec_of(self, packed, by, when)
         there = Code("is", (held,), FLAG)
         unknown = both(Code("op", ("==", codec, Code("const", ("",), TEXT)), FLAG), there)
-        behind = self.long(place)
-        behind = (
-            Code("const", behind.args, PLACE) if behind.op == "const" else Code("convert", (behind,), PLACE)
-        )
+        number = self.size(place)
+        args = number.args if number.op == "const" else (number,)
+        behind = Code("const" if number.op == "const" else "convert", args, PLACE)
         where = Code("op", ("+", Code("var", ("start",), PLACE), behind), PLACE)
         self.when(unknown, (Do(self.on("unknown_codec", ANY, packed.by_path, where, self.long(by))),))
         size = call("size_of", PLACE, held)
@@ -702,14 +820,11 @@ class LayoutReading(LayoutValues):
         self.made.append(Let("at", Code("op", ("-", self.position(), size), PLACE)))
         inner, target = Code("var", ("inner",), STREAM), self.place(packed.name)
         read = Code("read", (packed.unit, inner, (), False), result_of(self.units[packed.unit]))
-        content: tuple[Statement, ...] = (
-            Let("inner", self.on("unpack", STREAM, packed.name, codec, held, at)),
-            Set(target, read),
-            Do(self.on("took", ANY, inner, packed.name, codec, at)),
-        )
+        data = self._there(held)
+        content: tuple[Statement, ...] = (Unpacked(packed.name, codec, data, at, (Set(target, read),)),)
         if not packed.parsed:
             plain = Code("op", ("==", codec, Code("const", ("none",), TEXT)), FLAG)
-            content = (If(plain, (Set(target, self.as_(held, target.type)),), content),)
+            content = (If(plain, (Set(target, self.as_(data, target.type)),), content),)
         self.when(there, content)
         self._unpacked = True
 
@@ -718,9 +833,10 @@ def codec_of(values: LayoutValues, packed: Packed, by: Value, when: Value | None
     """The name of the codec as a local; empty if there is none of that number."""
     codec = Code("var", ("codec",), TEXT)
     values.made.append(Let("codec", Code("const", ("",), TEXT)))
-    names = ((constant(number), Code("const", (name,), TEXT)) for number, name in packed.codecs)
-    cases = tuple((number, (Set(codec, name),)) for number, name in names)
-    values.made.append(Switch(values.long(by), cases))
+    on = values.long(by)
+    names = ((values.as_(constant(number), on.type), name) for number, name in packed.codecs)
+    cases = tuple((number, (Set(codec, Code("const", (name,), TEXT)),)) for number, name in names)
+    values.made.append(Switch(on, cases))
     for old, new in packed.replaced:
         test = Code("op", ("==", codec, Code("const", (old,), TEXT)), FLAG)
         test = test if when is None else both(test, values.flag(when))
@@ -737,4 +853,5 @@ def edge_of(values: LayoutValues, which: str, of: Code, path: tuple[str, ...]) -
         held = bare(found.type)
         assert isinstance(held, ObjectOf)
         found = values.member(found, values.units[held.unit], name)
-    return Code("edge", (which, of, kind.item, values.long_of(found)), LONG)
+    number = values.long_of(found)
+    return Code("edge", (which, of, kind.item, number), number.type)

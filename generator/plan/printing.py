@@ -1,4 +1,4 @@
-"""What the templates of C, Rust and TypeScript ask of a unit of the plan."""
+"""What the templates of C and Rust ask of a unit of the plan."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ from kodec.generator.plan.steps import (
     values_of,
 )
 from kodec.generator.plan.values import (
-    OCTETS,
     Constant,
     FieldOf,
     ListOf,
@@ -286,15 +285,6 @@ class UnitPrinter(ABC, Generic[S]):
     def cases_of(self, choice: Choice) -> list[Case]:
         """All cases, with the one for all other values."""
         return [*choice.cases, *(() if choice.other is None else (choice.other,))]
-
-    def by_type(self, choice: Choice, spelled: Callable[[Type], str]) -> list[Case]:
-        """The cases, one for each type of a language."""
-        return list({spelled(each.type): each for each in self.cases_of(choice)}.values())
-
-    def has_bytes(self, choice: Choice) -> bool:
-        """Whether bytes are what a value is if there is no case."""
-        open_end = choice.other is None and (choice.size is not None or choice.fills)
-        return open_end and all(bare(each.type) != OCTETS for each in choice.cases)
 
     def is_number(self, kind: Type) -> bool:
         return is_number(kind)

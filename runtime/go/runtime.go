@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Kinds of errors of bytes, or of values to write, with the same names in every language.
@@ -580,6 +581,9 @@ func inFront(b []byte, at, number int) []byte {
 	copy(b[at:], head[:n])
 	return b
 }
+
+// characters is how many characters a text has; a byte that is none counts as one.
+func characters(s string) int64 { return int64(utf8.RuneCountInString(s)) }
 
 // is reports whether a value is of a type.
 func is[T any](value any) bool {

@@ -387,15 +387,26 @@ def test_what_takes_writers_from_languages_is_noted(tmp_path: Path) -> None:
     )
     (tmp_path / "y.ksy").write_text("meta: {id: y, endian: be}\nseq: [{id: a, type: u2}]\n")
     notes: list[SchemaProblem] = []
-    render_all(tmp_path, targets=["python", "go", "rust"], notes=notes)
+    render_all(tmp_path, targets=["python", "java", "rust"], notes=notes)
     assert [(at(each), each.severity, each.path, each.text) for each in notes] == [
         (
             "4:12",
             "note",
             "x",
-            "it cannot have a writer in Go or Rust, as it is read from streams: "
+            "it cannot have a writer in Java or Rust, as it is read from streams: "
             "x.b: a parse instance at this `pos` is not supported",
         )
+    ]
+    notes.clear()
+    (tmp_path / "x.ksy").write_text(
+        "meta: {id: x, endian: be}\nseq: [{id: a, type: u2}, {id: c, type: c(_io)}]\n"
+        "types: {c: {params: [{id: i, type: io}], seq: [{id: d, type: u1, if: i.size > 2}]}}\n"
+    )
+    render_all(tmp_path, targets=["python", "go", "typescript"], notes=notes)
+    found = [(each.severity, each.path, each.text) for each in notes]
+    assert found == [
+        ("note", "x.c.i", f"it cannot be written to streams in {language}: a stream is a parameter")
+        for language in ("Go", "TypeScript")
     ]
     notes.clear()
     render_all(tmp_path, targets=["python"], notes=notes)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import cache
+
+import pytest
 
 from kodec.generator.code.layout_printing import LayoutPrinter
-from kodec.generator.code.passes import blocks_of, tidy
+from kodec.generator.code.passes import statements_in, tidy
 from kodec.generator.code.printing import camel
 from kodec.generator.code.typed import (
     FUNCTIONS,
@@ -17,7 +19,7 @@ from kodec.generator.code.typed import (
     LayoutCode,
     Let,
     Set,
-    Statement,
+    Style,
     codes_in,
 )
 from kodec.generator.code.typed_layout_write import layouts_of
@@ -25,6 +27,7 @@ from kodec.generator.driver import load
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.values import FLAG, STREAM
 from kodec.generator.targets.go.printer import GoPrinter
+from kodec.generator.targets.typescript.printer import RUNTIME_NAMES, TypeScriptPrinter
 from tests.data import ROOT
 from tests.languages.test_plan import FOLDERS
 
@@ -32,32 +35,39 @@ READER = Code("var", ("r",), STREAM)
 NUMBER = Code("number", (READER, "u4", "be", "x"), LONG)
 
 
-def layouts() -> Iterator[LayoutCode]:
-    for folder in FOLDERS.values():
-        yield from layouts_of(program_of(load(folder))).values()
+PRINTERS = {GoPrinter: Style(), TypeScriptPrinter: Style(built=True, narrow=True, checked=True)}
 
 
-def statements_in(code: tuple[Statement, ...]) -> Iterator[Statement]:
-    for each in code:
-        yield each
-        for block in blocks_of(each):
-            yield from statements_in(block)
+@cache
+def layouts(style: Style) -> list[LayoutCode]:
+    programs = (program_of(load(folder)) for folder in FOLDERS.values())
+    return [each for program in programs for each in layouts_of(program, style).values()]
 
 
-def test_a_printer_has_every_operation_and_a_runtime_every_function() -> None:
-    runtime = "".join((ROOT / "runtime/go" / f"{name}.go").read_text() for name in ("runtime", "codecs"))
-    parts = [each for code in layouts() for each in codes_in((*code.new, *code.read, *code.write))]
+@pytest.mark.parametrize("printer", PRINTERS)
+def test_a_printer_has_every_operation(printer: type[LayoutPrinter]) -> None:
+    several = layouts(PRINTERS[printer])
+    parts = [each for code in several for each in codes_in((*code.new, *code.read, *code.write))]
     ops = {each.op for each in parts}
     assert {name for name in ops if not hasattr(LayoutPrinter, f"of_{name}")} == set()
-    assert {name for name in ops if not hasattr(GoPrinter, f"of_{name}")} == set()
+    assert not printer.__abstractmethods__
     called = {each.args[0] for each in parts if each.op in ("on", "call")}
     assert called <= FUNCTIONS.keys() and len(called) > len(FUNCTIONS) - 6
+
+
+def test_a_runtime_has_every_function() -> None:
+    go = "".join((ROOT / "runtime/go" / f"{name}.go").read_text() for name in ("runtime", "codecs"))
+    typescript = (ROOT / "runtime/typescript/src/runtime.ts").read_text()
     for name in FUNCTIONS.keys() - {"size_of"}:
-        assert re.search(rf"^func (\(r \*reader\) )?{camel(name)}\(", runtime, re.M), name
+        assert re.search(rf"^func (\(r \*reader\) )?{camel(name)}\(", go, re.M), name
+    for name in FUNCTIONS.keys() - {"size_of", "characters", "verifies"}:
+        spelled = RUNTIME_NAMES.get(name) or camel(name)
+        assert re.search(rf"^(export function |  ){spelled}[(<]", typescript, re.M), name
 
 
-def test_no_local_is_without_a_use() -> None:
-    for code in layouts():
+@pytest.mark.parametrize("style", PRINTERS.values())
+def test_no_local_is_without_a_use(style: Style) -> None:
+    for code in layouts(style):
         for body in (code.read, code.write):
             assert tidy(body) == body
             let = [each.name for each in statements_in(body) if isinstance(each, Let)]

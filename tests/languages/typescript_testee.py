@@ -30,8 +30,8 @@ from kodec.generator.plan.values import (
     Real,
     Type,
 )
-from kodec.generator.targets.typescript.expressions import is_big
 from kodec.generator.targets.typescript.names import Names, member
+from kodec.generator.targets.typescript.types import is_big
 
 HERE = Path(__file__).resolve().parent / "typescript"
 ROOT = HERE.parents[2]

@@ -21,10 +21,12 @@ from kodec.generator.code.typed import (
     Elements,
     LayoutCode,
     Run,
+    Section,
     Statement,
     Switch,
     Tags,
     UnitCode,
+    Unpacked,
     Walk,
     Within,
 )
@@ -34,6 +36,7 @@ from kodec.generator.plan.values import (
     FLAG,
     IDENTITY,
     OCTETS,
+    STREAM,
     Maybe,
     Real,
     Type,
@@ -133,7 +136,7 @@ class GoPrinter(LayoutPrinter):
         place = self.variable(name)
         if value.op == "const" and value.args[0] is None:
             return self.declare(place, value.type)
-        if value.op == "section":
+        if value.op == "pack":
             return f"{place}, err := {self(value)}\n{self._returned('err != nil')}"
         if self.is_filled(value):
             return f"{self.declare(place, value.type)}\n{self._read_into(place, value)}"
@@ -228,6 +231,24 @@ class GoPrinter(LayoutPrinter):
         yield from self.block(each.body)
         yield from ("\treturn b, nil", "}(make([]byte, 0, 256)) // enough for most, and on the stack")
         yield self._returned("err != nil")
+
+    def unpacked(self, each: Unpacked) -> Iterator[str]:
+        yield f"inner := r.unpack({self.given((each.name, each.codec, each.data, each.at))})"
+        yield from self.block(each.body, 0)
+        inner = Code("var", ("inner",), STREAM)
+        yield f"r.took({self.given((inner, each.name, each.codec, each.at))})"
+
+    def section(self, each: Section) -> Iterator[str]:
+        yield f"section, err := newSection(b, {literal(each.name)}, {self(each.unknown)})"
+        yield self._returned("err != nil")
+        for number, test, fails, body in each.tags:
+            yield f"{self.test(test)} {{"
+            yield from self.block(fails)
+            begin = self._returned(f"b, err = section.begin(b, {number}); err != nil")
+            yield from (f"\t{line}" for line in begin.split("\n"))
+            yield from self.block(body)
+            yield from ("\tb = section.end(b)", "}")
+        yield "b = section.closed(b)"
 
     def each(self, each: Each) -> Iterator[str]:
         raise TypeError(each)
@@ -342,8 +363,21 @@ class GoPrinter(LayoutPrinter):
     def of_pos(self, code: Code, stream: Code) -> str:
         return "len(b)" if self(stream) == "b" else "r.pos"
 
-    def of_held(self, code: Code, of: Code) -> str:
+    def of_held(self, code: Code, of: Code, name: str) -> str:
         return f"*{self(of)}" if self.go(of.type).startswith("*") else self(of)
+
+    def of_make(self, code: Code, unit: str, members: tuple[tuple[str, Code], ...]) -> str:
+        raise TypeError(code)
+
+    def of_return(self, code: Code, value: Code) -> str:
+        raise TypeError(code)
+
+    def of_fit(self, code: Code, name: Code, value: Code, width: int) -> str:
+        raise TypeError(code)
+
+    def of_text(self, code: Code, io: Code, name: str, size: Code | None, encoding: str) -> str:
+        data = "r.rest()" if size is None else f"r.octets({self.given((name, size))})"
+        return f"string({data})"
 
     def of_zero(self, code: Code) -> str:
         return "(UUID{})"
@@ -444,7 +478,7 @@ class GoPrinter(LayoutPrinter):
 
     # -- writing ----------------------------------------------------------------------------------
 
-    def of_put(self, code: Code, wire: str, order: str, value: Code) -> str:
+    def of_put(self, code: Code, wire: str, order: str, value: Code, name: Code) -> str:
         form = WIRE[wire]
         bits = 8 * form.least
         if form.kind == "UUID":
@@ -466,22 +500,31 @@ class GoPrinter(LayoutPrinter):
             return f"math.Float{bits}bits({self(value)})"
         return f"{'byte' if bits == 8 else f'uint{bits}'}({self(value)})"
 
-    def of_put_varint(self, code: Code, wire: str, value: Code) -> str:
+    def of_put_varint(self, code: Code, wire: str, value: Code, name: Code) -> str:
         found = WIRE[wire].range
         assert found is not None
         with self._deeper():
             return f"b = append{wire.capitalize()}(b, {whole(Whole(*found))}({self(value)}))"
 
+    def of_bits_of_parts(self, code: Code, *parts: tuple[Code, int]) -> str:
+        found: Code | None = None
+        for number, shift in parts:
+            if shift:
+                number = Code("op", ("<<", number, Code("const", (shift,), code.type)), code.type)
+            found = number if found is None else Code("op", ("|", found, number), code.type)
+        assert found is not None
+        return self(found)
+
     def of_put_bits(self, code: Code, size: int, order: str, value: Code) -> str:
         return f"b = {self._call('appendBits', 'b', value, str(size), literal(order == 'le'))}"
 
-    def of_append(self, code: Code, data: Code) -> str:
+    def of_append(self, code: Code, data: Code, name: Code, encoding: str) -> str:
         value = data.args[0] if data.op == "const" else None
         if isinstance(value, bytes) and not any(value):
             return f"b = append(b, make([]byte, {len(value)})...)"
         return f"b = append(b, {self(data)}{'[:]' if data.type == IDENTITY else ''}...)"
 
-    def of_patch(self, code: Code, place: Code, wire: str, order: str, value: Code) -> str:
+    def of_patch(self, code: Code, place: Code, wire: str, order: str, value: Code, name: Code) -> str:
         bits, at = 8 * WIRE[wire].least, self(place)
         with self._deeper(bits > 8):
             number = self._stored(wire, value)
@@ -507,18 +550,6 @@ class GoPrinter(LayoutPrinter):
         with self._deeper():
             found = "nil" if have is None else self(have)
             return f"return nil, notEncodable({self(name)}, {literal(reason)}, {found})"
-
-    def of_section(self, code: Code, name: str, unknown: Code) -> str:
-        return f"newSection(b, {literal(name)}, {self(unknown)})"
-
-    def of_begin(self, code: Code, section: Code, number: int) -> str:
-        return self._returned(f"b, err = {self(section)}.begin(b, {number}); err != nil")
-
-    def of_end(self, code: Code, section: Code) -> str:
-        return f"b = {self(section)}.end(b)"
-
-    def of_closed(self, code: Code, section: Code) -> str:
-        return f"b = {self(section)}.closed(b)"
 
     # -- what no layout has -----------------------------------------------------------------------
 

@@ -8,16 +8,20 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from kodec.generator.code.printing import StreamPackage, Writers
+from kodec.generator.code.typed import LayoutCode, Style
+from kodec.generator.code.typed_layout_write import layouts_of
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.printing import Package, collisions, strict_texts
-from kodec.generator.plan.steps import Unit
+from kodec.generator.plan.steps import Program, Unit, values_of
+from kodec.generator.plan.values import ObjectOf, OneOf
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.reserved import Taken
 from kodec.generator.schema.model import Enum, Field, Instance, Model, Param, Schema
 from kodec.generator.target import File, Request, documentation, mark
 from kodec.generator.targets.typescript.names import EXPORTED, RUNTIME, Names, member
-from kodec.generator.targets.typescript.printer import Printer, marked_types
+from kodec.generator.targets.typescript.printer import TypeScriptPrinter
 from kodec.generator.targets.typescript.streams import StreamPrinter
+from kodec.generator.targets.typescript.types import Types
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text, block_comment
 
@@ -26,6 +30,7 @@ __all__ = ["TARGET"]
 FOLDER = "typescript"
 _NAME = re.compile(r"(?=.{1,214}\Z)(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*")
 _TEMPLATES = Templates("kodec.generator.targets.typescript")
+_STYLE = Style(built=True, narrow=True, checked=True)
 _CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*(?s:.*?)\*/')
 
 
@@ -66,7 +71,7 @@ class _TypeScript:
 
     def emit(self, plan: Package) -> Iterator[File]:
         names = Names(plan.model)
-        streams = StreamPackage.of(plan.model)
+        streams, layouts = StreamPackage.of(plan.model), layouts_of(plan.program, _STYLE)
         writers = streams.writers()
         without = (*(() if plan.packed else ("codecs",)), *(() if streams.codes else ("streams",)))
         own = [
@@ -83,13 +88,15 @@ class _TypeScript:
             yield File(f"{FOLDER}/{name}", _TEMPLATES.render(f"{name}.j2", **values))
         modules = ["runtime"]
         for schema in plan.model.schemas:
-            body = self._body(plan, names, schema) + self._streams(streams, writers, names, schema)
+            uses: set[str] = set()
+            streamed = self._streams(streams, writers, names, schema)
+            body = self._body(plan, layouts, names, schema, uses) + streamed
             if not body:
                 continue
             module = schema.module
             modules.append(module)
             classes = {names.type(name) for name in streams.codes}
-            imports = list(_imports(names, module, body, classes))
+            imports = list(_imports(names, module, uses, streamed, classes))
             if streams.program.units_of(schema):
                 imports.append(f'import * as streams from "{_path("streams", module)}";')
                 if "writing." in body:
@@ -100,19 +107,20 @@ class _TypeScript:
         yield File(f"{FOLDER}/src/index.ts", f"// {mark()}\n\n{index}")
 
     @staticmethod
-    def _body(plan: Package, names: Names, schema: Schema) -> str:
+    def _body(
+        plan: Package, layouts: dict[str, LayoutCode], names: Names, schema: Schema, uses: set[str]
+    ) -> str:
         """The types of a schema, each after an empty line; nothing if it has none."""
         units = plan.program.units_of(schema)
         body = (
             "".join(_enum(names, schema, each) for each in schema.enums) if units or schema.streamed else ""
         )
-        marked = marked_types(plan.program)
+        marked = _marked_types(plan.program)
         for unit in units:
-            comments = _comments(plan.model, unit)
-            read, write = (
-                Printer(names, plan.program, unit, comments, marked, writing=way) for way in (False, True)
-            )
-            body += "\n" + _TEMPLATES.render("body.ts.j2", r=read, w=write).lstrip("\n")
+            comments, code = _comments(plan.model, unit), layouts[unit.name]
+            printer = TypeScriptPrinter(names, Types(names), code, comments, plan.program, marked)
+            body += "\n" + _TEMPLATES.render("layout.ts.j2", p=printer).lstrip("\n")
+            uses |= printer.uses
         return body
 
     @staticmethod
@@ -133,6 +141,19 @@ class _TypeScript:
         return body
 
 
+def _marked_types(program: Program) -> frozenset[str]:
+    """The units whose objects have a tag of their type, as a switch has them beside others."""
+    return frozenset(
+        kind.unit
+        for unit in program.units.values()
+        for field in unit.fields
+        for each in values_of(field.type)
+        if isinstance(each, OneOf)
+        for kind in each.types
+        if isinstance(kind, ObjectOf)
+    )
+
+
 def _enum(names: Names, schema: Schema, enum: Enum) -> str:
     name = names.enum(enum.name)
     lines = [f"/** Numbers of {schema.id}; others are possible. */", f"export const {name} = {{"]
@@ -142,9 +163,10 @@ def _enum(names: Names, schema: Schema, enum: Enum) -> str:
     return "\n".join(["", *lines, "} as const;", f"export type {name} = number;", ""])
 
 
-def _imports(names: Names, module: str, body: str, classes: set[str]) -> Iterator[str]:
+def _imports(names: Names, module: str, uses: set[str], streamed: str, classes: set[str]) -> Iterator[str]:
     """The imports of a module's code; those of `classes` are values, too."""
-    words = sorted(set(re.findall(r"[A-Za-z_]\w*", _CODE.sub(" ", body))), key=str.lower)
+    found_in = set(re.findall(r"[A-Za-z_]\w*", _CODE.sub(" ", streamed)))
+    words = sorted(uses | found_in, key=str.lower)
     wanted: dict[str, list[str]] = {}
     for word in words:
         where = "runtime" if word in EXPORTED else names.modules.get(word, module)

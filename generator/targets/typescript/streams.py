@@ -25,8 +25,8 @@ from kodec.generator.plan.values import (
     Whole,
     bare,
 )
-from kodec.generator.targets.typescript.expressions import Types, constant, is_big
 from kodec.generator.targets.typescript.names import Names, member, pascal
+from kodec.generator.targets.typescript.types import Types, constant, is_big
 from kodec.generator.wire import WIRE
 
 __all__ = ["StreamPrinter", "StreamTypes"]

@@ -121,11 +121,6 @@ export function unknownCodec(name: string, at: number, have: unknown): FormatErr
   return new FormatError("unsupported", { path: name, reason: "unknown codec", at, have });
 }
 
-/** The name of a codec by its number. */
-export function codecOf(number: number, names: Readonly<Record<number, string>>): string | undefined {
-  return names[number];
-}
-
 /** A value that is not null. Throws `not_encodable` for null. */
 export function given<T>(name: string, value: T | null): T {
   if (value === null) throw notEncodable(name, "not given");
@@ -222,6 +217,45 @@ export class Reader {
     return new FormatError("truncated", { path: name, at: this.pos, need, have: this.end - this.pos });
   }
 
+  /** Skips the next bytes, unless some are missing. */
+  skip(size: number): boolean {
+    if (this.end - this.pos < size) return false;
+    this.pos += size;
+    return true;
+  }
+
+  /** The error for the first of several fields that is cut off. */
+  short(...fields: readonly (readonly [name: string, size: number])[]): FormatError {
+    let at = this.pos;
+    for (const [path, size] of fields) {
+      const have = Math.max(0, this.end - at);
+      if (have < size) return new FormatError("truncated", { path, at, need: size, have });
+      at += size;
+    }
+    return new FormatError("truncated", { at });
+  }
+
+  /** Skips the next `size` bytes, and returns their start. */
+  take(name: string, size: number): number {
+    return this.advance(name, size);
+  }
+
+  /** The start of the next `size` bytes, which must be there. */
+  peek(names: string, size: number): number {
+    if (this.end - this.pos < size) throw this.truncated(names, size);
+    return this.pos;
+  }
+
+  /** Bytes from a place; they are a part of the input, not a copy. */
+  slice(at: number, size: number): Uint8Array {
+    return this.view8(at, at + size);
+  }
+
+  /** Require fixed bytes. */
+  contents(name: string, at: number, need: Uint8Array, have: Uint8Array): void {
+    if (!sameBytes(need, have)) throw wrongBytes(name, at, have);
+  }
+
   u1(name: string): number {
     return this.view.getUint8(this.advance(name, 1));
   }
@@ -265,7 +299,10 @@ export class Reader {
     return this.view.getBigInt64(this.advance(name, 8), true);
   }
   f4(name: string, little = false): number {
-    const at = this.advance(name, 4);
+    return this.f4At(this.advance(name, 4), little);
+  }
+
+  f4At(at: number, little = false): number {
     const value = this.view.getFloat32(at, little);
     return Number.isNaN(value) ? wideNan(this.view.getUint32(at, little)) : value;
   }
@@ -283,7 +320,10 @@ export class Reader {
   }
 
   uuid(name: string): string {
-    const at = this.advance(name, 16);
+    return this.uuidAt(this.advance(name, 16));
+  }
+
+  uuidAt(at: number): string {
     let text = "";
     for (let i = 0; i < 16; i++) {
       if (i === 4 || i === 6 || i === 8 || i === 10) text += "-";
@@ -294,7 +334,11 @@ export class Reader {
 
   /** A number of `size` bytes, for bit fields. */
   whole(name: string, size: number, little = false): bigint {
-    const at = this.advance(name, size);
+    return this.wholeAt(this.advance(name, size), size, little);
+  }
+
+  /** The same from a place. */
+  wholeAt(at: number, size: number, little = false): bigint {
     let value = 0n;
     for (let i = 0; i < size; i++) {
       value = (value << 8n) | BigInt(this.view.getUint8(at + (little ? size - 1 - i : i)));
@@ -438,11 +482,6 @@ export class Reader {
     });
   }
 
-  /** Require bytes that are read ahead. */
-  require(name: string, size: number): void {
-    if (this.end - this.pos < size) throw this.truncated(name, size);
-  }
-
   /** A number of elements of at least `least` bytes that can be there. */
   count(name: string, count: number, least: number): number {
     const left = this.end - this.pos;
@@ -533,10 +572,10 @@ export class Reader {
     name: string,
     at: number,
     have: number | bigint | null,
-    need: number | bigint | undefined,
+    need: number | bigint,
     atLeast = false,
   ): void {
-    if (need === undefined || have === null) return;
+    if (have === null) return;
     if (atLeast ? have < need : BigInt(have) !== BigInt(need)) throw refused(name, at, String(need), have);
   }
 
@@ -880,23 +919,17 @@ export class Writer {
     }
   }
 
-  /** What `write` writes, compressed. */
-  packed(name: string, codec: string | undefined, write: () => void): Uint8Array {
-    const data = this.measured(write);
+  /** The content of a field, compressed. */
+  pack(name: string, codec: string, data: Uint8Array): Uint8Array {
     if (codec === "none") return data;
-    const how = codec === undefined ? undefined : this.codecs[codec];
-    if (how === undefined) throw notEncodable(name, `no codec ${codec ?? "of this number"} was given`);
+    const how = this.codecs[codec];
+    if (how === undefined) throw notEncodable(name, `no codec ${codec} was given`);
     return how.compress(data);
   }
 }
 
 function outOfRange(name: string, value: unknown): FormatError {
   return notEncodable(name, "out of range", value);
-}
-
-/** Require that a value has the size set by other fields. */
-export function requireSize(name: string, have: number, need: number | bigint): void {
-  if (BigInt(have) !== BigInt(need)) throw notEncodable(name, "wrong size", have);
 }
 
 /** A number of at most 32 bits. */
@@ -911,38 +944,23 @@ export function fitBig(name: string, value: number | bigint | boolean, width: nu
   return found;
 }
 
-/** The largest result of `of` for the items; undefined if there are none. */
-export function most<T, N extends number | bigint>(items: readonly T[], of: (item: T) => N): N | undefined {
+/** The largest result of `of` for the items, of which there are some. */
+export function most<T, N extends number | bigint>(items: readonly T[], of: (item: T) => N): N {
   let found: N | undefined;
   for (const item of items) {
     const each = of(item);
     if (found === undefined || each > found) found = each;
   }
-  return found;
+  return some(found);
 }
 
-/** The result of `of` for the last item; undefined if there is none. */
-export function last<T, N extends number | bigint>(items: readonly T[], of: (item: T) => N): N | undefined {
-  const item = items.at(-1);
-  return item === undefined ? undefined : of(item);
+/** The result of `of` for the last item, which there is. */
+export function last<T, N extends number | bigint>(items: readonly T[], of: (item: T) => N): N {
+  return of(some(items.at(-1)));
 }
 
-/**
- * A number derived from a list: what was given, or `found`, which is undefined if nothing can be derived.
- * Throws `not_encodable` if both are missing, and with the reason `differs` if they differ, or with `atLeast`
- * if less was given.
- */
-export function derived<N extends number | bigint>(
-  name: string,
-  given: N | null | undefined,
-  found: N | undefined,
-  differs: string,
-  atLeast = false,
-): N {
-  const value = given ?? found;
-  if (value === undefined) throw notEncodable(name, "cannot be derived here: a value is required");
-  if (found !== undefined && (atLeast ? value < found : value !== found))
-    throw notEncodable(name, differs, value);
+function some<T>(value: T | undefined): T {
+  if (value === undefined) throw new RangeError("there is no element");
   return value;
 }
 
