@@ -405,7 +405,7 @@ def test_what_takes_writers_from_languages_is_noted(tmp_path: Path) -> None:
     render_all(tmp_path, targets=["python", "go", "typescript"], notes=notes)
     found = [(each.severity, each.path, each.text) for each in notes]
     assert found == [
-        ("note", "x.c.i", f"it cannot be written to streams in {language}: a stream is a parameter")
+        ("note", "x.c", f"it cannot be written to streams in {language}: a stream is a parameter")
         for language in ("Go", "TypeScript")
     ]
     notes.clear()

@@ -192,8 +192,9 @@ FIRST_CASES: dict[str, Row] = {
     )
 }
 # as stock ksc counts: whatever a condition says
+MAY_BE_ABSENT = "the size of what may be absent"
 SIZES = {
-    "the size of what may be absent": Row(
+    MAY_BE_ABSENT: Row(
         b"\0\0",
         {"a": None, "own": 4, "inner": 8, "of_type": 8},
         schema="seq:\n- {id: f, type: u1}\n- {id: a, type: u4, if: f == 1}\n- {id: b, type: t, if: f == 1}\n"
