@@ -462,13 +462,11 @@ class LayoutWriting(LayoutValues):
         if derived.kind in ("last", "most"):
             self._follow_elements(derived, source, plus, when)
             return
-        if derived.kind == "presence":
-            size = constant(1)
-        else:
-            held = source if measured is None or derived.kind != "length" else self.known[measured.name]
-            size = self.size_of(held)
+        held = source if measured is None or derived.kind != "length" else self.known[measured.name]
+        size = constant(1) if derived.kind == "presence" else self.size_of(held)
         size = self.as_(self.added(size, plus), target.type)
-        there = self.there_is(source)
+        # its bytes are there where it is
+        there = self.there_is(held if held.op == "var" and isinstance(held.type, Maybe) else source)
         if there == constant(True):
             self.put(target, size)
             if plus is None:

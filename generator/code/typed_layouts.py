@@ -465,11 +465,17 @@ class LayoutValues(TypedValues):
         if value is None and isinstance(inner, ObjectOf):
             named = self.units[inner.unit].stands_for is not None
             return None if named else Code("new", (inner.unit,), inner)
+        if value is None and isinstance(kind, Maybe) and inner in _EMPTY:
+            return Code("const", (_EMPTY[inner],), inner)
         if value is None:
             return Code("list", (), inner) if isinstance(kind, Maybe) and isinstance(inner, ListOf) else None
         if value.value is None or (not value.value and not isinstance(kind, Maybe)):
             return None
         return Code("const", (value.value,), inner)
+
+
+# what a field holds that may be null and has no default
+_EMPTY: dict[Type, str | bytes] = {TEXT: "", OCTETS: b""}
 
 
 def _chosen(test: Value) -> tuple[str, Value | None]:

@@ -265,8 +265,11 @@ function make(type: string, fields: object): unknown {
 /** Whether what the protocol has is of a case: an object has just its fields. */
 function mayBe(value: unknown, kind: Kind): boolean {
   if (!Array.isArray(kind)) {
-    if (kind === "bigint") return typeof value === "string" || typeof value === "number";
-    return typeof value === ({ bytes: "string", text: "string" }[kind] ?? kind);
+    const found = typeof value;
+    if (kind === "tags") return Array.isArray(value);
+    if (kind === "bigint" || kind === "float") return found === "string" || found === "number";
+    if (kind === "text" && found === "object") return value !== null && "raw" in (value as object);
+    return found === ({ bytes: "string", text: "string", uuid: "string" }[kind] ?? kind);
   }
   if (kind[0] === "null") return value === null || mayBe(value, kind[1]);
   if (kind[0] === "one") return kind[1].some((each) => mayBe(value, each));
@@ -278,7 +281,7 @@ function mayBe(value: unknown, kind: Kind): boolean {
   );
   return Object.entries(value).every(([name, each]) => {
     const of = known.get(name);
-    return of !== undefined && (mayBe(each, of) || typeof each === "object");
+    return of !== undefined && mayBe(each, of);
   });
 }
 
