@@ -20,6 +20,7 @@ ELSEWHERE = {"make", "pip"}
 FOLLOWED = {
     "evolving.md": "test_evolving.py",
     "object-stores.md": "test_object_stores.py",
+    "schema-language.md": "schemas/test_language_examples.py",
     **{page.name: "test_tutorials.py" for page in PAGES if page.stem.startswith("tutorial-")},
 }
 

@@ -52,11 +52,15 @@ def test_what_commands_write(options: dict[str, set[str]]) -> None:
     assert sorted([*at_once, *pages]) == sorted(others)
 
 
-def test_every_extension_key_has_a_row() -> None:
-    known = {key for keys in KEYS.values() for key in keys.own if key.startswith("-")}
-    table = rows("extension-keys.md", "key | on | meaning")
-    described = {word.partition(":")[0] for first in table for word in words(first)}
-    assert described == known
+def test_every_extension_key_has_a_row_with_its_places() -> None:
+    places: dict[str, set[str]] = {}
+    for place, keys in KEYS.items():
+        for key in keys.own:
+            places.setdefault(key, set()).add(place)
+    table = rows("extension-keys.md", "key | on | values | adds | languages")
+    described = {key: set(where.split(", ")) for first, (where, *_) in table.items() for key in words(first)}
+    # what any type may have, the outermost one may, too
+    assert described == {key: found - {"schema"} or found for key, found in places.items()}
 
 
 def test_every_extra_is_on_the_page_of_installation() -> None:
