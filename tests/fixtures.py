@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,7 +13,9 @@ import kodec
 from kodec.runtime import compression
 from tests.data import LOGS
 from tests.golden import Golden
-from tests.log.stores import Server, serving
+
+if TYPE_CHECKING:
+    from tests.log.stores import Server
 
 NOW = 1_600_000_000_000
 
@@ -37,6 +40,9 @@ def own_codecs() -> Generator[None]:
 @pytest.fixture(scope="module")
 def served() -> Iterator[Server]:
     """A server of the S3 API, to which the environment leads, for the tests of a module."""
+    # few tests need it, and copies of the repository do not have it
+    from tests.log.stores import serving
+
     with serving() as server:
         yield server
 

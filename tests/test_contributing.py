@@ -27,7 +27,7 @@ PARTS = [
     "src",
 ]
 FILES = ["LICENSE", "NOTICE", "README.md", "pyproject.toml", "setup.py"]
-TESTS = ["conftest.py", "generated", "runtime"]
+TESTS = ["conftest.py", "data.py", "fixtures.py", "golden.py", "generated", "runtime"]
 
 
 def section(title: str) -> str:
