@@ -220,7 +220,10 @@ class _Checker:
             case ex.Unary(op, of):
                 return self.all(NUMBERS if op == "-" else ("integer",), op, names, of)
             case ex.Binary(op, left, right):
-                return self.of_binary(op, left, right, names)
+                kind = self.of_binary(op, left, right, names)
+                if expr.grouped and kind == "float":
+                    raise _Wrong(ex.LONG_REAL)
+                return kind
             case ex.Ternary(test, yes, no):
                 self.all(("boolean",), "?", names, test)
                 first, second = self.infer(yes, names), self.infer(no, names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 
 from kodec.generator.plan.steps import Solution
 from kodec.generator.plan.values import (
@@ -37,6 +38,7 @@ from kodec.generator.plan.values import (
 
 __all__ = ["advised", "asked", "choices", "presence", "solutions", "with_places"]
 
+_MOST_PARTS = 250
 _ANY = Whole(-(1 << 64), 1 << 64)
 _FLIPPED = {"==": "!=", "!=": "=="}
 
@@ -44,9 +46,12 @@ _FLIPPED = {"==": "!=", "!=": "=="}
 def solutions(value: Value | None) -> tuple[Solution, ...]:
     """Each field that could be changed so that `value` becomes the `Item` of its solution.
 
-    Also the size of the stream in which it stands: that changes with what is written.
+    Also the size of the stream in which it stands: that changes with what is written. None of a long value:
+    that of each field would be as long.
     """
-    return () if value is None else tuple(_solved(value, Item(_ANY), ()))
+    if value is None or next(islice(values_in(value), _MOST_PARTS, None), None) is not None:
+        return ()
+    return tuple(_solved(value, Item(_ANY), ()))
 
 
 def _without_streams(found: Iterable[Solution]) -> tuple[Solution, ...]:

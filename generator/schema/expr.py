@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 from kodec.generator.schema.operators import OPERATORS, WORDS
@@ -145,9 +145,12 @@ class Unary(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Binary(Expr):
+    """Two operands; `grouped` marks a part of a long sum, whose operands were put together in halves."""
+
     op: str
     left: Expr
     right: Expr
+    grouped: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +199,7 @@ _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 MAX_DEPTH = 60
 MAX_TOKENS = 20_000
 MAX_OPERATIONS = 110
+LONG_REAL = f"a sum of real numbers has at most {MAX_OPERATIONS} parts: its order decides what it is"
 _MOST_CHAINED = 32
 _ASSOCIATIVE = ("and", "or", "&", "|", "^")
 MAX_DIGITS = 100
@@ -207,7 +211,17 @@ def _chain(op: str, operands: list[Expr]) -> Expr:
     if len(operands) > _MOST_CHAINED and op in _ASSOCIATIVE:
         half = len(operands) // 2
         return Binary(op, _chain(op, operands[:half]), _chain(op, operands[half:]))
+    if len(operands) > MAX_OPERATIONS and op == "+":
+        return _sum(operands)
     return reduce(lambda left, right: Binary(op, left, right), operands)
+
+
+def _sum(operands: list[Expr]) -> Expr:
+    """A sum in halves: equal for whole numbers and text. Kinds refuse one of real numbers."""
+    if len(operands) == 1:
+        return operands[0]
+    half = len(operands) // 2
+    return Binary("+", _sum(operands[:half]), _sum(operands[half:]), grouped=True)
 
 
 class _Parser:
@@ -478,7 +492,7 @@ def replace(expr: Expr, swap: Callable[[Expr], Expr | None]) -> Expr:
         case Index(left, right):
             return Index(replace(left, swap), replace(right, swap))
         case Binary(op, left, right):
-            return Binary(op, replace(left, swap), replace(right, swap))
+            return Binary(op, replace(left, swap), replace(right, swap), expr.grouped)
         case Ternary(test, yes, no):
             return Ternary(replace(test, swap), replace(yes, swap), replace(no, swap))
     return expr
@@ -535,7 +549,7 @@ def fold(expr: Expr, known: Mapping[str, int | bool] | None = None) -> Expr:
                 return yes if test.value else no
             return Ternary(test, yes, no)
         case Binary(op, left, right):
-            return _fold_binary(op, fold(left, known), fold(right, known))
+            return _fold_binary(Binary(op, fold(left, known), fold(right, known), expr.grouped))
     return expr
 
 
@@ -560,22 +574,23 @@ def _folds(op: str, right: int) -> bool:
     return not (op in "/%" and right == 0) and not (op in ("<<", ">>") and not 0 <= right <= 256)
 
 
-def _fold_binary(op: str, left: Expr, right: Expr) -> Expr:
+def _fold_binary(expr: Binary) -> Expr:
+    op, left, right = expr.op, expr.left, expr.right
     if op in ("and", "or"):
         stop = op == "or"
         for this, other in ((left, right), (right, left)):
             if isinstance(this, Literal) and isinstance(this.value, bool):
                 return this if this.value is stop else other
-        return Binary(op, left, right)
+        return expr
     if isinstance(left, Literal) and isinstance(right, Literal):
         a, b = left.value, right.value
         if isinstance(a, int) and isinstance(b, int) and _folds(op, b):
             value = _FOLD[op](a, b)
             # a wider result fits no field: the expression stays as written
-            return Literal(value) if abs(value) < _WIDEST else Binary(op, left, right)
+            return Literal(value) if abs(value) < _WIDEST else expr
         if isinstance(a, str) and isinstance(b, str) and op in ("==", "!="):
             return Literal((a == b) == (op == "=="))
-    return Binary(op, left, right)
+    return expr
 
 
 def text_of(expr: Expr) -> str:
@@ -620,11 +635,20 @@ def text_of(expr: Expr) -> str:
             return f"(not {text_of(of)})"
         case Unary(op, of):
             return f"{op}{_inner(of)}"
+        case Binary("+") if expr.grouped:
+            return f"({_terms(expr)})"
         case Binary(op, left, right):
             return f"({text_of(left)} {op} {text_of(right)})"
         case Ternary(test, yes, no):
             return f"({text_of(test)} ? {text_of(yes)} : {text_of(no)})"
     raise TypeError(expr)
+
+
+def _terms(expr: Expr) -> str:
+    """A long sum as it was written."""
+    if isinstance(expr, Binary) and expr.grouped:
+        return f"{_terms(expr.left)} + {_terms(expr.right)}"
+    return text_of(expr)
 
 
 def _inner(expr: Expr) -> str:

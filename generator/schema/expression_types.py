@@ -337,7 +337,10 @@ class Kinds:
             case ex.Unary(op, of):
                 return self.need(of, scope, *(_NUMBERS if op == "-" else ("integer",)))
             case ex.Binary(op, left, right):
-                return self.of_binary(op, left, right, scope)
+                found = self.of_binary(op, left, right, scope)
+                if expr.grouped and found == FLOAT:
+                    raise KindError(ex.LONG_REAL)
+                return found
             case ex.Ternary(test, yes, no):
                 self.need(test, scope, "boolean")
                 return _common((self.of(yes, scope), self.of(no, scope)))

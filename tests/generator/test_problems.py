@@ -613,10 +613,21 @@ def test_calls_in_each_other_are_looked_at_once_each(codec: Codec) -> None:
 @pytest.mark.parametrize("key", ["", "-topic: t\n"])
 def test_operations_in_each_other(key: str, problems: Find, codec: Codec, golden: Golden) -> None:
     schema = key + "seq:\n- {id: n, type: u1}\n- {id: a, size: 'N'}\n"
-    text = " + ".join(["n"] * 110)
-    assert codec(schema.replace("N", text)).X.from_bytes(b"\1" + bytes(110)).a == bytes(110)
-    (found,) = problems(schema.replace("N", f"{text} + n"))
+    text = "n" + " - 0" * 109
+    assert codec(schema.replace("N", text)).X.from_bytes(b"\2ab").a == b"ab"
+    (found,) = problems(schema.replace("N", f"{text} - 0"))
     golden(found.text)
+
+
+@pytest.mark.parametrize("key", ["", "-topic: t\n"])
+def test_a_long_sum_does_not_nest_but_of_real_numbers(key: str, problems: Find, codec: Codec) -> None:
+    schema = key + "seq:\n- {id: n, type: u1}\n- {id: r, type: f8}\n- {id: a, size: 'N'}\n"
+    text = " + ".join(["n"] * 5000)
+    assert codec(schema.replace("N", text)).X.from_bytes(b"\1" + bytes(5008)).a == bytes(5000)
+    (found,) = problems(f"{schema.replace('N', 'n')}instances:\n  v: {{value: {text[:1600]}r}}\n")
+    assert "a sum of real numbers has at most 110 parts" in found.text and len(found.text) < 300
+    (found,) = problems(schema.replace("N", f"{text} + zz"))
+    assert "zz" in found.text and len(found.text) < 300
 
 
 ROWS_BESIDE = """meta: {id: x, endian: be}

@@ -70,6 +70,20 @@ AHEAD = """
 meta: {id: ahead, endian: be}
 seq: [{id: a, type: b4, valid: {expr: b == 1}}, {id: b, type: b4}, {id: z, terminator: 0}]
 """
+# sums and tests that would nest deeper than any compiler takes
+LONG = f"""
+meta: {{id: long, endian: be}}
+seq:
+- {{id: a, type: u4}}
+- {{id: b, type: s1}}
+- {{id: t, type: strz, encoding: ASCII}}
+- {{id: c, size: 1, repeat: eos}}
+instances:
+  sum: {{value: "{" + ".join(["a", "b", "a % 7"] * 100)}"}}
+  text: {{value: "{" + ".join(["t", "b.to_s"] * 100)}"}}
+  any: {{value: "{" or ".join(f"b == {number}" for number in range(-128, 128, 2))}"}}
+  wrong: {{value: "{" + ".join(["b"] * 100)} + c[b].length + {" + ".join(["b / b"] * 100)}"}}
+"""
 _TEXT = b"\5\2a\0\1\0\4" + struct.pack(">H", 5 + 2 + 97 + 1 + 4 + 64)
 _SUMS = [name for name, bits in CHECKSUMS.items() if bits and name not in SUMS]
 _ALL = b"12345678901"
@@ -172,6 +186,7 @@ def write_schemas(folder: Path, target: str) -> dict[str, list[bytes]]:
     part = zlib.compress(bytes(OPTIONS.decompressed_bytes // 2))
     add("inflated", INFLATED, [(bytes([len(part)]) + part) * count for count in (1, 2, 3)])
     add("ahead", AHEAD, [b"\x11\0", b"\x12\0", b"\x21\0"])
+    add("long", LONG, list(near(b"\x80\1\2\3\1ab\0xy", random.Random(0), 30)))
     for name, (schema, right) in DERIVED.items():
         text = f"meta: {{id: d_{name}, endian: be}}\n{schema}"
         add(f"d_{name}", text, list(near(right, random.Random(name), 30)))

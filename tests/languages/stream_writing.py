@@ -197,15 +197,15 @@ def _edit(value: Any, drawn: random.Random) -> dict[str, Any] | None:
     return {"path": path, "how": "set", "value": to_json(new)}
 
 
-def write_differences(command: list[str], cases: list[Writing]) -> Iterator[str]:
-    """Where a testee writes something else, or refuses what is written."""
+def write_differences(command: list[str], cases: list[Writing], *, lacking: bool = True) -> Iterator[str]:
+    """Where a testee writes something else, or refuses what is written; `lacking`: or does not support it."""
     limits = {"limit": OPTIONS.decompressed_bytes, "elements": OPTIONS.elements, "depth": OPTIONS.depth}
     text = "".join(json.dumps({"id": 0, **each.request, **limits}) + "\n" for each in cases)
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     answers = done.stdout.split("\n")[:-1]
     for case, line in zip(cases, answers, strict=False):
         answer = json.loads(line)
-        if "unsupported" in answer:
+        if lacking and "unsupported" in answer:
             continue
         data = answer.get("bytes")
         need = None if case.data is None else case.data.hex()

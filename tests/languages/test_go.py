@@ -15,6 +15,7 @@ from tests.data import TESTS
 from . import go_testee, stream_cases
 from .cases import ask, cases
 from .compilers import is_here
+from .derivations import write_table
 from .stream_writing import write_differences, writings
 from .test_plan import FOLDERS
 
@@ -49,6 +50,7 @@ def test_go_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Pat
 
 def test_go_reads_and_writes_streams_as_the_plan_says(tmp_path: Path) -> None:
     inputs = stream_cases.write_schemas(tmp_path / "schemas", "go")
+    table = write_table(tmp_path / "schemas")
     told = list(stream_cases.stream_cases(tmp_path / "schemas", inputs))
     program = go_testee.build(tmp_path / "schemas", tmp_path)
     assert list(stream_cases.differences(program, told)) == []
@@ -56,6 +58,9 @@ def test_go_reads_and_writes_streams_as_the_plan_says(tmp_path: Path) -> None:
     written = list(writings(tmp_path / "schemas", inputs))
     assert list(write_differences(program, written)) == []
     assert len(written) > 1500 and sum(each.data is None for each in written) > 300
+    derived = list(writings(tmp_path / "schemas", table, edits=1))
+    assert list(write_differences(program, derived, lacking=False)) == []
+    assert len(table) > 80 and sum(each.data is None for each in derived) > 60
     files = sorted(each.name for each in (tmp_path / "go").glob("*.go"))
     shown = subprocess.run(
         ["gofmt", "-l", *files], cwd=tmp_path / "go", capture_output=True, text=True, check=True

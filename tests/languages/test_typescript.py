@@ -22,6 +22,7 @@ from tests.generator import any_name
 
 from . import stream_cases, typescript_testee
 from .cases import ask, cases
+from .derivations import write_table
 from .stream_writing import write_differences, writings
 from .test_plan import FOLDERS, ROOT
 
@@ -93,6 +94,7 @@ def test_the_program_of_the_documentation_reads_a_log_to_its_end(built: Built, t
 
 def test_typescript_reads_and_writes_streams_as_the_plan_says(tmp_path: Path) -> None:
     inputs = stream_cases.write_schemas(tmp_path / "schemas", "typescript")
+    table = write_table(tmp_path / "schemas")
     told = list(stream_cases.stream_cases(tmp_path / "schemas", inputs))
     program = typescript_testee.build(tmp_path / "schemas", tmp_path)
     assert list(stream_cases.differences(program, told)) == []
@@ -100,6 +102,9 @@ def test_typescript_reads_and_writes_streams_as_the_plan_says(tmp_path: Path) ->
     written = list(writings(tmp_path / "schemas", inputs))
     assert list(write_differences(program, written)) == []
     assert len(written) > 1500 and sum(each.data is None for each in written) > 300
+    derived = list(writings(tmp_path / "schemas", table, edits=1))
+    assert list(write_differences(program, derived, lacking=False)) == []
+    assert len(table) > 80 and sum(each.data is None for each in derived) > 60
     module = tmp_path / "typescript"
     shutil.copyfile(typescript_testee.HERE / "eslint.config.js", module / "eslint.config.js")
     runtime = ["src/streams.ts", "src/streams_writing.ts"]
