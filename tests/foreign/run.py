@@ -400,7 +400,7 @@ def written(schemas: Path, package: Path) -> None:
 
 
 def add(result: Result, found: Tally, *, listed: bool = True) -> None:
-    """Put what `judge` found to a schema's result; a difference that must be `listed`, and is not, is wrong."""
+    """Put what `judge` found to a schema's result; if `listed`, what no exception lists is wrong."""
     verdicts, back = found.verdicts, found.back
     known = exceptions() if listed else set()
     unknown = [
