@@ -424,7 +424,7 @@ class Reader:
             return None
         place = f"{type(node).__qualname__}.{name} = {_change(node, name, drawn)!r:.40}"
         expected = [value]
-        if name in getattr(node, "_follows", ()):
+        if name in (node._follows if isinstance(node, StreamNode) else getattr(node, "_computed", ())):
             # a writer computes what follows from fields that are present, whatever it holds
             expected.append(self.read_ours(data))
         try:

@@ -115,8 +115,8 @@ class Corpus:
     name: str
     files: dict[str, Path]
     ksc: Path
-    refused: dict[str, str]
-    samples: dict[str, Path]
+    refused: dict[str, str] = field(default_factory=dict)
+    samples: dict[str, Path] = field(default_factory=dict)
     real: bool = False
     listed: bool = True
     bounds: Bounds = Bounds()

@@ -3,7 +3,7 @@
 `make wild` counts them.
 
     python -m tests.foreign.wild [--only-accept] [--no-values] [--no-languages] [--no-compile]
-        [--minutes N] [--git DIR] [--table FILE] [--fresh] [REPOSITORY...]
+        [--sample N] [--minutes N] [--git DIR] [--table FILE] [--fresh] [REPOSITORY...]
 
 `wild.tsv` lists repositories and commits; their `.ksy` files are fetched with git and stay outside. A text
 that occurs several times counts once, and those of Kaitai's own gallery do not count: `make foreign` has
@@ -16,6 +16,7 @@ are kept by the commit of the generator: a run that was ended goes on where it s
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
 import json
 import os
@@ -62,6 +63,8 @@ AT_ONCE = 100
 TOGETHER = 12
 """Schemas that one run of a compiler takes."""
 BOUNDS = Bounds(work=300_000, work_of_type=20_000, seconds=60, memory=2 * GIB, edits=6)
+FACTS = "refused.json"
+Job = tuple[Corpus, str]
 STAGES = ("accept", "values", "languages", "compile")
 
 
@@ -120,47 +123,63 @@ def _copy(part: Path, git: Path, commit: str) -> None:
 # -- schemas and what ksc makes of them -------------------------------------------------------------
 
 
-def corpora(folders: dict[str, Path], known: set[str]) -> Iterator[tuple[Corpus, str]]:
-    """Each schema whose text is not `known` yet, with its imports and what ksc makes of them."""
+def corpora(folders: dict[str, Path], known: set[str], most: int) -> Iterator[Job]:
+    """Schemas whose text is not `known` yet, at most so many of a repository, and what ksc makes of them."""
     for repository, folder in folders.items():
-        trees, wanted = {}, []
         files = oracle.schemas(folder)
+        fresh = []
         for name, path in files.items():
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            if digest not in known:
-                wanted.append(name)
+            fresh += [name] if digest not in known else []
             known.add(digest)
-            try:
-                trees[name] = oracle.load_yaml(path)
-            except (yaml.YAMLError, UnicodeDecodeError, ValueError):
-                continue
-        readable = {name: files[name] for name in trees if isinstance(trees[name], dict)}
-        wanted = [name for name in wanted if name in readable and "meta" in trees[name]]
-        place = STORE / "ksc" / folder.parent.name / folder.name
-        for start in range(0, len(wanted), AT_ONCE):
-            names = wanted[start : start + AT_ONCE]
-            inside = [closure(readable, name) for name in names]
-            jobs = [
-                (place / str(start + index), {each: trees[each] for each in own})
-                for index, own in enumerate(inside)
-            ]
-            refusals = _compiled_by_ksc(jobs, place / f"{start}.json")
-            for name, own, (out, _), refused in zip(names, inside, jobs, refusals, strict=True):
-                files_of_it = {each: readable[each] for each in own}
-                yield Corpus(repository, files_of_it, out / "python", refused, {}, False, False, BOUNDS), name
+        jobs = []
+        for name in spread(repository, fresh):
+            if _is_whole(files, name):
+                own = closure(files, name)
+                out = STORE / "ksc" / folder.parent.name / folder.name / name
+                jobs.append((Corpus(repository, {each: files[each] for each in own}, out), name))
+            if len(jobs) == most:
+                break
+        for start in range(0, len(jobs), AT_ONCE):
+            yield from _compiled_by_ksc(jobs[start : start + AT_ONCE])
 
 
-def _compiled_by_ksc(jobs: list[tuple[Path, dict[str, Any]]], facts: Path) -> list[dict[str, str]]:
-    """What ksc refuses of each job; kept in a file, which is written last."""
-    if not facts.is_file():
-        found = [{each.schema: each.error for each in job} for job in oracle.compile_each(jobs)]
-        for out, _ in jobs:
-            if (out / "python").is_dir():
-                mended(out / "python")
-        facts.parent.mkdir(parents=True, exist_ok=True)
-        facts.write_text(json.dumps(found), "utf-8")
-    refusals: list[dict[str, str]] = json.loads(facts.read_text("utf-8"))
-    return refusals
+def spread(repository: str, names: Iterable[str]) -> list[str]:
+    """In an order that has nothing to do with names, so that the first ones are a fair sample."""
+    return sorted(names, key=lambda each: hashlib.sha256(f"{repository}/{each}".encode()).digest())
+
+
+@functools.cache
+def _tree(path: Path) -> dict[str, Any] | None:
+    try:
+        tree = oracle.load_yaml(path)
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError):
+        return None
+    return tree if isinstance(tree, dict) else None
+
+
+def _is_whole(files: dict[str, Path], name: str) -> bool:
+    """Whether a file is a schema, and all that it imports can be read."""
+    try:
+        return all("meta" in (_tree(files[each]) or {}) for each in closure(files, name))
+    except (yaml.YAMLError, ValueError, AttributeError):
+        return False
+
+
+def _compiled_by_ksc(jobs: list[Job]) -> Iterator[Job]:
+    """The same schemas with what ksc refuses of them, which is kept beside what it generates."""
+    new = [corpus for corpus, _ in jobs if not (corpus.ksc / FACTS).is_file()]
+    trees = [(each.ksc, {name: _tree(path) for name, path in each.files.items()}) for each in new]
+    for corpus, failures in zip(new, oracle.compile_each(trees) if trees else (), strict=True):
+        if (corpus.ksc / "python").is_dir():
+            mended(corpus.ksc / "python")
+        corpus.ksc.mkdir(parents=True, exist_ok=True)
+        facts = json.dumps({each.schema: each.error for each in failures})
+        (corpus.ksc / FACTS).write_text(facts, "utf-8")
+    for corpus, name in jobs:
+        refused = json.loads((corpus.ksc / FACTS).read_text("utf-8"))
+        bounded = replace(corpus, ksc=corpus.ksc / "python", refused=refused, listed=False, bounds=BOUNDS)
+        yield bounded, name
 
 
 # -- the stages of one schema -----------------------------------------------------------------------
@@ -235,14 +254,12 @@ class Store:
             file.write(json.dumps([stage, *key, result]) + "\n")
 
 
-Job = tuple[Corpus, str]
-
-
 def run_stage(stage: str, jobs: list[Job], store: Store, workers: int, seconds: float) -> None:
     """Give a stage the schemas that it has not had, as many as fit in the time."""
     todo = [each for each in jobs if (each[0].name, each[1]) not in store.found[stage]]
     end = time.monotonic() + seconds
-    with ProcessPoolExecutor(workers, initializer=os.nice, initargs=(10,)) as pool:
+    # compilers leave others on the machine room to work
+    with ProcessPoolExecutor(workers, initializer=os.nice, initargs=(10 * (stage == "compile"),)) as pool:
         try:
             for index, (key, result) in enumerate(_each(pool, stage, todo, end)):
                 store.put(stage, key, result)
@@ -432,11 +449,6 @@ def generator_commit() -> str:
     return subprocess.run(line, cwd=oracle.ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def spread(jobs: Iterable[Job]) -> list[Job]:
-    """In an order that has nothing to do with repositories, so that the first ones are a fair sample."""
-    return sorted(jobs, key=lambda each: hashlib.sha256(f"{each[0].name}/{each[1]}".encode()).digest())
-
-
 def failed(store: Store) -> bool:
     bad = ("wrong", "crash")
     compared = any(
@@ -452,7 +464,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--no-values", action="store_true", help="do not read and write")
     parser.add_argument("--no-languages", action="store_true", help="do not generate other languages")
     parser.add_argument("--no-compile", action="store_true", help="do not compile other languages")
-    parser.add_argument("--minutes", type=float, default=600, help="for each stage; a sample is measured")
+    parser.add_argument("--sample", type=int, default=-1, help="so many schemas of a repository, not all")
+    parser.add_argument(
+        "--minutes", type=float, default=600, help="for each stage: what has no time is not measured"
+    )
     parser.add_argument("--git", type=Path, help="a folder of git directories, OWNER/NAME, instead of a host")
     parser.add_argument("--formats", default=URL.format("kaitai_struct_formats"), help="Kaitai's own gallery")
     parser.add_argument("--jobs", type=int, default=2)
@@ -470,7 +485,7 @@ def main(arguments: list[str]) -> int:
     if given.fresh:
         store.path.unlink(missing_ok=True)
     store.load()
-    jobs = spread(corpora(folders, known))
+    jobs = list(corpora(folders, known, given.sample))
     left_out = {stage for stage in STAGES[1:] if given.only_accept or getattr(given, f"no_{stage}")}
     for stage in (each for each in STAGES if each not in left_out):
         taken = store.found["accept"]

@@ -64,7 +64,7 @@ def _writes(texts: Mapping[str, str], language: str) -> bool:
 
 
 def compiled(schemas: list[Schema]) -> list[dict[str, State]]:
-    """What each compiler that is installed says of schemas that are compiled together."""
+    """The answers of each installed compiler about schemas that are compiled together."""
     found: list[dict[str, State]] = [{} for _ in schemas]
     for language in COMPILERS:
         with tempfile.TemporaryDirectory() as place:
@@ -83,7 +83,7 @@ def compiled(schemas: list[Schema]) -> list[dict[str, State]]:
 
 
 def _problems(language: str, folder: Path, numbers: list[int]) -> Iterator[tuple[int, str]]:
-    """What a compiler says of each part of a folder, "" for nothing.
+    """The answer of a compiler about each part of a folder, "" if it has no problem.
 
     What it names is left out then, as it may stop at the first problem; if it names nothing, or takes too
     long, each half is compiled.
@@ -115,7 +115,7 @@ def _first(said: str) -> str:
     return (lines or ["it failed"])[0][:400]
 
 
-# -- compilers: what each says of the parts of a folder, "" for nothing -------------------------------
+# -- compilers: the problems of the parts of a folder, "" for none ----------------------------------
 
 
 def _said(line: list[str], folder: Path) -> str:
