@@ -308,7 +308,6 @@ def examine(corpus: Corpus, name: str, *, quick: bool, seed: str = "") -> Result
         copy_closure(corpus.files, name, schemas)
         tree = oracle.load_yaml(corpus.files[name])
         ident = str(tree["meta"]["id"])
-        title = camel(ident)
         sample = corpus.samples.get(posixpath.basename(name))
         data = None if sample is None else sample.read_bytes()
         result = Result(corpus.name, name, "taken", declared=sorted(declared(tree)))
@@ -318,7 +317,7 @@ def examine(corpus: Corpus, name: str, *, quick: bool, seed: str = "") -> Result
         # layouts are compared in streams too
         for package in (Path(folder) / "as_chosen", Path(folder) / "as_streams"):
             try:
-                written(schemas, package)
+                classes = written(schemas, package)
             except SchemaError as error:
                 return Result(corpus.name, name, "refused", [str(each) for each in error.problems[:3]])
             except Exception as error:
@@ -332,7 +331,7 @@ def examine(corpus: Corpus, name: str, *, quick: bool, seed: str = "") -> Result
 
             try:
                 given = arguments(tree, twin)
-                reader = Reader.load(package, module, title, corpus.ksc, ident, given)
+                reader = Reader.load(package, module, classes[ident], corpus.ksc, ident, given)
             except NoOracle as error:
                 return Result(corpus.name, name, "unmeasured", [str(error)])
             except Exception as error:
@@ -384,8 +383,8 @@ def _type(
     return tally
 
 
-def written(schemas: Path, package: Path) -> None:
-    """Our modules of a folder of schemas. Raises: SchemaError."""
+def written(schemas: Path, package: Path) -> dict[str, str]:
+    """Write our modules of a folder of schemas; the class of each type. Raises: SchemaError."""
     chosen = passes.prefers_streams
     if package.name == "as_streams":
         passes.prefers_streams = lambda schemas: True
@@ -397,6 +396,7 @@ def written(schemas: Path, package: Path) -> None:
         place = package / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, "utf-8")
+    return ClassNames(output.model).classes
 
 
 def add(result: Result, found: Tally, *, listed: bool = True) -> None:

@@ -124,7 +124,7 @@ def _copy(part: Path, git: Path, commit: str) -> None:
 
 
 def corpora(folders: dict[str, Path], known: set[str], most: int) -> Iterator[Job]:
-    """Schemas whose text is not `known` yet, at most so many of a repository, and what ksc makes of them."""
+    """Schemas whose text is not `known` yet, at most `most` of a repository, and what ksc makes of them."""
     for repository, folder in folders.items():
         files = oracle.schemas(folder)
         fresh = []
@@ -208,15 +208,19 @@ def _accept(corpus: Corpus, name: str) -> dict[str, Any]:
 def _values(corpus: Corpus, name: str) -> dict[str, Any]:
     found, why = apart(lambda: examine(corpus, name, quick=False), corpus.bounds)
     if why is not None:
-        late = why.startswith(("longer", "more"))
-        found = Result(corpus.name, name, "out of bounds" if late else "crash", [why])
+        found = Result(corpus.name, name, _without_result(why), [why])
     # thousands of names, of which the table has none
     return asdict(replace(found, members=[], declared=[], notes=[]))
 
 
 def _languages(corpus: Corpus, name: str) -> dict[str, Any]:
-    found, why = apart(lambda: made_in_all(corpus.files, name), corpus.bounds)
-    return found if why is None else {each: ["crash", why] for each in LANGUAGES}
+    bounds = replace(corpus.bounds, seconds=len(LANGUAGES) * corpus.bounds.seconds)
+    found, why = apart(lambda: made_in_all(corpus.files, name), bounds)
+    return found if why is None else {each: [_without_result(why), why, False] for each in LANGUAGES}
+
+
+def _without_result(why: str) -> str:
+    return "out of bounds" if why.startswith(("longer", "more")) else "crash"
 
 
 CALLS: dict[str, Callable[[Corpus, str], dict[str, Any]]] = {
@@ -394,7 +398,16 @@ def by_stage(store: Store) -> list[str]:
 
 def by_language(store: Store) -> list[str]:
     """How many schemas each language generates, with a writer, and compiles."""
-    columns = ("language", "generated", "with a writer", "refused", "crash", "compiled", "compiler refuses")
+    columns = (
+        "language",
+        "generated",
+        "with a writer",
+        "refused",
+        "crash",
+        "out of bounds",
+        "compiled",
+        "compiler refuses",
+    )
     lines = [_row(*columns), "|---" * len(columns) + "|"]
     made = list(store.found["languages"].values())
     for language, title in LANGUAGES.items():
@@ -409,6 +422,7 @@ def by_language(store: Store) -> list[str]:
                 writers if language in WRITERS else "reads",
                 states["refused"],
                 states["crash"],
+                states["out of bounds"],
                 _ratio(compiled_["compiled"], tried),
                 compiled_["failed"],
             )
