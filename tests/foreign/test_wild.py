@@ -125,7 +125,8 @@ def test_the_table_counts_each_stage(tmp_path: Path) -> None:
     corpus = Corpus("a/b", {"x": tmp_path / "x.ksy"}, tmp_path, {}, {})
     store = Store(tmp_path / "c0ffee.jsonl")
     store.put("accept", ("a/b", "x"), wild.CALLS["accept"](corpus, "x"))
-    text = wild.table(store)
+    text = wild.table(store, 4, 1.5)
+    assert "at most 4 schemas" in text and "Stages had 1.5 minutes: accept 1, values 0" in text
     assert "| a/b | 1 | 1 | 0 |" in text
     assert "| Python | unknown type `…` | 1 |" in text
     assert json.loads(store.path.read_text())[3]["verdict"] == "refused"

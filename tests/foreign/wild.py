@@ -357,7 +357,10 @@ def by_repository(store: Store) -> list[str]:
         ]
         equal = sum(each["verdict"] == "taken" for each in values)
         cells: list[object] = [sum(count.values()), both, count["taken"], f"{equal}/{len(values)}"]
-        for kind, good in (("back", ("same bytes", "same values")), ("edited", ("read again equal",))):
+        for kind, good in (
+            ("back", ("same bytes", "same values")),
+            ("edited", ("read again equal", "computed")),
+        ):
             tried = [each[kind] for each in values if each[kind]]
             sound = [each for each in tried if any(map(each.get, good)) and not _unsound(each)]
             cells.append(f"{len(sound)}/{len(tried)}")
@@ -447,11 +450,14 @@ def reasons(store: Store) -> list[str]:
     ]
 
 
-def table(store: Store) -> str:
+def table(store: Store, sample: int, minutes: float) -> str:
+    """All tables, with what was sampled."""
     parts = [by_repository(store), by_stage(store), by_language(store), reasons(store)]
-    return f"With the generator of commit {store.path.stem}.\n\n" + "\n\n".join(
-        "\n".join(each) for each in parts
-    )
+    sampled = f" Of each repository at most {sample} schemas, by a hash of their names." if sample > 0 else ""
+    counts = ", ".join(f"{stage} {len(results):,}" for stage, results in store.found.items())
+    head = f"With the generator of commit {store.path.stem}.{sampled}"
+    head += f" Stages had {minutes:g} minutes: {counts} schemas."
+    return head + "\n\n" + "\n\n".join("\n".join(each) for each in parts)
 
 
 # -- the command ------------------------------------------------------------------------------------
@@ -505,7 +511,7 @@ def main(arguments: list[str]) -> int:
         taken = store.found["accept"]
         wanted = [each for each in jobs if stage == "accept" or _is_taken(taken.get((each[0].name, each[1])))]
         run_stage(stage, wanted, store, given.jobs, given.minutes * 60)
-    text = table(store)
+    text = table(store, given.sample, given.minutes)
     print(text)
     if given.table is not None:
         put_table(given.table, ("<!-- wild -->\n", "<!-- end of wild -->"), text)
