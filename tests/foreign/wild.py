@@ -361,7 +361,7 @@ def by_repository(store: Store) -> list[str]:
             ("back", ("same bytes", "same values")),
             ("edited", ("read again equal", "computed")),
         ):
-            tried = [each[kind] for each in values if each[kind]]
+            tried = [each[kind] for each in values if {*each[kind]} - {"refused", "unread"}]
             sound = [each for each in tried if any(map(each.get, good)) and not _unsound(each)]
             cells.append(f"{len(sound)}/{len(tried)}")
         for language in LANGUAGES:
@@ -390,6 +390,8 @@ def by_stage(store: Store) -> list[str]:
         )
     )
     lines += [_row(kind, number) for kind, number in sorted(verdicts.items()) if kind != "taken"]
+    refusing = sum({*each["edited"]} == {"refused"} for each in results)
+    lines.append(_row("schemas that refuse every change that was tried", refusing))
     lines.append(_row("values compared", f"{sum(each['values'] for each in results):,}"))
     for title, kind in (("inputs", "inputs"), ("written back", "back"), ("with a field changed", "edited")):
         total: Counter[str] = Counter()
