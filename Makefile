@@ -106,7 +106,7 @@ edits: node ## edit real files of public formats, and have other tools judge the
 foreign: node ## compile all public Kaitai schemas with stock ksc and with kodec; about ten minutes
 	@$(BIN)/python -m tests.foreign.run --table docs/foreign-schemas.md $(FOREIGN)
 
-wild: node ## compile the schemas of public repositories with stock ksc and with kodec; about an hour
+wild: node ## read, write, generate and compile the schemas of public repositories, beside ksc; some hours, continues
 	@$(BIN)/python -m tests.foreign.wild --table docs/foreign-schemas.md $(WILD)
 
 docs: site ## make the site of the documentation in out/site; broken links, examples and undocumented names fail

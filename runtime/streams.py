@@ -309,7 +309,8 @@ class ByteSource:
         if pos < 0:
             raise Malformed(name, "negative position", at=self.base, need="at least 0", have=pos)
         found = ByteSource(self.buf, self.base, self.end, self.state)
-        found.at = self.base + pos
+        # no stream is longer, and objects keep where they start as a machine's integer
+        found.at = min(self.base + pos, sys.maxsize)
         found._stand, found._main = stand, self._first
         stand[0] = found
         return found

@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import dataclasses
+import dis
 import enum
 import importlib
 import io
@@ -355,6 +356,11 @@ class Reader:
         try:
             comparison.same(mine, theirs, "")
         except _Differs as error:
+            if isinstance(error.__cause__, UnicodeDecodeError) and not _keeping.keeps:
+                # an expression of an instance compares such bytes
+                found = self._kept(data, nodes)
+                if found is not None and found.verdict == "agree":
+                    return dataclasses.replace(found, verdict="laxer")
             return Finding("wrong", str(error))
         except _Enough:
             cut = True
@@ -406,6 +412,72 @@ class Reader:
                 return Finding("refused", str(error))
             return Finding("differs", str(error))
         return Finding("differs", f"{len(data)} -> {len(made)} bytes")
+
+    def edited(self, data: bytes, drawn: random.Random) -> Finding | None:
+        """The result of writing what was read with one field changed; None if no field can be changed."""
+        try:
+            value = self.read_ours(data)
+        except FormatError:
+            return None
+        node, name = _changeable(value, drawn)
+        if node is None:
+            return None
+        place = f"{type(node).__qualname__}.{name} = {_change(node, name, drawn)!r:.40}"
+        follows = node._follows if isinstance(node, StreamNode) else getattr(node, "_computed", ())
+        try:
+            made = value.to_bytes()
+        except EncodeError as error:
+            return Finding("refused", str(error))
+        except Exception as error:
+            return Finding("crash", f"{place}: {_said(error)}")
+        try:
+            again = self.read_ours(made)
+        except FormatError as error:
+            return Finding("differs", f"{place}: {error}: {data.hex()[:200]}")
+        if again == value or same(again, value):
+            return Finding("read again equal", place)
+        # a writer computes what follows from fields that are present, whatever it holds
+        computed = name in follows and again.to_bytes() == made
+        return Finding("computed" if computed else "differs", f"{place}: {data.hex()[:200]}")
+
+
+def _changeable(value: Any, drawn: random.Random) -> tuple[Any, str]:
+    """A field of plain content in an object, or in one within it, and the object that has it; or None."""
+    found = [
+        (node, name)
+        for node in _nodes(value)
+        for name in _read_fields(type(node))
+        if isinstance(content := getattr(node, name), (int, float))
+        or (isinstance(content, (str, bytes)) and content)
+    ]
+    return drawn.choice(found) if found else (None, "")
+
+
+def _change(node: Any, name: str, drawn: random.Random) -> Any:
+    """Put another value of the same size into a field."""
+    old = getattr(node, name)
+    new: Any
+    if isinstance(old, bool):
+        new = not old
+    elif isinstance(old, float):
+        new = 0.5 if old != 0.5 else 2.0
+    elif isinstance(old, int):
+        new = drawn.choice((old + 1, old - 1, 0 if old else 1))
+    elif isinstance(old, str):
+        new = "".join(drawn.choice("abz09") for _ in old)
+    else:
+        new = drawn.randbytes(len(old))
+    setattr(node, name, new)
+    return new
+
+
+def _read_fields(kind: type) -> list[str]:
+    """The fields that a class reads, without its parameters."""
+    names = [spec.name for spec in dataclasses.fields(kind)]  # type: ignore[arg-type]  # generated
+    if not issubclass(kind, StreamNode):
+        return names
+    steps = dis.get_instructions(kind._read)
+    return [name for name in names if name in {each.argval for each in steps if each.opname == "STORE_ATTR"}]
 
 
 # -- rules ----------------------------------------------------------------------------------------
@@ -869,6 +941,7 @@ class Tally:
         verdicts: how many inputs came to which; those that both refuse are apart.
         reasons: what is wrong, or not written back.
         back: what came of writing back.
+        edited: what came of writing with a field changed.
         notes: what rules explain.
         members: the members that were compared.
         values: how many values were.
@@ -877,6 +950,7 @@ class Tally:
     verdicts: Counter[str] = dataclasses.field(default_factory=Counter)
     reasons: list[str] = dataclasses.field(default_factory=list)
     back: Counter[str] = dataclasses.field(default_factory=Counter)
+    edited: Counter[str] = dataclasses.field(default_factory=Counter)
     notes: set[Note] = dataclasses.field(default_factory=set)
     members: set[str] = dataclasses.field(default_factory=set)
     values: int = 0
@@ -885,6 +959,7 @@ class Tally:
         self.verdicts += other.verdicts
         self.reasons += other.reasons
         self.back += other.back
+        self.edited += other.edited
         self.notes |= other.notes
         self.members |= other.members
         self.values += other.values
@@ -899,11 +974,12 @@ def judge(
     others: Sequence[bytes] = (),
     *,
     inner: bool = False,
+    edits: int = 0,
 ) -> Tally:
     """Both readers on a test's own bytes (generated ones without it) and on others; cut and changed too.
 
     Of an `inner` type there are only the others, and less of each. No more inputs are read when so much
-    `work` is done.
+    `work` is done. In each whole input so many fields are changed, one at a time (`edits`).
     """
     tally = Tally()
     stop = work.done + most_work
@@ -931,6 +1007,12 @@ def judge(
                 tally.reasons.append(f"written back: {made.verdict}: {made.reason}")
             elif made.verdict == "crash":
                 tally.reasons.append(f"written back: crash: {made.reason}")
+        for index in range(edits if what == "whole" and found.verdict == "agree" else 0):
+            changed = reader.edited(data, random.Random(f"{seed}{index}"))
+            if changed is not None:
+                tally.edited[changed.verdict] += 1
+                if changed.verdict in ("differs", "crash"):
+                    tally.reasons.append(f"edited: {changed.verdict}: {changed.reason}")
         work.done += INPUT
         if work.done > stop:
             tally.verdicts["ended early"] += 1

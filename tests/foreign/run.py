@@ -26,6 +26,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -49,15 +50,32 @@ from tests.ksc import oracle
 
 CACHE = oracle.CACHE / "foreign"
 URL = "https://github.com/kaitai-io/{}.git"
-# for a schema, counted as `compare.work` does, and for a type of one
-WORK, WORK_OF_TYPE = 5_000_000, 500_000
-PATIENCE = 600
+GIB = 1 << 30
 EXCEPTIONS = Path(__file__).parent / "exceptions.yaml"
 SEARCHED = 3
 # what an object is read from that is an argument
 BEHIND = b"\4\0\0\0\7\0\0\0"
 # what the parameters of an outermost type are given
 ARGUMENTS: dict[str, Any] = {"bool": True, "b1": True, "str": "ab", "bytes": b"ab"}
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How much is done for one schema.
+
+    Attributes:
+        work: for a schema, counted as `compare.work` does.
+        work_of_type: for a type of one.
+        seconds: until its process is ended.
+        memory: bytes that its process may have.
+        edits: how many fields are changed in each whole input.
+    """
+
+    work: int = 5_000_000
+    work_of_type: int = 500_000
+    seconds: float = 600
+    memory: int = 4 * GIB
+    edits: int = 0
 
 
 @dataclass
@@ -68,6 +86,7 @@ class Result:
         work: as `compare.work` counts it.
         early: how many comparisons ended before the last input, as there was too much work (of the
             schema, as chosen and as streams, or of a type of it); and one if the search for bytes did.
+        edited: what came of writing changed objects.
     """
 
     corpus: str
@@ -76,6 +95,7 @@ class Result:
     reasons: list[str] = field(default_factory=list)
     inputs: dict[str, int] = field(default_factory=dict)
     back: dict[str, int] = field(default_factory=dict)
+    edited: dict[str, int] = field(default_factory=dict)
     values: int = 0
     work: int = 0
     early: int = 0
@@ -86,14 +106,20 @@ class Result:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Schemas by their path without .ksy, ksc's readers, and the bytes of tests."""
+    """Schemas by their path without .ksy, ksc's readers, and the bytes of tests.
+
+    Attributes:
+        listed: whether `exceptions.yaml` has to list what a rule explains.
+    """
 
     name: str
     files: dict[str, Path]
     ksc: Path
-    refused: dict[str, str]
-    samples: dict[str, Path]
+    refused: dict[str, str] = field(default_factory=dict)
+    samples: dict[str, Path] = field(default_factory=dict)
     real: bool = False
+    listed: bool = True
+    bounds: Bounds = Bounds()
 
 
 def fetched(source: str) -> Path:
@@ -282,7 +308,6 @@ def examine(corpus: Corpus, name: str, *, quick: bool, seed: str = "") -> Result
         copy_closure(corpus.files, name, schemas)
         tree = oracle.load_yaml(corpus.files[name])
         ident = str(tree["meta"]["id"])
-        title = camel(ident)
         sample = corpus.samples.get(posixpath.basename(name))
         data = None if sample is None else sample.read_bytes()
         result = Result(corpus.name, name, "taken", declared=sorted(declared(tree)))
@@ -292,7 +317,7 @@ def examine(corpus: Corpus, name: str, *, quick: bool, seed: str = "") -> Result
         # layouts are compared in streams too
         for package in (Path(folder) / "as_chosen", Path(folder) / "as_streams"):
             try:
-                written(schemas, package)
+                classes = written(schemas, package)
             except SchemaError as error:
                 return Result(corpus.name, name, "refused", [str(each) for each in error.problems[:3]])
             except Exception as error:
@@ -306,7 +331,7 @@ def examine(corpus: Corpus, name: str, *, quick: bool, seed: str = "") -> Result
 
             try:
                 given = arguments(tree, twin)
-                reader = Reader.load(package, module, title, corpus.ksc, ident, given)
+                reader = Reader.load(package, module, classes[ident], corpus.ksc, ident, given)
             except NoOracle as error:
                 return Result(corpus.name, name, "unmeasured", [str(error)])
             except Exception as error:
@@ -316,16 +341,24 @@ def examine(corpus: Corpus, name: str, *, quick: bool, seed: str = "") -> Result
                 found, ended_early = searched(model, ident)
                 result.early += ended_early
                 others += [each for arguments, each in found.pop(ident, []) if not arguments]
-            add(result, judge(reader, data, f"{name}{seed}", 0 if quick else WORK, others))
+            work_of_it = 0 if quick else corpus.bounds.work
+            found_of_it = judge(reader, data, f"{name}{seed}", work_of_it, others, edits=corpus.bounds.edits)
+            add(result, found_of_it, listed=corpus.listed)
             if issubclass(reader.ours, StreamNode):
                 break
         for kind, given in found.items():
-            add(result, _type(model, kind, reader, given, f"{name}{seed}"))
+            inside = _type(model, kind, reader, given, f"{name}{seed}", corpus.bounds)
+            add(result, inside, listed=corpus.listed)
         return result
 
 
 def _type(
-    model: Model, kind: str, outer: Reader, given: list[tuple[dict[str, Any], bytes]], seed: str
+    model: Model,
+    kind: str,
+    outer: Reader,
+    given: list[tuple[dict[str, Any], bytes]],
+    seed: str,
+    bounds: Bounds,
 ) -> Tally:
     """A type that can be read alone, but for one that has the byte order of what is around it."""
     params = {param.id: param for param in model.struct(kind).params}
@@ -338,12 +371,20 @@ def _type(
         return tally
     for values, data in given[:SEARCHED]:
         named = {name: argument(params[name], value) for name, value in values.items()}
-        tally += judge(Reader(ours, theirs, named), None, f"{seed}{kind}", WORK_OF_TYPE, [data], inner=True)
+        tally += judge(
+            Reader(ours, theirs, named),
+            None,
+            f"{seed}{kind}",
+            bounds.work_of_type,
+            [data],
+            inner=True,
+            edits=bounds.edits,
+        )
     return tally
 
 
-def written(schemas: Path, package: Path) -> None:
-    """Our modules of a folder of schemas. Raises: SchemaError."""
+def written(schemas: Path, package: Path) -> dict[str, str]:
+    """Write our modules of a folder of schemas; the class of each type. Raises: SchemaError."""
     chosen = passes.prefers_streams
     if package.name == "as_streams":
         passes.prefers_streams = lambda schemas: True
@@ -355,15 +396,21 @@ def written(schemas: Path, package: Path) -> None:
         place = package / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, "utf-8")
+    return ClassNames(output.model).classes
 
 
-def add(result: Result, found: Tally) -> None:
-    """Put what `judge` found to a schema's result: a difference that is not listed is wrong."""
+def add(result: Result, found: Tally, *, listed: bool = True) -> None:
+    """Put what `judge` found to a schema's result; if `listed`, what no exception lists is wrong."""
     verdicts, back = found.verdicts, found.back
-    known = exceptions()
-    unknown = [note for note in sorted(found.notes) if (f"{result.corpus}/{result.name}", note) not in known]
+    known = exceptions() if listed else set()
+    unknown = [
+        note
+        for note in sorted(found.notes)
+        if listed and (f"{result.corpus}/{result.name}", note) not in known
+    ]
     result.inputs = dict(Counter(result.inputs) + verdicts)
     result.back = dict(Counter(result.back) + back)
+    result.edited = dict(Counter(result.edited) + found.edited)
     result.values += found.values
     result.work = work.done
     result.early += found.verdicts["ended early"]
@@ -371,7 +418,7 @@ def add(result: Result, found: Tally) -> None:
     result.notes = sorted({*result.notes, *((note.side, note.member, note.why) for note in found.notes)})
     result.reasons += found.reasons
     result.reasons += [f"not listed: {note.side}: {note.member}: {note.why}" for note in unknown]
-    if verdicts["crash"] or back["crash"]:
+    if verdicts["crash"] or back["crash"] or found.edited["crash"]:
         result.verdict = "crash"
     elif (verdicts["wrong"] or unknown) and result.verdict != "crash":
         result.verdict = "wrong"
@@ -381,27 +428,37 @@ def alone(corpus: Corpus, name: str, *, quick: bool, seed: str = "") -> Result:
     """`examine` in a process of its own, which is ended where it takes too long."""
     if name in corpus.refused:
         return Result(corpus.name, name, "ksc refuses", [corpus.refused[name].strip()[:200]])
+    found, why = apart(partial(examine, corpus, name, quick=quick, seed=seed), corpus.bounds)
+    return found if why is None else Result(corpus.name, name, "crash", [why])
+
+
+def apart(call: Callable[[], Any], bounds: Bounds) -> tuple[Any, str | None]:
+    """What a call returns in a process of its own, or None and why there is nothing of it."""
     mine, other = multiprocessing.Pipe()
-    given = other, corpus, name, quick, seed
-    process = multiprocessing.get_context("fork").Process(target=_send, args=given)
+    process = multiprocessing.get_context("fork").Process(target=_send, args=(other, call, bounds.memory))
     process.start()
     other.close()
     try:
-        found = mine.recv() if mine.poll(PATIENCE) else None
+        late = not mine.poll(bounds.seconds)
+        found, why = (None, f"longer than {bounds.seconds:g} s") if late else mine.recv()
     except EOFError:
-        found = None
-    if found is None:
-        process.kill()
-        found = asdict(Result(corpus.name, name, "crash", ["it ended, or took too long"]))
+        found, why = None, "its process ended"
+    process.kill()
     process.join()
-    return Result(**found)
+    return found, why
 
 
-def _send(pipe: Connection, corpus: Corpus, name: str, quick: bool, seed: str) -> None:
+def _send(pipe: Connection, call: Callable[[], Any], memory: int) -> None:
     import resource
 
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-    pipe.send(asdict(examine(corpus, name, quick=quick, seed=seed)))
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    try:
+        found, why = call(), None
+    except MemoryError:
+        found, why = None, f"more than {memory / GIB:g} GiB"
+    except Exception as error:
+        found, why = None, f"{type(error).__name__}: {error}"
+    pipe.send((found, why))
 
 
 def table(results: list[Result]) -> str:

@@ -191,3 +191,14 @@ def test_numbers_of_more_than_128_bits(tmp_path: Path) -> None:
 
 def test_go_has_a_plain_u8(modules: Modules) -> None:
     modules({"text.ksy": "meta: {id: text, endian: le}\nseq: [{id: a, type: u8}]\n"})
+
+
+def test_a_position_beyond_every_stream_is_no_crash(modules: Modules) -> None:
+    """An object without bytes is read there, as behind any end; one with bytes is cut short."""
+    instances = "instances:\n  a: {pos: p, type: empty}\n  b: {pos: p, type: one}\n"
+    types = "types:\n  empty: {seq: []}\n  one: {seq: [{id: x, type: u1}]}\n"
+    files = {"far.ksy": f"meta: {{id: far, endian: le}}\nseq: [{{id: p, type: u8}}]\n{instances}{types}"}
+    value = modules(files).Far.from_bytes(b"\xff" * 8)
+    assert value.a == type(value.a)()
+    with pytest.raises(FormatError):
+        value.b  # noqa: B018  (it is read)
