@@ -4,6 +4,9 @@ BIN := .venv/bin
 LOGS ?= tests/data/kafka-4.3.1/logs
 OUT ?= out/demo
 
+# Where this is set, as in images of containers, each of hundreds of processes would compile kodec and its tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test thorough quick lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign edits wheels lock
 .PHONY: program sbom maven image release

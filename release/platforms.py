@@ -1,6 +1,6 @@
 """Builds a wheel for each Python of a list, tries it in an empty environment, and writes the table.
 
-Usage: platforms.py INTERPRETERS.json [--table docs/platforms.md] [--out dist/platforms] [--jobs 2]
+Usage: platforms.py INTERPRETERS.json [--table docs/platforms.md] [--to dist/platforms] [--jobs 2]
                                        [--only NAME...] [--commit HEAD]
        platforms.py --tried FOLDER --table platforms.md   (wheels that cibuildwheel has built and tried)
 
@@ -23,7 +23,7 @@ INTERPRETERS.json is a list of objects:
     note       a sentence below the table
 
 All rows are of one commit, of which a copy is built and tested; what is not committed is not in it.
-Results go to COMMIT.json of --out. What is there is not run again, unless --only names it; the page is
+Results go to COMMIT.json of --to. What is there is not run again, unless --only names it; the page is
 written when every row of the list is there.
 Needs uv and ziglang for the Python that runs this, and a clone with its environment (make setup).
 """
@@ -335,7 +335,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("interpreters", type=Path, nargs="?")
     parser.add_argument("--tried", type=Path)
-    parser.add_argument("--out", type=Path, default=ROOT / "dist" / "platforms")
+    parser.add_argument("--to", type=Path, default=ROOT / "dist" / "platforms")
     parser.add_argument("--table", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", nargs="*")
@@ -352,8 +352,8 @@ def main() -> int:
     if not given.interpreters:
         parser.error("INTERPRETERS.json or --tried is needed")
     rows = json.loads(given.interpreters.read_text(encoding="utf-8"))
-    given.out.mkdir(parents=True, exist_ok=True)
-    record = given.out / f"{commit}.json"
+    given.to.mkdir(parents=True, exist_ok=True)
+    record = given.to / f"{commit}.json"
     results = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
     lock = threading.Lock()
     with tempfile.TemporaryDirectory() as work:
@@ -361,7 +361,7 @@ def main() -> int:
 
         def one_row(one: dict[str, Any]) -> None:
             key = key_of(one)
-            folder = given.out / re.sub(r"[^\w.-]+", "-", key)
+            folder = given.to / re.sub(r"[^\w.-]+", "-", key)
             folder.mkdir(exist_ok=True)
             wheel = build(one, source, pure, folder)
             said = {name: one[name] for name in FACTS if name in one}

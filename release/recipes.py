@@ -1,6 +1,6 @@
 """Drafts of recipes for Homebrew and conda-forge, from pyproject.toml, the lock and an sdist. Needs uv.
 
-Usage: recipes.py [--repository URL] [--sdist dist/kodec-VERSION.tar.gz] [--out dist/recipes]
+Usage: recipes.py [--repository URL] [--sdist dist/kodec-VERSION.tar.gz] [--to dist/recipes]
 
 URL is where the project is, as [project.urls] of pyproject.toml names it: a workflow passes its own.
 Versions are those of requirements/image.txt. Homebrew builds libraries from sdists: uv finds their addresses
@@ -135,7 +135,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     version = PROJECT["version"]
     parser.add_argument("--sdist", type=Path, default=ROOT / "dist" / f"kodec-{version}.tar.gz")
-    parser.add_argument("--out", type=Path, default=ROOT / "dist" / "recipes")
+    parser.add_argument("--to", type=Path, default=ROOT / "dist" / "recipes")
     parser.add_argument("--repository", default=PROJECT.get("urls", {}).get("Repository"))
     given = parser.parse_args()
     if not given.repository:
@@ -145,9 +145,9 @@ def main() -> None:
     repository = given.repository.rstrip("/")
     url = f"{repository}/releases/download/v{version}/kodec-{version}.tar.gz"
     sha256 = hashlib.sha256(given.sdist.read_bytes()).hexdigest()
-    given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "kodec.rb").write_text(formula(repository, url, sha256), encoding="utf-8")
-    (given.out / "recipe.yaml").write_text(conda(url, sha256), encoding="utf-8")
+    given.to.mkdir(parents=True, exist_ok=True)
+    (given.to / "kodec.rb").write_text(formula(repository, url, sha256), encoding="utf-8")
+    (given.to / "recipe.yaml").write_text(conda(url, sha256), encoding="utf-8")
 
 
 if __name__ == "__main__":

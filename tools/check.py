@@ -107,6 +107,8 @@ def backend() -> str:
 
 
 def main(names: list[str]) -> int:
+    # Each process of the tests, of hundreds, would compile the tests and kodec if Python kept no bytecode.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     unknown = [name for name in names if name not in STEPS | PARTS]
     if unknown:
         sys.exit(f"check: knows {', '.join(STEPS | PARTS)}; not {', '.join(unknown)}")
@@ -117,8 +119,6 @@ def main(names: list[str]) -> int:
         if used == "pure" and not names:
             # The tests run on it anyway.
             wanted.remove("tests-pure")
-    # Tests start hundreds of processes; if Python keeps no bytecode, each would compile kodec.
-    subprocess.run([BIN / "python", "-m", "compileall", "-q", "-j0", ROOT / "src"], check=False)
     labels = {
         name: f"[{number}/{len(wanted)}] {name:<10} {' '.join((STEPS | PARTS)[name])[:80]}"
         for number, name in enumerate(wanted, 1)
