@@ -432,7 +432,7 @@ export abstract class StreamedObject {
   _root: StreamedObject = this;
   _seen = 0n;
   /** Where the bytes of fields are that others are derived from. */
-  _spans: Span[] = [];
+  _spans: Span[] | undefined = undefined;
   _start = 0;
   _stop = 0;
   /** What it is written to, while it is. */
@@ -833,13 +833,14 @@ export function checks(x: StreamedObject, isChecksum: boolean): boolean {
 
 /** Notes where a field begins, or where it ends. */
 export function mark(x: StreamedObject, io: Marked, index: bigint, _count: bigint, isEnd: boolean): void {
-  const start = isEnd ? (x._spans[Number(index)]?.start ?? io.at) : io.at;
-  x._spans[Number(index)] = { io, start, stop: io.at };
+  const spans = (x._spans ??= []);
+  const start = isEnd ? (spans[Number(index)]?.start ?? io.at) : io.at;
+  spans[Number(index)] = { io, start, stop: io.at };
 }
 
 function spanOf(of: StreamedObject | null, index: bigint, name: string): Span {
   const object = of as StreamedObject;
-  return object._spans[Number(index)] ?? object._wrong(name, "its bytes are needed, and it is not there");
+  return object._spans?.[Number(index)] ?? object._wrong(name, "its bytes are needed, and it is not there");
 }
 
 /** Where a field begins in its stream. */
@@ -862,7 +863,7 @@ export function between(
   const { io, start } = spanOf(of, first, name);
   const { stop } = spanOf(of, last, lastName);
   const data = io.bytes.subarray(start, Math.max(start, stop));
-  const held = own < 0n ? undefined : x._spans[Number(own)];
+  const held = own < 0n ? undefined : x._spans?.[Number(own)];
   if (held === undefined || held.start >= stop || held.stop <= start) return data;
   return data.slice().fill(Number(blank), Math.max(0, held.start - start), held.stop - start);
 }

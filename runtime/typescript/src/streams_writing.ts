@@ -190,7 +190,7 @@ class Settling {
   enter(node: StreamedObject, sink: Sink): void {
     node._out = sink;
     if (!this.written.has(node)) this.written.set(node, node._spans);
-    node._spans = [];
+    node._spans = undefined;
     this.nodes.add(node);
     for (const [name, blank, isOptional] of node._followed()) {
       const isNew = node._source() === undefined && !this.hasZeros;
