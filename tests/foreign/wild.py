@@ -482,7 +482,14 @@ def failed(store: Store) -> bool:
         each["verdict"] in bad for stage in ("accept", "values") for each in store.found[stage].values()
     )
     made = [each for stage in ("languages", "compile") for each in store.found[stage].values()]
-    return compared or any(state[0] in ("crash", "failed") for each in made for state in each.values())
+    written = any(
+        _unsound(each[kind]) for each in store.found["values"].values() for kind in ("back", "edited")
+    )
+    return (
+        compared
+        or written
+        or any(state[0] in ("crash", "failed") for each in made for state in each.values())
+    )
 
 
 def main(arguments: list[str]) -> int:
