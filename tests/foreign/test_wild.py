@@ -28,6 +28,12 @@ def test_a_run_that_was_ended_goes_on(tmp_path: Path) -> None:
     assert again.found["accept"] == {("a/b", "x"): {"verdict": "taken"}}
 
 
+def test_a_sample_is_the_same_each_time_and_in_no_order_of_names() -> None:
+    names = [f"{number:03}" for number in range(100)]
+    first = wild.spread("a/b", names)
+    assert first == wild.spread("a/b", reversed(names)) != names and sorted(first) == names
+
+
 def test_files_come_from_a_git_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = tmp_path / "work"
     (work / "deep").mkdir(parents=True)

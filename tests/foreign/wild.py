@@ -146,7 +146,12 @@ def corpora(folders: dict[str, Path], known: set[str], most: int) -> Iterator[Jo
 
 def spread(repository: str, names: Iterable[str]) -> list[str]:
     """In an order that has nothing to do with names, so that the first ones are a fair sample."""
-    return sorted(names, key=lambda each: hashlib.sha256(f"{repository}/{each}".encode()).digest())
+    return sorted(names, key=lambda each: drawn(repository, each))
+
+
+def drawn(repository: str, name: str) -> bytes:
+    """What puts schemas in such an order."""
+    return hashlib.sha256(f"{repository}/{name}".encode()).digest()
 
 
 @functools.cache
@@ -477,7 +482,14 @@ def failed(store: Store) -> bool:
         each["verdict"] in bad for stage in ("accept", "values") for each in store.found[stage].values()
     )
     made = [each for stage in ("languages", "compile") for each in store.found[stage].values()]
-    return compared or any(state[0] in ("crash", "failed") for each in made for state in each.values())
+    written = any(
+        _unsound(each[kind]) for each in store.found["values"].values() for kind in ("back", "edited")
+    )
+    return (
+        compared
+        or written
+        or any(state[0] in ("crash", "failed") for each in made for state in each.values())
+    )
 
 
 def main(arguments: list[str]) -> int:
@@ -507,7 +519,7 @@ def main(arguments: list[str]) -> int:
     if given.fresh:
         store.path.unlink(missing_ok=True)
     store.load()
-    jobs = list(corpora(folders, known, given.sample))
+    jobs = sorted(corpora(folders, known, given.sample), key=lambda each: drawn(each[0].name, each[1]))
     left_out = {stage for stage in STAGES[1:] if given.only_accept or getattr(given, f"no_{stage}")}
     for stage in (each for each in STAGES if each not in left_out):
         taken = store.found["accept"]
