@@ -162,6 +162,7 @@ def test_the_wheel_holds_one_package_with_its_data(wheel: Path) -> None:
     assert "kodec/py.typed" in names
 
 
+@pytest.mark.thorough
 def test_the_wheel_holds_the_kernels_that_this_clone_has(wheel: Path) -> None:
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     kernels = (f"generated/kernels/{name}" for name in KERNELS)

@@ -37,6 +37,8 @@ SEED = os.environ.get("KODEC_SEED") or str(secrets.randbelow(1 << 31))
 SPREAD += ["-o", "faulthandler_exit_on_timeout=true"]
 SPREAD += [f"--hypothesis-seed={SEED}", f"--randomly-seed={1 if os.environ.get('CI') else SEED}"]
 
+PYTEST = ["pytest", "--quiet", "--no-header", *SPREAD]
+
 # Cheap ones first; the tests come last so that their closing line is what one sees.
 STEPS = {
     "lint": ["ruff", "check", "--quiet", "--output-format", "concise", "."],
@@ -46,21 +48,26 @@ STEPS = {
     "words": ["python", "tools/words.py"],
     "nouns": ["python", "tools/nouns.py"],
     "generated": ["kodec", "generate", "--check"],
-    "tests-pure": ["pytest", "--quiet", "--no-header", *SPREAD, *READS],
-    "tests": ["pytest", "--quiet", "--no-header", *SPREAD],
+    "tests-pure": [*PYTEST, *READS],
+    "tests": [*PYTEST],
 }
-# Of all files only these, as finding the tests in all takes longer than running the quick ones.
-QUICK = [
-    str(path.relative_to(ROOT))
-    for path in sorted((ROOT / "tests").rglob("test_*.py"))
-    if "mark.quick" in path.read_text("utf-8")
-]
+
+
+def files_with(mark: str) -> list[str]:
+    """The files with tests of a mark: to find the tests in all files takes longer than the quick ones do."""
+    return [
+        str(path.relative_to(ROOT))
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        if f"mark.{mark}" in path.read_text("utf-8")
+    ]
+
+
 # Parts of the tests by their marks: `quick`, for use after every change with the first steps (`tests` runs it
 # too), and those that `tests` leaves out because they take long.
 PARTS = {
-    "quick": ["pytest", "--quiet", "--no-header", *SPREAD, "-m", "quick and not thorough", *QUICK],
-    "thorough": ["pytest", "--quiet", "--no-header", *SPREAD, "-m", "thorough"],
-    "thorough-pure": ["pytest", "--quiet", "--no-header", *SPREAD, "-m", "thorough", *READS],
+    "quick": [*PYTEST, "-m", "quick and not thorough", *files_with("quick")],
+    "thorough": [*PYTEST, "-m", "thorough", *files_with("thorough")],
+    "thorough-pure": [*PYTEST, "-m", "thorough", *READS],
 }
 PURE = {"KODEC_PURE": "1"}
 

@@ -69,7 +69,6 @@ def test_the_committed_code_is_what_the_schemas_give(tmp_path: Path) -> None:
     kernels = settings["kernels"].split(", ")
     targets, package = (*DEFAULT, "java"), settings["java_package"]
     made = {"kernels": kernels, "targets": targets, "options": {"java.package": package}}
-    assert generate(SCHEMAS, ROOT / "generated", **made, check=True) == []
     generate(SCHEMAS, tmp_path / "out", **made)
     assert contents(tmp_path / "out") == contents(ROOT / "generated")
 

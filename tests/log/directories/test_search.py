@@ -58,7 +58,7 @@ def drawn(rng: random.Random, records: list[kodec.Record], producers: list[int])
 def plainly(log: kodec.PartitionLog, wanted: RecordFilter) -> Iterator[kodec.Record]:
     """Every record looked at, by the rules as their names say them."""
     written = {}
-    for batch in log.batches():
+    for batch in log.batches() if wanted.producer_ids is not None else ():
         for record in batch.records(control=True):
             written[record.offset] = batch.producer_id
     for record in log.records(isolation=wanted.isolation, control=wanted.control):
