@@ -82,8 +82,8 @@ ALL, INFINITE = (1 << 64) - 1, 0x7FF << 53
 def plain(value: Any) -> Any:
     """A value of the Python modules as Dump.java prints it."""
     if is_dataclass(value):
-        # a number that is peeked at before a field is read is not compared, and is no field
-        own = [each.name for each in fields(value) if each.compare]
+        # a number that is peeked at before a field is read is not shown, and is no field
+        own = [each.name for each in fields(value) if each.repr and each.name not in value._parameters]
         return {component(name.rstrip("_")): plain(getattr(value, name)) for name in own}
     match value:
         case bool() | None | str():

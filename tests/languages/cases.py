@@ -138,6 +138,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, list):
         return [plain(each) for each in value]
     if dataclasses.is_dataclass(value):
-        kept = (each.name for each in dataclasses.fields(value) if each.compare)
-        return {name.rstrip("_"): plain(getattr(value, name)) for name in kept}
+        # fields that are derived are not compared, but shown
+        shown = (each.name for each in dataclasses.fields(value) if each.repr)
+        parameters = getattr(value, "_parameters", ())
+        return {name.rstrip("_"): plain(getattr(value, name)) for name in shown if name not in parameters}
     return plain_of_plan(value)
