@@ -331,9 +331,9 @@ _REASONS = {"bytes": "not bytes", "str": "not text"}
 
 def _wrong_in(value: Any) -> EncodeError | None:
     kind: Any = type(value)
-    computed = {*getattr(kind, "_follows", ()), *kind._computed}
+    computed = {*getattr(kind, "_follows", ()), *kind._computed, *kind._parameters}
     for each in fields(value):
-        if not each.compare or each.name in computed:
+        if each.name in computed:
             continue
         hint = next(
             base.__annotations__[each.name] for base in kind.__mro__ if each.name in base.__annotations__

@@ -629,7 +629,7 @@ def test_refused_targets(logs: Path, tmp_path: Path) -> None:
 # -- manifests and paths --------------------------------------------------------------------------
 
 
-def test_a_manifest_cut_or_changed_anywhere_is_refused_or_the_same(tmp_path: Path, golden: Golden) -> None:
+def test_a_manifest_cut_or_changed_anywhere_is_refused_or_the_same(tmp_path: Path) -> None:
     report = plan_backup(LOGS, tmp_path / "backup", topics=["empty"]).apply()
     data = point_bytes(report.point)
     assert parse_point(data, "x") == report.point
@@ -644,7 +644,7 @@ def test_a_manifest_cut_or_changed_anywhere_is_refused_or_the_same(tmp_path: Pat
         try:
             parse_point(gzip.compress(bytes(changed)), "x")
         except KodecError as error:
-            golden(str(error))
+            assert "not the manifest of a backup" in str(error)
     for name in ("../orders-0", "/etc", "..", "a/b", "a\x00b", ""):
         hostile = text.replace(b'"empty-0"', json.dumps(name).encode())
         with pytest.raises(KodecError):
