@@ -6,11 +6,10 @@ import sys
 import pytest
 
 from tests.data import ROOT
-from tests.golden import Golden
 
 
 @pytest.mark.thorough
-def test_exports_are_compared(golden: Golden) -> None:
+def test_exports_are_compared() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.export", "--rows", "4000", "--rounds", "1"],
         cwd=ROOT,
@@ -18,5 +17,5 @@ def test_exports_are_compared(golden: Golden) -> None:
         text=True,
         check=True,
     )
-    golden(done.stdout)
+    assert "4000 rows, lz4 in the log, 2 cores, median of 1" in done.stdout
     assert len([line for line in done.stdout.splitlines() if line.endswith("x")]) == 5

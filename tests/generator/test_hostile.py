@@ -28,7 +28,6 @@ from kodec.generator.targets.python.contract_tests import ContractTests
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text
 from tests.data import TESTS
-from tests.golden import Golden
 
 pytestmark = pytest.mark.thorough
 
@@ -92,7 +91,7 @@ types:
     seq:
     - {id: delta, type: zig, -column: {name: at, type: 'timestamp[ms, UTC]', value: _batch.base + delta}}
     - {id: len_note, type: zig, -column: false, -derive: length_of(note)}
-    - {id: note, size: len_note, type: str, encoding: UTF-8, if: len_note >= 0, -nullable: len_note == -1}
+    - {id: note, size: len_note, type: str, encoding: UTF-8, if: len_note >= 0, -nullable: {if: len_note == -1}}
   zig: {-wire: zigzag32, seq: [{id: a, type: u1, repeat: until, repeat-until: _ < 0x80}], instances: {value: {value: 0}}}
 enums:
   codec: {0: none, 1: {id: gzip, doc: D., doc-ref: R., -orig-id: GZIP}, 2: snappy}
@@ -102,9 +101,7 @@ meta: {id: other, title: T., file-extension: x, xref: {a: b}, tags: [c], ks-vers
        endian: le, -orig-id: Other}
 to-string: '"x"'
 -versions: {field: version, range: 0-2}
--flexible: 2+
--topic: __topic
--message: {kind: request, number: 3}
+-message: {kind: request, number: 3, topic: __topic, flexible: 2+}
 -row: true
 seq:
 - {id: version, type: u1, valid: {min: 0, max: 2}}
@@ -138,8 +135,16 @@ types:
 enums:
   kind: {0: none, 1: {id: some, -since: 1, -until: 2}}
 """
+THIRD = """
+meta: {id: third, endian: be}
+-names: {types: PascalCase, fields: camelCase}
+seq: [{id: ofs, type: u4}]
+instances: {body: {pos: ofs, size: 4, -align: {to: 16, fill: 1}}}
+"""
 TINY = "{meta: {id: tiny, endian: be}, seq: [{id: a, type: u1}]}"
-BASE: dict[str, dict[str, Any]] = {"log": yaml.safe_load(LOG), "other": yaml.safe_load(OTHER)}
+BASE: dict[str, dict[str, Any]] = {
+    name: yaml.safe_load(text) for name, text in (("log", LOG), ("other", OTHER), ("third", THIRD))
+}
 Place = tuple[Any, ...]
 """Keys and indexes from a schema's name to a scalar; the last may be KEY: the key before it, not its value."""
 KEY = object()
@@ -159,9 +164,11 @@ def _mappings_of_type(node: dict[str, Any], at: Place, kind: str) -> Iterator[tu
         yield "parameter", (*at, "params", index)
     for name in node.get("instances", {}):
         yield "instance", (*at, "instances", name)
+        if isinstance(node["instances"][name].get("-align"), dict):
+            yield "-align", (*at, "instances", name, "-align")
     for name, items in node.get("enums", {}).items():
         yield from (("enum value", (*at, "enums", name, v)) for v, i in items.items() if isinstance(i, dict))
-    for key in ("-versions", "-message"):
+    for key in ("-versions", "-message", "-names"):
         if isinstance(node.get(key), dict):
             yield key, (*at, key)
     if isinstance(node.get("-row"), dict):
@@ -175,7 +182,7 @@ def _mappings_of_type(node: dict[str, Any], at: Place, kind: str) -> Iterator[tu
     for index, field in enumerate(node.get("seq", [])):
         here = (*at, "seq", index)
         yield "field", here
-        for key, kind in (("type", "switch"), ("valid", "valid"), ("-derive", "-derive"), ("-codec", "-codec"), ("-column", "-column")):  # fmt: skip
+        for key, kind in (("type", "switch"), ("valid", "valid"), ("-derive", "-derive"), ("-codec", "-codec"), ("-column", "-column"), ("-nullable", "-nullable")):  # fmt: skip
             if isinstance(field.get(key), dict):
                 yield kind, (*here, key)
         yield from (
@@ -348,10 +355,10 @@ def shapes(output: Output) -> dict[str, Any]:
 # -- the tests
 
 
-def test_the_schemas_of_this_test_are_taken_as_they_are(tmp_path: Path, golden: Golden) -> None:
+def test_the_schemas_of_this_test_are_taken_as_they_are(tmp_path: Path) -> None:
     output = made(tmp_path, (), "")
     assert {Path(name).suffix for name in output.modules} == set(SHAPES)
-    golden(output.modules["kernels/log_core.c"])
+    assert 'return u->base == 0 ? "zstd" : "gzip";' in output.modules["kernels/log_core.c"]
     assert "read_log_rows" in output.modules["log.py"]
     assert len(places()) > 200
 
@@ -361,13 +368,13 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, ...]:
     """Every place that takes words."""
     folder = tmp_path_factory.mktemp("documents")
     found = [place for place in places() if accepted(folder, (place,), BENIGN)]
-    assert {place[-1] for place in found} >= {"doc", "title", "-topic", "-orig-id", "contents"}
+    assert {place[-1] for place in found} >= {"doc", "title", "topic", "-orig-id", "contents"}
     return outermost(found)
 
 
 @pytest.mark.parametrize("payload", HOSTILE)
 def test_what_takes_words_holds_no_code(payload: str, documents: tuple[Place, ...], tmp_path: Path) -> None:
-    shown = tuple(place for place in documents if place[-1] in ("doc", "title", "-topic"))
+    shown = tuple(place for place in documents if place[-1] in ("doc", "title", "topic"))
     if payload in NO_TEXT:
         assert len(shown) > 10
         assert not any(accepted(tmp_path, (place,), HOSTILE[payload]) for place in shown)
@@ -439,7 +446,7 @@ def test_a_package_that_is_none_is_refused(package: str, tmp_path: Path) -> None
     assert not (tmp_path / "out").exists()
 
 
-def test_no_link_is_followed_out_of_the_folder(tmp_path: Path, golden: Golden) -> None:
+def test_no_link_is_followed_out_of_the_folder(tmp_path: Path) -> None:
     schemas, out = put(tmp_path / "schemas", BASE), tmp_path / "out"
     (schemas / "deep").mkdir()
     (schemas / "deep" / "x.ksy").write_text("meta: {id: x}\nseq: [{id: a, type: u1}]\n")
@@ -449,8 +456,7 @@ def test_no_link_is_followed_out_of_the_folder(tmp_path: Path, golden: Golden) -
     (out / "log.py").unlink()
     (out / "log.py").symlink_to(precious)
     generate(schemas, out)
-    assert not (out / "log.py").is_symlink()
-    golden(precious.read_text())
+    assert precious.read_text() == "# @generated by kodec.generator\n" and not (out / "log.py").is_symlink()
     for path in (out / "deep").iterdir():
         path.unlink()
     (out / "deep").rmdir()
