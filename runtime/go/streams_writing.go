@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -1164,7 +1165,7 @@ func (s *sink) part(_ string, value any, size int64) *sink {
 	if known, ok := s.sizes[keyOf(value)]; ok {
 		limit = known
 	} else if size >= 0 {
-		limit = int(min(size, math.MaxInt32))
+		limit = int(min(size, math.MaxInt))
 	} else if own := ownBytes(value, true); own != nil {
 		limit = len(own)
 	}
@@ -1327,7 +1328,7 @@ func (s *sink) put(x writable, at placement, stream any) {
 	} else {
 		pos = at.position()
 	}
-	if pos < 0 || pos > math.MaxInt32 {
+	if pos < 0 || int64(int(pos)) != pos {
 		panic(refusal(at.label, pick(pos < 0, "negative position", "too far behind what is written"), nil, pos))
 	}
 	io := newSink(s.settling, -1, to.owner, int(pos))
@@ -1667,12 +1668,21 @@ func appended(b []byte, x writable, keepsTail bool) ([]byte, error) {
 	return append(b, data...), nil
 }
 
-func (s *settling) settled(x writable, keepsTail bool) ([]byte, error) {
+func (s *settling) settled(x writable, keepsTail bool) (data []byte, err error) {
 	defer s.restore()
+	defer func() {
+		switch found := recover().(type) {
+		case nil:
+		case runtime.Error: // of an expression
+			data, err = nil, refusal("", "a value is missing, or of another type: "+found.Error(), nil, nil)
+		default:
+			panic(found)
+		}
+	}()
 	if x.base().io != nil {
 		s.stored = x.base().io.stored
 	}
-	data, err := s.run(func() []byte {
+	data, err = s.run(func() []byte {
 		limit := -1
 		if size, known := s.sizes[x]; known {
 			limit = size

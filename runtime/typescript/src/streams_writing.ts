@@ -611,6 +611,7 @@ export class Sink {
       this.state.resize(name, BigInt(least), BigInt(room), solve, "wrong size", "");
       room = least;
     } else this.state.satisfied(BigInt(room), solve);
+    if (room > data.length + MOST_ZEROS) throw notEncodable(name, "wrong size", room);
     if (mark !== null && !include && room - data.length >= mark.length) data = joined(data, mark);
     if (mark !== null && indexOf(data, mark) >= 0) {
       // after its terminator anything may stand
@@ -644,7 +645,7 @@ export class Sink {
   counted(name: string, value: unknown, count: bigint, solve: Solve | null, of: string): void {
     const items = listOf(name, value);
     const have = BigInt(items.length);
-    if (have < count && this.state.lists.has(value)) {
+    if (have < count && this.state.lists.has(value) && count <= MOST_ZEROS) {
       // a list of numbers that are not known yet
       while (items.length < count) (items as unknown[]).push(0);
     } else if (have !== count && !this.state.lists.has(value)) {
@@ -799,7 +800,10 @@ export class Sink {
       state.finished.push(value);
       for (const each of this.open.slice(before)) within(each.error, name, index);
     } catch (error) {
-      if (error instanceof RangeError) throw within(notEncodable("", "nested too deep"), name, index);
+      // V8 has no class of its own for a stack that is full
+      if (error instanceof RangeError && error.message.includes("call stack")) {
+        throw within(notEncodable("", "nested too deep"), name, index);
+      }
       throw error instanceof FormatError ? within(error, name, index) : error;
     }
   }
@@ -1085,6 +1089,10 @@ export class Sink {
     try {
       return state.run(write);
     } catch (error) {
+      if (error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError) {
+        // of an expression
+        throw notEncodable("", `a value is missing, or of another type: ${error.message}`);
+      }
       if (!(error instanceof FormatError) || error.code === "not_encodable") throw error;
       const reason = `cannot be computed: ${error.message}`;
       throw new FormatError("not_encodable", { path: error.path, reason });
