@@ -178,6 +178,14 @@ def test_the_verb_shows_a_diff_first(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["upgrade-schemas", "--schemas", str(tmp_path / "none")]) == 2
 
 
+def test_a_rewritten_schema_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "shift.ksy"
+    path.write_text(OLDER)
+    path.chmod(0o640)
+    plan_upgrade(tmp_path).apply()
+    assert (path.stat().st_mode & 0o777, path.read_text()) == (0o640, NEWER)
+
+
 def test_what_cannot_be_rewritten_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "shift.ksy").write_bytes(OLDER.replace("\n", "\r\n").encode())
     plan = plan_upgrade(tmp_path)

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from shutil import copymode
 from typing import Any
 
 from kodec.importer.comments import with_comments
@@ -112,7 +113,12 @@ class ImportPlan(Plan[StepReport[SchemaChange]]):
         temporary = change.path.with_name(f".{change.path.name}.{os.getpid()}")
         try:
             with temporary.open("x", encoding="utf-8", newline="\n") as file:
+                if change.path.exists():
+                    # who could not read the file cannot read its new text
+                    copymode(change.path, temporary)
                 file.write(change.after)
+                file.flush()
+                os.fsync(file.fileno())
             temporary.replace(change.path)
         except BaseException:
             temporary.unlink(missing_ok=True)
